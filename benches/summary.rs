@@ -17,7 +17,7 @@ use tas_mcp::{
         seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},
     },
     settings::{self, Settings},
-    tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
+    tools::{call_options::CallOptions, catalog, context::CallerWithFiles},
 };
 
 const RUNS: usize = 500;
@@ -27,30 +27,30 @@ const LATENCY_MS: u64 = 20;
 const EXECUTION: &str = "0000000e-0000-4000-8000-000000000000";
 
 /// Calls a tool, which must succeed.
-async fn call(dispatcher: &Dispatcher, tool: &str, arguments: Value) -> Value {
+async fn call(tools: &CallerWithFiles, tool: &str, arguments: Value) -> Value {
     let tool = catalog::find_tool(tool).expect("a tool");
     let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
-    dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an answer").value().clone()
+    (tool.run)(tools.tool_call(arguments, CallOptions::silent())).await.expect("an answer").value().clone()
 }
 
-fn dispatcher(base_url: &str) -> Dispatcher {
+fn tools(base_url: &str) -> CallerWithFiles {
     let matches = clap::Command::new("bench").args(settings::flags()).get_matches_from(["bench"]);
     let settings = Settings::from_sources(&matches, |name| match name {
         "TAS_BASE_URL" => Some(base_url.to_owned()),
         "TAS_API_KEY" => Some(keys::DEMO.to_owned()),
         _ => None,
     });
-    Dispatcher::new(settings.tools_config())
+    CallerWithFiles::new(settings.tools_config().expect("usable settings"))
 }
 
 /// Starts an execution with [`RUNS`] tests that will fail. Returns its id.
-async fn execution(sandbox: &Sandbox, dispatcher: &Dispatcher) -> Value {
+async fn execution(sandbox: &Sandbox, tools: &CallerWithFiles) -> Value {
     let tests = [TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
     let items: Vec<_> =
         tests.iter().cycle().take(RUNS).map(|test| json!({"multiplayer_test_id": test})).collect();
-    let plan = call(dispatcher, "create_test_plan", json!({"name": "All", "test_items": items})).await;
+    let plan = call(tools, "create_test_plan", json!({"name": "All", "test_items": items})).await;
     let start = json!({"test_plan_id": plan.get("id"), "deployment_config_id": CONFIG_PHONES});
-    let started = call(dispatcher, "start_test_plan_run", start).await;
+    let started = call(tools, "start_test_plan_run", start).await;
 
     sandbox.advance(3_600.0);
 
@@ -68,13 +68,13 @@ async fn slow_down(sandbox: &Sandbox) {
 }
 
 /// Reads in sequence what a summary reads. Returns the number of requests.
-async fn read_sequentially(dispatcher: &Dispatcher, execution: &Value) -> usize {
-    call(dispatcher, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
+async fn read_sequentially(tools: &CallerWithFiles, execution: &Value) -> usize {
+    call(tools, "get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
     let (mut requests, mut page) = (1, 0);
 
     loop {
         let arguments = json!({"test_plan_execution_id": execution, "page": page, "page_size": 100});
-        let jobs = call(dispatcher, "list_jobs", arguments).await;
+        let jobs = call(tools, "list_jobs", arguments).await;
         (requests, page) = (requests + 1, page + 1);
 
         let jobs = jobs.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -84,10 +84,10 @@ async fn read_sequentially(dispatcher: &Dispatcher, execution: &Value) -> usize 
 
         for job in &jobs {
             let run = json!({"run_id": job.pointer("/runs/0/multiplayer_run_id")});
-            let detail = call(dispatcher, "get_run", run.clone()).await;
+            let detail = call(tools, "get_run", run.clone()).await;
             requests += 1;
             if detail.pointer("/bug_info/bug_count") != Some(&json!(0)) {
-                call(dispatcher, "list_run_bugs", run).await;
+                call(tools, "list_run_bugs", run).await;
                 requests += 1;
             }
         }
@@ -152,7 +152,7 @@ async fn measure(runs: usize, is_equal: bool) {
     });
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
     let summary =
-        call(&dispatcher(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
+        call(&tools(&base_url), "summarize_results", json!({"test_plan_execution_id": EXECUTION})).await;
 
     serving.abort();
     let entries = summary.get("failures").and_then(Value::as_array).map_or(0, Vec::len);
@@ -181,15 +181,15 @@ async fn compare_with_sequence() {
     let free_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let options = Options { speed: 0.0, ..Options::default() };
     let sandbox = sandbox::start(free_port, options, None).await.expect("a free port");
-    let dispatcher = dispatcher(&sandbox.base_url());
-    let execution = execution(&sandbox, &dispatcher).await;
+    let tools = tools(&sandbox.base_url());
+    let execution = execution(&sandbox, &tools).await;
 
     // From here on every request counts. The preparation needs no delay.
     slow_down(&sandbox).await;
 
     let arguments = json!({"test_plan_execution_id": execution});
-    let (summarized, summary) = time(call(&dispatcher, "summarize_results", arguments)).await;
-    let (sequential, requests) = time(read_sequentially(&dispatcher, &execution)).await;
+    let (summarized, summary) = time(call(&tools, "summarize_results", arguments)).await;
+    let (sequential, requests) = time(read_sequentially(&tools, &execution)).await;
 
     println!(
         "summarize {RUNS} failed runs at {LATENCY_MS} ms: {summarized:.1?}, {requests} requests in sequence {sequential:.1?}: {:.1}x; {} characters",

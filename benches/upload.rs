@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     call::arguments::ToolArguments,
     settings::{self, Settings},
-    tools::{caller::CallerContext, catalog, dispatcher::Dispatcher},
+    tools::{call_options::CallOptions, catalog, context::CallerWithFiles},
 };
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;
@@ -58,7 +58,7 @@ async fn answer(State(address): State<SocketAddr>, request: Request) -> Response
     ([("content-type", "application/json")], Body::from(text.to_string())).into_response()
 }
 
-fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
+fn tools(address: SocketAddr, directory: &Path) -> CallerWithFiles {
     let matches = clap::Command::new("bench").args(settings::flags()).get_matches_from(["bench"]);
     let settings = Settings::from_sources(&matches, |name| match name {
         "TAS_BASE_URL" => Some(format!("http://{address}/api/v1")),
@@ -68,16 +68,16 @@ fn dispatcher(address: SocketAddr, directory: &Path) -> Dispatcher {
         _ => None,
     });
 
-    Dispatcher::new(settings.tools_config())
+    CallerWithFiles::new(settings.tools_config().expect("usable settings"))
 }
 
 /// Uploads the build with the tool.
-async fn upload_build(dispatcher: &Dispatcher, checksum: bool) -> Duration {
+async fn upload_build(tools: &CallerWithFiles, checksum: bool) -> Duration {
     let tool = catalog::find_tool("upload_build").expect("a tool");
     let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
     let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
     let started = Instant::now();
-    let reply = dispatcher.call_tool(tool, arguments, CallerContext::silent()).await.expect("an upload");
+    let reply = (tool.run)(tools.tool_call(arguments, CallOptions::silent())).await.expect("an upload");
 
     assert_eq!(reply.value().get("status").and_then(Value::as_str), Some("uploaded"));
     started.elapsed()
@@ -133,7 +133,7 @@ async fn compare(address: SocketAddr) {
     let file = directory.path().join("game.apk");
     File::create(&file).and_then(|file| file.set_len(PART * PARTS)).expect("a sparse file");
 
-    let dispatcher = dispatcher(address, directory.path());
+    let tools = tools(address, directory.path());
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
     let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
@@ -141,8 +141,8 @@ async fn compare(address: SocketAddr) {
     // The variants take turns, so that a change of the load of the machine affects all of them.
     for _ in 0..ROUNDS {
         floor.push(upload_plainly(&client, address, &file).await);
-        bare.push(upload_build(&dispatcher, false).await);
-        hashed.push(upload_build(&dispatcher, true).await);
+        bare.push(upload_build(&tools, false).await);
+        hashed.push(upload_build(&tools, true).await);
     }
 
     let [hashed, bare, floor] = [hashed, bare, floor].map(median);

@@ -7,11 +7,11 @@
 mod accounts;
 mod advice;
 mod build_choice;
+mod caller;
 mod command_error;
 mod command_line_text;
 mod confirmation;
 mod cost_question;
-mod dispatcher;
 mod download_progress_bar;
 mod exit_status;
 mod failure_output;

@@ -10,7 +10,6 @@ mod address;
 mod connection;
 mod document;
 mod download;
-mod json;
 mod key;
 mod key_command;
 mod key_source;
@@ -32,9 +31,10 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderName, Method, header};
 use jiff::Timestamp;
-use reqwest::Response;
+use reqwest::RequestBuilder;
 use serde::Serialize;
 use tokio::time::Instant;
 use url::Url;
@@ -44,7 +44,6 @@ pub use self::{
     connection::{http_client, read_certificates},
     document::{Document, DocumentClient},
     download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},
-    json::{parse_json, repaired_json},
     key::{ApiKey, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
@@ -183,9 +182,22 @@ impl Client {
         let time_left = || deadline.saturating_duration_since(Instant::now());
         let mut attempt = 1;
 
+        let url = request_url(host, request);
+        let range = request.part.map(part_headers).unwrap_or_default();
+
         loop {
             let limit = self.hosts.timeout.min(time_left());
-            let outcome = limit_time(limit, self.hosts.exchange(host, request, key)).await;
+            let exchange = async {
+                let response = self.hosts.request_with_key(request, &url, &range, key)?.send().await?;
+                match request.part {
+                    Some(part) => {
+                        let file = FinalResponse::follow(response, &range, &self.hosts.connections).await?;
+                        file.read_part(part).await
+                    }
+                    None => HttpResponse::read(response).await,
+                }
+            };
+            let outcome = limit_time(limit, exchange).await;
             let (is_transient, retry_after) = match &outcome {
                 Ok(response) => (request.kind.is_transient_status(response.status), response.retry_after),
                 Err(error) => (request.kind.is_transient_error(error.kind()), None),
@@ -205,7 +217,7 @@ impl Client {
     }
 
     /// Requests a file once, without retries. `listed_url` is the address that the service lists for the file; it is
-    /// requested first, with the API key only if it belongs to the service's own host (supplement 12.2).
+    /// requested first, with the API key only if it belongs to the service's own host (service.md 12.2).
     pub async fn open(
         &self,
         request: &HttpRequest<'_>,
@@ -250,7 +262,7 @@ impl Client {
 
         let url = listed_url.map_or_else(|| request_url(host, request), String::from);
         let range = part_headers(FIRST_BYTE);
-        let exchange = self.hosts.request_with_key(request, &url, &range, key);
+        let exchange = async { Ok(self.hosts.request_with_key(request, &url, &range, key)?.send().await?) };
         let response = limit_time(self.hosts.timeout, exchange).await.ok()?;
 
         followed_address(&response, self.address_policy())
@@ -293,33 +305,14 @@ impl Hosts {
         })
     }
 
-    /// Sends the request once and reads the response.
-    async fn exchange(
-        &self,
-        host: &HostUrl,
-        request: &HttpRequest<'_>,
-        key: &ApiKey,
-    ) -> Result<HttpResponse, TransportError> {
-        let url = request_url(host, request);
-        let Some(part) = request.part else {
-            let response = self.request_with_key(request, &url, &HeaderMap::new(), key).await?;
-            return HttpResponse::read(response).await;
-        };
-
-        let range = part_headers(part);
-        let response = self.request_with_key(request, &url, &range, key).await?;
-
-        FinalResponse::follow(response, &range, &self.connections).await?.read_part(part).await
-    }
-
-    /// Sends the request to an address of the service's own host.
-    async fn request_with_key(
+    /// Returns the request to an address of the service's own host.
+    fn request_with_key(
         &self,
         request: &HttpRequest<'_>,
         url: &str,
         range: &HeaderMap,
         key: &ApiKey,
-    ) -> Result<Response, TransportError> {
+    ) -> Result<RequestBuilder, TransportError> {
         let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
         let client = self.connections.client(&url)?;
         let mut sending = client.request(request.method.clone(), url).headers(range.clone());
@@ -331,7 +324,7 @@ impl Hosts {
                 sending.header(header::CONTENT_TYPE, "application/json").body(Bytes::copy_from_slice(body));
         }
 
-        Ok(sending.send().await?)
+        Ok(sending)
     }
 
     /// Opens a file at an address, which receives the key only if it `is_own` of the service.
@@ -345,7 +338,7 @@ impl Hosts {
     ) -> Result<DownloadResponse, TransportError> {
         let opening = async {
             let response = if is_own {
-                self.request_with_key(request, url, range, key).await?
+                self.request_with_key(request, url, range, key)?.send().await?
             } else {
                 let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
                 self.connections.client_for_named(&url)?.get(url).headers(range.clone()).send().await?
@@ -375,11 +368,12 @@ fn is_conclusive(is_own: bool, outcome: &Result<DownloadResponse, TransportError
 }
 
 /// Waits for `exchange`, at most for `limit`.
-async fn limit_time<T>(
+fn limit_time<T>(
     limit: Duration,
     exchange: impl Future<Output = Result<T, TransportError>>,
-) -> Result<T, TransportError> {
-    tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
+) -> impl Future<Output = Result<T, TransportError>> {
+    let limited = tokio::time::timeout(limit, exchange);
+    limited.map(move |outcome| outcome.unwrap_or(Err(TransportError::Timeout(limit))))
 }
 
 /// The request of a probe, for the message of a failure.

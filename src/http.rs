@@ -1,4 +1,4 @@
-//! MCP over Streamable HTTP, for many callers at once (`http.md`).
+//! MCP over Streamable HTTP, for many callers at once.
 //!
 //! The library's `StreamableHttpService` speaks the protocol, in an axum `Router`. The server keeps no session: each request
 //! brings its credential, and any process can serve any request. One request passes these steps:
@@ -6,7 +6,8 @@
 //! 1. `listen` accepts the connection; hyper reads the head of the request, with a time limit;
 //! 2. `app` has the routes and the layers around them, `state` what all requests share: a line of the `access_log`, the check of host and `origin`, requests of browsers;
 //! 3. `auth` finds the caller: `endpoint` reads the project and the tools that address and headers choose, and `tenants` has the
-//!    server and the `limits` of the credential. `oauth`, `issuer`, `token` and `grants` check the token of a user;
+//!    server and the `limits` of the credential. `oauth`, `issuer`, `token` and `grants` check the token of a user, and
+//!    `granted_callers` chooses which of the keys of a user makes a call;
 //! 4. `body` reads the message within its limits, and passes it to the library;
 //! 5. the library compares message and headers, and calls `handler`, which admits the request and calls the server.
 //!
@@ -19,6 +20,7 @@ mod app;
 mod auth;
 mod body;
 mod endpoint;
+mod granted_callers;
 mod grants;
 mod handler;
 mod issuer;

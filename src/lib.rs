@@ -13,32 +13,54 @@
 //! | [`mcp`] | the MCP protocol, on standard input and output | `settings` and every layer below it, except `sandbox` |
 //! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `store`, `tools` and every layer below them, except `sandbox` |
 //! | [`store`] | the store that several HTTP servers share: Redis or Valkey | `call` |
-//! | [`tools`] | the list of all tools, selection, dispatch, composite tools, local files | `call`, `client`, `service` |
-//! | [`call`] | one call of one operation: argument check, project scope, duplicate guard, request, reply | `client`, `service` |
+//! | [`tools`] | the list of all tools, selection, composite tools, local files | `call`, `client`, `service` |
+//! | [`call`] | calls of operations with one key: argument check, project scope, duplicate guard, request, reply | `client`, `service` |
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], `json`, [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
-//! [`mcp::Server`] finds the [`tools::catalog::Tool`] once and runs it ([`tools::catalog::Tool::run`]). A composite tool calls
-//! operations through the gateway. For an operation, [`call::Gateway`]
+//! A call of `get_run` goes down once and comes back once. These are its functions between `rmcp` and `reqwest`, each of which
+//! waits for the next:
 //!
-//! 1. checks the arguments against the schema ([`service::arguments::check`]), the rules
-//!    ([`service::rule::Rule::check`]) and the path ([`service::request::layout`]), and reports every violation at once;
-//! 2. finds the project (`Scope::resolve`), with look-ups only where they decide something;
-//! 3. asks the service first whether an earlier equal call happened, if the outcome of that call is unknown
-//!    (duplicate guard);
-//! 4. sends the request (`RequestSender::send`, [`client::Client::send`]) and repeats it as far as the retry policy
-//!    allows;
-//! 5. makes a [`call::reply::Reply`] of the answer, or a [`failure::Failure`] with a code, a message and a hint.
+//! 1. `ServerHandler::call_tool` of [`mcp::Server`] finds the [`tools::catalog::Tool`]. A call that a user must confirm, or that
+//!    may become a task, takes several steps here.
+//! 2. `ToolRunner::run` chooses the caller ([`mcp::Callers`]), sends progress, ends a cancelled call, and logs the outcome.
+//! 3. `run_operation` is what [`tools::catalog::Tool::run`] points to. A composite tool has a function of its own, which calls
+//!    several operations.
+//! 4. [`call::Caller::call_guarded`] reports every violation of the arguments at once: of the schema
+//!    ([`service::arguments::check`]), the rules ([`service::rule::Rule::check`]) and the path ([`service::request::layout`]). It
+//!    finds the project. If it is not known whether an earlier equal call happened, it asks the service first.
+//! 5. `Caller::execute` makes a reply of the answer, or a [`failure::Failure`] with a code, a message and a hint.
+//! 6. `RequestSender::send` reads the record from a list if the service has no operation for it.
+//! 7. [`client::Client::send`] sends the request, and repeats it as far as the retry policy allows.
+//!
+//! In global scope with an organization key, the id decides the project. If its owner is not known, `Scope::resolve`, `OwnerLookup::owners`, `owner_among`
+//! and `look_up` come in place of `Caller::execute`: ten functions. The record that the look-up has read is the answer.
+//!
+//! The data has these shapes:
+//!
+//! | shape | type |
+//! |-|-|
+//! | JSON arguments | [`fields::Fields`] |
+//! | arguments, those of all tools separated | [`call::arguments::ToolArguments`] |
+//! | checked arguments and the layout of their request | `OperationRequest` |
+//! | request, with its project and its hints for failures | [`client::HttpRequest`] |
+//! | request as it is sent | `reqwest::Request` |
+//! | response | [`client::HttpResponse`] |
+//! | JSON of the answer, parsed once; where logic needs fields, with a typed view | `serde_json::Value` |
+//! | reply | [`call::reply::Reply`] |
+//! | result | `rmcp::model::CallToolResult` |
+//!
+//! A caller is one API key in one project scope. Standard input and output and the command line have one. Over HTTP the key of
+//! the request makes the call; of the keys that a signed-in user may use, `http::granted_callers` chooses one.
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.
-
-// The compiler checks the nested types of the futures of a call, which are deeper than its usual limit.
-#![recursion_limit = "256"]
+//!
+//! Comments refer to the sections of `docs/service.md`, which describes the service, in the form (service.md 2.3).
 
 pub mod backoff;
 pub mod call;
@@ -49,6 +71,7 @@ pub mod demo;
 pub mod failure;
 pub mod fields;
 pub mod http;
+mod json;
 pub mod mcp;
 pub mod picture;
 #[cfg(test)]

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     if let Err(error) = check_descriptors() {
         return report_error(&error);
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match runtime(matches.as_ref()).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
     };
@@ -43,6 +43,15 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => ExitCode::from(status as u8),
         Err(error) => report_error(&error),
+    }
+}
+
+/// Returns the runtime of a subcommand. Only the server for teams has several threads, so that a long message of one client
+/// delays no other one. One host needs one thread, which takes less memory and less processor time.
+fn runtime(matches: Option<&ArgMatches>) -> tokio::runtime::Builder {
+    match matches.and_then(ArgMatches::subcommand_name) {
+        Some("http") => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
     }
 }
 

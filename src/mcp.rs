@@ -6,6 +6,7 @@
 //! value, so that one process can run several servers with different keys.
 
 mod call_tool;
+mod callers;
 mod completion;
 mod config;
 mod confirmation;
@@ -22,11 +23,12 @@ mod resources;
 mod revision;
 mod server;
 mod tasks;
-mod tool_caller;
 mod tool_list;
 mod tool_result;
+mod tool_runner;
 mod value_source;
 
+pub use callers::Callers;
 pub use config::McpConfig;
 pub use handler::known_method;
 pub use host_quirks::serve_stdio;

@@ -1,4 +1,4 @@
-//! The service in memory: the same operations, answered by the rules of the specification.
+//! The service in memory: the same operations, answered by the rules of `docs/service.md`.
 //!
 //! | module | content | may import |
 //! |-|-|-|

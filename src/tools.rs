@@ -1,12 +1,11 @@
 //! All tools: operations of the service, and composite tools that send several requests, wait, or use local files.
 
 mod artifact_links;
-pub mod caller;
+pub mod call_options;
 pub mod catalog;
 pub mod composite;
 pub mod config;
 pub mod context;
-pub mod dispatcher;
 pub mod download;
 pub mod files;
 pub mod name_search;

@@ -5,7 +5,12 @@
 
 use serde_json::Value;
 
-use super::{Access, Gateway, reply::FieldSelection, request::OperationRequest, scope::find_invalid_ids};
+use super::{
+    Caller, CheckedCall, ids_of_call,
+    reply::FieldSelection,
+    request::OperationRequest,
+    scope::{ASK_OPERATOR, find_invalid_ids},
+};
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
@@ -102,7 +107,7 @@ pub struct CheckedArguments {
     pub selection: Option<FieldSelection>,
 }
 
-impl Gateway {
+impl Caller {
     /// Checks the arguments of a tool against everything that is known without a request.
     ///
     /// # Errors
@@ -112,22 +117,20 @@ impl Gateway {
         tool: &ToolDefinition,
         mut arguments: ToolArguments,
     ) -> Result<CheckedArguments, Failure> {
-        let access = self.first_covering(tool, arguments.common.project_id.as_deref())?;
-        access.check_writable(tool)?;
+        self.check_permitted(tool, arguments.common.project_id.as_deref())?;
+        self.check_writable(tool)?;
 
         let violations = find_violations(tool, &mut arguments);
         if !violations.is_empty() {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
 
-        access.check_confirmation(tool, &arguments)?;
+        self.check_confirmation(tool, &arguments)?;
         let ToolArguments { own, common, selection, .. } = arguments;
 
         Ok(CheckedArguments { own, project_id: common.project_id, selection })
     }
-}
 
-impl Access {
     /// Checks the arguments of an operation, and lays out its request.
     ///
     /// # Errors
@@ -136,7 +139,8 @@ impl Access {
         &self,
         entry: &'static OperationEntry,
         mut arguments: ToolArguments,
-    ) -> Result<(OperationRequest, CommonArguments, Option<FieldSelection>), Failure> {
+    ) -> Result<CheckedCall, Failure> {
+        self.check_permitted(entry, arguments.common.project_id.as_deref())?;
         self.check_writable(entry)?;
 
         // The layout takes the arguments as the check of the schema has converted them.
@@ -151,8 +155,27 @@ impl Access {
 
         self.check_confirmation(entry, &arguments)?;
         let ToolArguments { own, common, selection, .. } = arguments;
+        let ids = ids_of_call(entry, &own);
+        let request = OperationRequest::from_layout(entry, own, layout);
 
-        Ok((OperationRequest::from_layout(entry, own, layout), common, selection))
+        Ok(CheckedCall { request, requested: common.project_id, ids, selection })
+    }
+
+    /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments name.
+    ///
+    /// # Errors
+    /// `permission_denied`.
+    pub(super) fn check_permitted(
+        &self,
+        tool: &ToolDefinition,
+        requested: Option<&str>,
+    ) -> Result<(), Failure> {
+        if self.permits(tool, requested) {
+            return Ok(());
+        }
+        let project = requested.map(|project| format!(" in project `{project}`")).unwrap_or_default();
+        let message = format!("{}: no grant of the person covers {}{project}", tool.name, tool.access);
+        Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
     }
 
     /// Refuses a tool that changes something if the settings allow only reading.

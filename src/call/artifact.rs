@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    Gateway,
+    Caller, CheckedCall,
     arguments::{CommonArguments, ToolArguments},
-    ids_of_call,
 };
 use crate::{
     client::{
@@ -55,7 +54,7 @@ impl From<OpenError> for OpenRefusal {
     }
 }
 
-impl Gateway {
+impl Caller {
     /// Opens a file from the position `resume_from`, in one attempt. As in every call, the owner of the run is confirmed.
     ///
     /// # Errors
@@ -66,12 +65,10 @@ impl Gateway {
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, OpenRefusal> {
         let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let access = self.serving(entry, &arguments).await?;
-        let (request, common, _) = access.check_call(entry, arguments)?;
+        let CheckedCall { request, requested, ids, .. } = self.check_call(entry, arguments)?;
 
-        let sender = access.sender().await?;
-        let ids = ids_of_call(entry, &request.arguments);
-        access.scope.resolve(&sender, entry, common.project_id.as_deref(), &ids).await?;
+        let sender = self.sender().await?;
+        self.scope.resolve(&sender, entry, requested.as_deref(), &ids).await?;
 
         let answer = match sender.open(&request, artifact.url.as_deref(), resume_from).await? {
             DownloadResponse::Stream(stream) => return Ok(stream),
@@ -92,9 +89,8 @@ impl Gateway {
     /// not confirmed again.
     pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
         let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let access = self.serving(entry, &arguments).await.ok()?;
-        let (request, ..) = access.check_call(entry, arguments).ok()?;
-        let sender = access.sender().await.ok()?;
+        let CheckedCall { request, .. } = self.check_call(entry, arguments).ok()?;
+        let sender = self.sender().await.ok()?;
 
         sender.presigned_address(&request, artifact.url.as_deref()).await
     }

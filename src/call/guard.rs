@@ -25,7 +25,7 @@ use uuid::Uuid;
 
 use self::probe::{ProbeOutcome, ask, probably_happened, probe_failed};
 use super::{
-    Access, PreparedCall,
+    Caller, PreparedCall,
     reply::Reply,
     shared_store::{StorePlace, StoreUnavailable},
 };
@@ -96,12 +96,11 @@ pub(super) fn duplicate_check(entry: &OperationEntry, arguments: &Fields) -> Opt
 /// Every failure of the call; `conflict` if the earlier call seems to have happened or is being repeated; `outcome_unknown`
 /// if the service cannot tell.
 pub(super) async fn run(
-    access: &Access,
+    caller: &Caller,
     call: PreparedCall<'_>,
     check: &'static DuplicateCheck,
     digest: CallDigest,
     store: Option<StorePlace>,
-    clock: &dyn Clock,
 ) -> Result<Reply, Failure> {
     let entry = call.request.entry;
     // The owner look-up counts towards the time limit of the call.
@@ -110,7 +109,7 @@ pub(super) async fn run(
         return Err(Failure::new(Code::Timeout, message).hint("nothing was sent: call again"));
     }
 
-    let Some(mut attempt) = access.guard.begin(digest, clock, store).await else {
+    let Some(mut attempt) = caller.guard.begin(digest, &*caller.clock, store).await else {
         let message = format!(
             "{}: not sent: an equal call is in progress, and it repeats a call of unknown outcome",
             entry.name
@@ -118,7 +117,7 @@ pub(super) async fn run(
         return Err(Failure::new(Code::Conflict, message).hint("wait for the answer of that call"));
     };
 
-    let outcome = attempt.run(access, call, check).await;
+    let outcome = attempt.run(caller, call, check).await;
     attempt.end().await;
 
     outcome
@@ -255,13 +254,13 @@ impl Attempt<'_> {
     /// Makes the call, after the service has shown that a repeated call did not happen.
     async fn run(
         &mut self,
-        access: &Access,
+        caller: &Caller,
         call: PreparedCall<'_>,
         check: &'static DuplicateCheck,
     ) -> Result<Reply, Failure> {
         if let Some(elapsed) = self.repeated {
             let entry = call.request.entry;
-            match ask(access, check, &call).await {
+            match ask(caller, check, &call).await {
                 Ok(ProbeOutcome::NotHappened) => {}
                 Ok(ProbeOutcome::HappenedNow(reply)) => {
                     self.is_settled = true;
@@ -282,7 +281,7 @@ impl Attempt<'_> {
         }
 
         self.is_sent = true;
-        let outcome = access.execute(call).await;
+        let outcome = caller.execute(call).await;
         // Every other failure proves that the call had no effect.
         self.is_settled = !outcome.as_ref().is_err_and(|failure| failure.facts.is_uncertain);
 

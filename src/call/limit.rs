@@ -1,4 +1,4 @@
-//! Cuts replies and failures to the length that hosts accept (`design.md` 5), and states what was cut.
+//! Cuts replies and failures to the length that hosts accept, and states what was cut.
 //!
 //! The order is fixed: lists lose records from their ends. If that is not enough, strings lose their ends, and only if
 //! nothing else is enough, objects lose fields. The short fields of an object stay whole; the long ones share the rest. A

@@ -12,7 +12,7 @@ use crate::{
     service::operation::ResponseKind,
 };
 
-/// Validity of a download address that does not state its own (specification, GET minions/download).
+/// Validity of a download address that does not state its own (service.md 14).
 const DEFAULT_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A file that works without a key, for a limited time.

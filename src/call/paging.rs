@@ -20,7 +20,7 @@ use crate::{
     fields::Fields,
 };
 
-/// Records per page: the largest page that the service returns (supplement 1.3).
+/// Records per page: the largest page that the service returns (service.md 1.3).
 pub(super) const PAGE_SIZE: u64 = 100;
 
 /// Largest number of pages of a list that most readers read.

@@ -1,4 +1,4 @@
-//! Replies to callers, made of the answers of the service (`design.md` 3).
+//! Replies to callers, made of the answers of the service.
 
 use indexmap::IndexSet;
 use serde_json::{Value, json};
@@ -19,9 +19,10 @@ pub use super::{
     selection::FieldSelection,
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost, parse_json},
+    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
     failure::{Code, Failure, quote},
     fields::Fields,
+    json::parse_json,
     picture::Picture,
     service::{
         catalog::OperationEntry,
@@ -43,7 +44,7 @@ pub(super) struct ReplySettings {
     pub(super) address_policy: AddressPolicy,
 }
 
-/// The JSON object of the service with the field names of the specification, and its pictures beside it.
+/// The JSON object of the service with `tmsys` in the names of its fields (service.md 1.4), and its pictures beside it.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
     value: Value,
@@ -245,7 +246,7 @@ impl Conversion {
     }
 }
 
-/// Gives the fields that are named after the test-management system of the deployment the names of the specification.
+/// Gives the fields of the test-management system of the deployment their neutral names (service.md 1.4).
 fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
     if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
         return;

@@ -14,10 +14,11 @@ use super::{
 use crate::{
     client::{
         self, ApiKey, Client, DownloadResponse, HttpRequest, HttpResponse, OpenError, PresignedAddress,
-        RequestKind, ResumeFrom, parse_json,
+        RequestKind, ResumeFrom,
     },
     failure::{Code, Failure},
     fields::Fields,
+    json::parse_json,
     service::{
         catalog::{self, OperationEntry},
         operation::{Fallback, ResponseKind},

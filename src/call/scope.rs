@@ -1,4 +1,4 @@
-//! The project that a call goes to (`design.md` 4).
+//! The project that a call goes to.
 //!
 //! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan executions
 //! decide the project. Their owner is looked up only if key and arguments leave a choice.
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// What a person does whose call is not covered.
-pub(super) const ASK_OPERATOR: &str =
+pub(crate) const ASK_OPERATOR: &str =
     "nothing was sent: the person can ask the operator of this MCP server for the permission";
 
 /// The project of a server, or of each call.
@@ -72,11 +72,6 @@ impl Scope {
     /// Returns the scope of `project` that shares the memory of this scope.
     pub(super) fn with_project(&self, project: Option<String>) -> Self {
         Self { project, ..self.clone() }
-    }
-
-    /// Returns the project of project scope; `None` in global scope.
-    pub(super) fn bound_project(&self) -> Option<&str> {
-        self.project.as_deref()
     }
 
     /// Returns the project that all calls go to; `None` if each call decides.
@@ -163,15 +158,35 @@ impl Scope {
         Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
     }
 
+    /// Returns whether calls may go to `project`.
+    pub(super) fn includes(&self, project: &str) -> bool {
+        let allowed = self.allowed_projects.as_ref();
+        allowed.is_none_or(|projects| projects.iter().any(|allowed| allowed == project))
+    }
+
+    /// Returns whether the key reaches the project of a call, or the records of its `ids` if nothing names the project.
+    ///
+    /// # Errors
+    /// The failure of a look-up.
+    pub(super) async fn is_reached(
+        &self,
+        sender: &RequestSender<'_>,
+        requested: Option<&str>,
+        ids: &[ResultId],
+    ) -> Result<bool, Failure> {
+        match (self.project.as_deref().or(requested), &self.allowed_projects) {
+            (Some(project), Some(_)) => Ok(self.includes(project)),
+            // An organization key can be one of every project.
+            (Some(project), None) => self.has_key_of(sender, project).await,
+            (None, _) => self.has_records(sender, ids).await,
+        }
+    }
+
     /// Returns whether the key can be one of `project`: its own project is another one only if a record shows this.
     ///
     /// # Errors
     /// The failure of a look-up.
-    pub(super) async fn has_key_of(
-        &self,
-        sender: &RequestSender<'_>,
-        project: &str,
-    ) -> Result<bool, Failure> {
+    async fn has_key_of(&self, sender: &RequestSender<'_>, project: &str) -> Result<bool, Failure> {
         if sender.key.kind() == KeyKind::Organization {
             return Ok(true);
         }
@@ -187,11 +202,7 @@ impl Scope {
     ///
     /// # Errors
     /// The failure of a look-up.
-    pub(super) async fn has_records(
-        &self,
-        sender: &RequestSender<'_>,
-        ids: &[ResultId],
-    ) -> Result<bool, Failure> {
+    async fn has_records(&self, sender: &RequestSender<'_>, ids: &[ResultId]) -> Result<bool, Failure> {
         let lookup = self.lookup(sender);
         let outcome = match (self.project(), sender.key.kind()) {
             (Some(project), _) => lookup.confirm_all_inside(project, ids).await,

@@ -1,4 +1,4 @@
-//! The fields of a reply that a caller wants, as dotted names such as `players.steps.report` (`design.md` 5).
+//! The fields of a reply that a caller wants, as dotted names such as `players.steps.report`.
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -1,10 +1,20 @@
-//! The store that several processes share, so that they recognize each other's calls.
+//! The store that several processes share, so that they recognize each other's calls, and the places of a caller in it.
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use futures_util::future::BoxFuture;
 use ring::hmac;
+use uuid::Uuid;
+
+use super::Caller;
+use crate::failure::Failure;
+
+/// Kind of the keys of calls in the shared store, and the purpose of the derived key that makes them.
+pub(super) const CALLS: (&str, &[u8]) = ("call", b"tas-mcp shared calls 1");
+
+/// Kind of the keys of ids that count once, and the purpose of the derived key that makes them.
+const USED_IDS: (&str, &[u8]) = ("used", b"tas-mcp shared ids 1");
 
 /// First part of every key. The number changes with the format of the values.
 const KEY_PREFIX: &str = "tas-mcp:1";
@@ -101,6 +111,35 @@ impl StorePlace {
     /// See [`SharedStore::remove`].
     pub(crate) async fn remove(&self, current: &str) {
         self.store.remove(&self.key, current).await;
+    }
+}
+
+impl Caller {
+    /// Records that `id` is used, for `lifetime`. Returns whether another process has recorded the same before. Without an
+    /// available store, the answer is `false`.
+    pub(crate) async fn is_used_elsewhere(&self, id: &str, lifetime: Duration) -> bool {
+        match self.shared_place(USED_IDS, id.as_bytes()).await {
+            Ok(Some(place)) => {
+                let value = Uuid::now_v7().to_string();
+                matches!(place.insert(&value, lifetime).await, Ok(Some(_)))
+            }
+            Ok(None) | Err(_) => false,
+        }
+    }
+
+    /// Returns the place of `content` in the shared store, if there is one.
+    ///
+    /// # Errors
+    /// `not_configured` if the API key cannot be read.
+    pub(super) async fn shared_place(
+        &self,
+        (kind, purpose): (&str, &[u8]),
+        content: &[u8],
+    ) -> Result<Option<StorePlace>, Failure> {
+        let Some(store) = &self.shared_store else { return Ok(None) };
+        let key = StoreKey::new(kind, &self.derived_key(purpose).await?, content);
+
+        Ok(Some(StorePlace::new(Arc::clone(store), key)))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     service::{api::builds::ListBuilds, catalog::ListedOperation as _},
     tools::{
         name_search::{FoundRecord, NameMatch, NameResult, RecordKind, is_named},
-        newest::WantedRecords,
+        newest::{WantedRecords, list_newest},
     },
 };
 
@@ -26,7 +26,7 @@ pub(super) async fn choose_build(
 ) -> Result<FoundRecord, Failure> {
     let arguments = ToolArguments::new(Fields::new(), CommonArguments::in_project(resolver.project));
     let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-    let reply = resolver.dispatcher.list_newest(ListBuilds::entry(), arguments, wanted).await?;
+    let reply = list_newest(resolver.caller, ListBuilds::entry(), arguments, wanted).await?;
     for page in reply.value().get("unread").and_then(Value::as_array).into_iter().flatten() {
         tracing::warn!("not all builds could be read: {page}");
     }

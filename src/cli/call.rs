@@ -4,10 +4,10 @@ use anyhow::Context as _;
 use clap::{ArgMatches, Command};
 
 use super::{
+    caller::build_caller_with_files,
     command_error::CommandError,
     confirmation::call_with_confirmation,
     cost_question::{ask_before_cost, may_ask},
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     failure_output::OutputFormat,
     help_end::help_end,
@@ -49,15 +49,15 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let mut arguments = read_arguments(tool.info, matches)?;
     let directory = images::directory(tool.info, matches)?;
 
-    let dispatcher = build_dispatcher(settings);
+    let tools = build_caller_with_files(settings)?;
     let project = arguments.common.project_id.clone();
-    let resolver = NameResolver::new(&dispatcher, project.as_deref());
+    let resolver = NameResolver::new(&tools.caller, project.as_deref());
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
     if may_ask(tool.name) {
         ask_before_cost(tool.name, &arguments.own, matches)?;
     }
-    let reply = call_with_confirmation(&dispatcher, tool, arguments).await?;
+    let reply = call_with_confirmation(&tools, tool, arguments).await?;
 
     let printed = ReplyOutput::new(tool.info, matches).print(&reply)?;
     // The images are saved even if standard output is closed.

@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 
 use self::command_line::CommandLine;
 use super::{
+    caller::build_caller,
     command_error::CommandError,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     name_completion::{NameReader, with_names},
     output::print_text,
@@ -52,7 +52,7 @@ pub(super) async fn run(
 ) -> Result<ExitStatus, CommandError> {
     let line = command_line(matches);
     let words = line.words.clone();
-    let reader = NameReader::new(build_dispatcher(settings), Handle::current());
+    let reader = NameReader::new(build_caller(settings).ok(), Handle::current());
 
     // The engine asks for names in a function that is not asynchronous, so it needs a thread of its own.
     let search = tokio::task::spawn_blocking(move || find_candidates(words, program, &reader));

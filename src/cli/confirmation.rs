@@ -7,7 +7,11 @@ use crate::{
     call::{arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     text::single_line,
-    tools::{caller::CallerContext, catalog::Tool, dispatcher::Dispatcher},
+    tools::{
+        call_options::CallOptions,
+        catalog::Tool,
+        context::{CallerWithFiles, ToolCall},
+    },
 };
 
 /// Flag that confirms a costly or irreversible call.
@@ -78,14 +82,15 @@ pub(super) fn declined() -> Failure {
 
 /// Calls a tool. If the tool requires a confirmation and the person at the terminal confirms, calls it again.
 pub(super) async fn call_with_confirmation(
-    dispatcher: &Dispatcher,
+    tools: &CallerWithFiles,
     tool: Tool,
     arguments: ToolArguments,
 ) -> std::result::Result<Reply, CommandError> {
-    let outcome = dispatcher.call_tool(tool, arguments.clone(), CallerContext::silent()).await;
+    let call = tools.tool_call(arguments, CallOptions::silent());
+    let outcome = (tool.run)(call.clone()).await;
     let Err(failure) = outcome else { return Ok(outcome?) };
     confirm(failure)?;
 
     // The first call was refused before any request, so nothing is sent twice.
-    Ok(dispatcher.call_tool(tool, arguments.confirmed(), CallerContext::silent()).await?)
+    Ok((tool.run)(ToolCall { arguments: call.arguments.confirmed(), ..call }).await?)
 }

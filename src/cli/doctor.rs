@@ -20,7 +20,7 @@ use super::{
     output::{print_line, print_text, status_after_output},
 };
 use crate::{
-    call::Gateway, client::KeyKind, http::check_setup, settings::Settings, text::single_line,
+    call::Caller, client::KeyKind, http::check_setup, settings::Settings, text::single_line,
     tools::files::FilesRoot,
 };
 
@@ -59,19 +59,22 @@ pub(super) async fn examine(settings: &Settings) -> serde_json::Result<DoctorRep
     let urls = config.as_ref().ok().map(|config| {
         (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone().ok().flatten())
     });
-    let gateway = Gateway::new(config.map(|config| config.call));
-    let key = gateway.key_kind().await;
+    let caller = config.map(|config| Caller::new(config.call));
+    let key = match &caller {
+        Ok(caller) => caller.key_kind().await,
+        Err(unusable) => Err(unusable.clone()),
+    };
     // Each client of the HTTP server may send its own key.
     let needs_key = !is_http || settings.has_key();
-    let problem = key.as_ref().err().filter(|_| needs_key).or(gateway.settings_failure()).cloned();
+    let problem = key.as_ref().err().filter(|_| needs_key).or(caller.as_ref().err()).cloned();
 
     let (mut hosts, mut probes) = (Vec::new(), Vec::new());
-    if let Some((base_url, knowledge_url)) = urls.filter(|_| problem.is_none()) {
-        hosts = hosts::reach_all(&gateway, &base_url, knowledge_url.as_ref()).await;
+    if let (Some((base_url, knowledge_url)), Ok(caller), None) = (urls, &caller, &problem) {
+        hosts = hosts::reach_all(caller, &base_url, knowledge_url.as_ref()).await;
         // Probes of an unreachable host would only repeat its failure.
         let is_reached = hosts.first().is_some_and(|main| main.reached.is_some());
         if is_reached && key.is_ok() {
-            probes = probes::run_all(&gateway, settings, knowledge_url.is_some()).await;
+            probes = probes::run_all(caller, settings, knowledge_url.is_some()).await;
         }
     }
 

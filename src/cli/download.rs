@@ -7,7 +7,7 @@ mod run_files;
 use clap::{ArgMatches, Command};
 
 use super::{
-    command_error::CommandError, dispatcher::build_dispatcher, download_progress_bar::DownloadProgressBar,
+    caller::build_caller_with_files, command_error::CommandError, download_progress_bar::DownloadProgressBar,
     exit_status::ExitStatus, help_end::help_end,
 };
 use crate::settings::Settings;
@@ -28,12 +28,12 @@ pub(super) fn command() -> Command {
 
 /// Downloads the files and prints what was saved.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let dispatcher = build_dispatcher(settings);
+    let tools = build_caller_with_files(settings)?;
     let progress = DownloadProgressBar::new();
 
     match matches.subcommand() {
-        Some(("run", matches)) => run_files::run(matches, &dispatcher, &progress).await,
-        Some(("minion", matches)) => minion::run(matches, &dispatcher, &progress).await,
+        Some(("run", matches)) => run_files::run(matches, &tools, &progress).await,
+        Some(("minion", matches)) => minion::run(matches, &tools, &progress).await,
         _ => Err(anyhow::anyhow!("the subcommand is missing").into()),
     }
 }

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{text::single_line, tools::caller::ProgressSink};
+use crate::{text::single_line, tools::call_options::ProgressSink};
 
 /// Progress bar of a download on standard error. Shows nothing if standard error is not a terminal.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
+    caller::build_caller,
     command_error::CommandError,
     confirmation::YES,
     cost_question::ask_before_cost,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     help_end::help_end,
     name_completion::{NameKind, name_completions},
@@ -21,10 +21,10 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::exports::ExportTmsysRun, operation::Operation as _, result_kind::ResultKind, tool::PROJECT_ID,
+        api::exports::ExportTmsysRun, catalog::ListedOperation as _, operation::Operation as _,
+        result_kind::ResultKind, tool::PROJECT_ID,
     },
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ListedTool as _},
 };
 
 const IDS: &str = "ids";
@@ -61,8 +61,8 @@ pub(super) fn command() -> Command {
 /// Exports the results and prints where they are.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let project = matches.get_one::<String>(PROJECT_ID).map(String::as_str);
-    let dispatcher = build_dispatcher(settings);
-    let resolver = NameResolver::new(&dispatcher, project);
+    let caller = build_caller(settings)?;
+    let resolver = NameResolver::new(&caller, project);
     let mut own = sources(resolver, matches).await?;
     if let Some(name) = matches.get_one::<String>(NAME) {
         own.insert("custom_run_name".to_owned(), json!(name));
@@ -74,8 +74,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     ask_before_cost(ExportTmsysRun::NAME, &own, matches)?;
 
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let export = ExportTmsysRun::tool();
-    let reply = dispatcher.call_tool(export, arguments, CallerContext::silent()).await?;
+    let reply = caller.call_guarded(ExportTmsysRun::entry(), arguments).await?;
 
     let value = reply.value();
     let printed =

@@ -11,18 +11,21 @@ use super::{
     termination::TerminationSignals,
 };
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     failure::Failure,
     fields::Fields,
-    service::api::runs::StopRuns,
+    service::{api::runs::StopRuns, catalog::ListedOperation as _},
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget},
+    tools::waiting::WaitTarget,
 };
 
 /// What is waited for, so that the wait can be continued.
 pub(super) struct WaitSubject<'a> {
     pub(super) settings: &'a Settings,
-    pub(super) dispatcher: &'a Dispatcher,
+    pub(super) caller: &'a Caller,
     pub(super) project: Option<&'a str>,
     pub(super) target: WaitTarget,
     /// Ids of the jobs that are known already.
@@ -90,11 +93,10 @@ impl WaitSubject<'_> {
             return Ok(());
         }
 
-        let jobs = jobs_of(self.dispatcher, self.project, &self.target, &self.jobs).await?;
+        let jobs = jobs_of(self.caller, self.project, &self.target, &self.jobs).await?;
         let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project));
-        let stop = StopRuns::tool();
-        self.dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
+        self.caller.call_guarded(StopRuns::entry(), arguments).await?;
         note(&format!("stopped jobs: {}", jobs.join(" ")));
 
         Ok(())

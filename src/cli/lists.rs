@@ -5,8 +5,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::{Value, json};
 
 use super::{
+    caller::build_caller,
     command_error::CommandError,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     help_end::help_end,
     json_arguments::ARGS,
@@ -32,7 +32,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
     },
     settings::Settings,
-    tools::newest::WantedRecords,
+    tools::newest::{WantedRecords, list_newest},
 };
 
 const LIMIT: &str = "limit";
@@ -141,7 +141,7 @@ impl ListCommand {
     ) -> Result<ExitStatus, CommandError> {
         let list = (self.list)();
         let mut arguments = read_arguments(&list.tool, matches)?;
-        let dispatcher = build_dispatcher(settings);
+        let caller = build_caller(settings)?;
 
         if let Some((flag, argument)) = self.name_flag
             && let Some(name) = matches.get_one::<String>(flag)
@@ -149,7 +149,7 @@ impl ListCommand {
             arguments.own.insert(argument.to_owned(), json!(name));
         }
         let project = arguments.common.project_id.clone();
-        let resolver = NameResolver::new(&dispatcher, project.as_deref());
+        let resolver = NameResolver::new(&caller, project.as_deref());
         named_arguments::resolve(resolver, &list.tool, &mut arguments.own).await?;
 
         let only_failed = self.has_verdict && matches.get_flag(FAILED);
@@ -158,7 +158,7 @@ impl ListCommand {
             filter: if only_failed { has_failed } else { |_| true },
             limit: usize::try_from(*limit).unwrap_or(usize::MAX),
         };
-        let reply = dispatcher.list_newest(list, arguments, wanted).await?;
+        let reply = list_newest(&caller, list, arguments, wanted).await?;
         let printed = ReplyOutput::new(&list.tool, matches).print(&reply)?;
 
         Ok(status_after_output(ExitStatus::Success, printed))

@@ -22,7 +22,7 @@ use super::{
     tool_arguments::{json_flag, wants_json},
 };
 use crate::{
-    call::Gateway,
+    call::Caller,
     client::StoredRecord,
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
@@ -114,7 +114,9 @@ async fn project(checked: &Settings) -> Option<String> {
     }
 
     // The path of this operation contains the project, so that the project of the key is looked up.
-    let gateway = Gateway::new(checked.tools_config().map(|config| config.call));
-    let resolved = gateway.resolve_project(InitiateBuildUpload::entry(), None).await;
+    let resolved = match checked.tools_config() {
+        Ok(config) => Caller::new(config.call).resolve_project(InitiateBuildUpload::entry(), None).await,
+        Err(unusable) => Err(unusable),
+    };
     resolved.ok().flatten()
 }

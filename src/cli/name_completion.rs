@@ -10,7 +10,10 @@ use tokio::runtime::Handle;
 
 use super::named_arguments::record_kind;
 use crate::{
-    call::arguments::CommonArguments,
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     fields::field_at,
     service::{
         api::{
@@ -22,7 +25,7 @@ use crate::{
         result_kind::ResultKind,
     },
     text::{single_line, visible},
-    tools::{dispatcher::Dispatcher, name_search::RecordKind},
+    tools::name_search::RecordKind,
 };
 
 /// Time limit of reading the records. A person does not wait longer for candidates.
@@ -76,7 +79,8 @@ pub(super) fn with_names(command: Command, reader: &NameReader) -> Command {
 /// Reads names from the service.
 #[derive(Clone, Debug)]
 pub(super) struct NameReader {
-    dispatcher: Dispatcher,
+    /// `None` if the settings are unusable, so that no names can be read.
+    caller: Option<Caller>,
     runtime: Handle,
 }
 
@@ -100,8 +104,8 @@ struct NamedRecord {
 
 impl NameReader {
     /// Creates a reader. `runtime` must be driven by another thread than the one that asks for candidates.
-    pub(super) fn new(dispatcher: Dispatcher, runtime: Handle) -> Self {
-        Self { dispatcher, runtime }
+    pub(super) fn new(caller: Option<Caller>, runtime: Handle) -> Self {
+        Self { caller, runtime }
     }
 
     /// Returns the candidates that begin with `typed`. Without an answer in time, there are none.
@@ -120,8 +124,9 @@ impl NameReader {
     /// Returns the records of the first page of a list. A failure gives no records.
     async fn read_list(&self, list: &CompletedList) -> Vec<NamedRecord> {
         let arguments = list.newest.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
-        let gateway = self.dispatcher.gateway();
-        let reply = gateway.call(list.operation, arguments.collect(), CommonArguments::default()).await;
+        let Some(caller) = &self.caller else { return Vec::new() };
+        let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
+        let reply = caller.call(list.operation, arguments).await;
 
         let records = reply.ok().and_then(|reply| reply.value().get("data")?.as_array().cloned());
         records.unwrap_or_default().iter().filter_map(|record| list.parse(record)).collect()

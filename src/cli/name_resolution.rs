@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     failure::{Code, Failure},
     fields::{Fields, field_at},
     service::{
@@ -13,9 +16,9 @@ use crate::{
         result_kind::{ResultId, ResultKind},
     },
     tools::{
-        dispatcher::Dispatcher,
+        call_options::CallOptions,
         name_search::{FoundRecord, NameMatch, NameResult, NameSearch, RecordKind},
-        newest::WantedRecords,
+        newest::{WantedRecords, list_newest},
         report::ReportSubject,
         summary::SummaryTarget,
         waiting::WaitTarget,
@@ -45,15 +48,15 @@ enum Found {
 /// Finds the ids of what a person names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameResolver<'a> {
-    pub(super) dispatcher: &'a Dispatcher,
+    pub(super) caller: &'a Caller,
     /// The project that a flag names; `None` if the settings or the key decide it.
     pub(super) project: Option<&'a str>,
 }
 
 impl<'a> NameResolver<'a> {
     /// Returns a resolver for the records of one project.
-    pub(super) fn new(dispatcher: &'a Dispatcher, project: Option<&'a str>) -> Self {
-        Self { dispatcher, project }
+    pub(super) fn new(caller: &'a Caller, project: Option<&'a str>) -> Self {
+        Self { caller, project }
     }
 
     /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which no
@@ -97,9 +100,7 @@ impl<'a> NameResolver<'a> {
     pub(super) async fn subject(self, name: &str) -> Result<ReportSubject, Failure> {
         match self.find(name, Latest::Result).await? {
             Found::Subject(subject) => Ok(subject),
-            Found::Latest(result) => {
-                ReportSubject::read(self.dispatcher.gateway(), self.project, result).await
-            }
+            Found::Latest(result) => ReportSubject::read(self.caller, self.project, result).await,
         }
     }
 
@@ -109,7 +110,7 @@ impl<'a> NameResolver<'a> {
             return self.newest(kind, Fields::new(), "the project").await.map(Found::Latest);
         }
 
-        match ReportSubject::find(self.dispatcher.gateway(), self.project, name).await {
+        match ReportSubject::find(self.caller, self.project, name).await {
             Ok(subject) => Ok(Found::Subject(subject)),
             Err(unknown) if is_unknown_id(&unknown) => match self.latest_of_named(name, latest).await {
                 Ok(Some(result)) => Ok(Found::Latest(result)),
@@ -144,11 +145,9 @@ impl<'a> NameResolver<'a> {
         let FoundRecord { kind, id, name, .. } = single(&kinds, found)?;
         let result = match (kind, latest) {
             (RecordKind::TestPlan, Latest::Result) => {
-                self.dispatcher.latest_result(&SummaryTarget::LatestExecution(id), self.project).await
+                SummaryTarget::LatestExecution(id).find(self.caller, self.project).await
             }
-            (_, Latest::Result) => {
-                self.dispatcher.latest_result(&SummaryTarget::LatestRun(id), self.project).await
-            }
+            (_, Latest::Result) => SummaryTarget::LatestRun(id).find(self.caller, self.project).await,
             (RecordKind::TestPlan, Latest::Start) => {
                 let filter = Fields::from_iter([("test_plan_id".to_owned(), json!(id))]);
                 self.newest(ResultKind::Execution, filter, &name).await
@@ -172,7 +171,7 @@ impl<'a> NameResolver<'a> {
         };
         let arguments = ToolArguments::new(filter, CommonArguments::in_project(self.project));
         let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-        let reply = self.dispatcher.list_newest(list, arguments, wanted).await?;
+        let reply = list_newest(self.caller, list, arguments, wanted).await?;
 
         let records = reply.value().get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
@@ -187,7 +186,7 @@ impl<'a> NameResolver<'a> {
 
     async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
         let search = NameSearch { names: vec![name.to_owned()], kinds: kinds.to_vec() };
-        let answer = self.dispatcher.find_by_name(search, self.project).await?;
+        let answer = search.run(self.caller, self.project.map(str::to_owned), &CallOptions::silent()).await?;
         for omission in &answer.unread {
             tracing::warn!("{} could not be read: {}", omission.what, omission.why);
         }
@@ -203,7 +202,7 @@ impl<'a> NameResolver<'a> {
 /// # Errors
 /// The failures of the look-ups.
 pub(super) async fn jobs_of(
-    dispatcher: &Dispatcher,
+    caller: &Caller,
     project: Option<&str>,
     target: &WaitTarget,
     known: &[String],
@@ -216,13 +215,13 @@ pub(super) async fn jobs_of(
     };
 
     if result.kind == ResultKind::Run {
-        let subject = ReportSubject::find(dispatcher.gateway(), project, &result.id).await?;
+        let subject = ReportSubject::find(caller, project, &result.id).await?;
         return Ok(subject.job_id().into_iter().collect());
     }
 
     let arguments = ToolArguments::new(result.to_arguments(), CommonArguments::in_project(project));
     let wanted = WantedRecords { filter: is_unfinished, limit: usize::MAX };
-    let reply = dispatcher.list_newest(ListJobs::entry(), arguments, wanted).await?;
+    let reply = list_newest(caller, ListJobs::entry(), arguments, wanted).await?;
     let jobs = field_at(reply.value(), "data").and_then(Value::as_array).into_iter().flatten();
 
     Ok(jobs.filter_map(|job| Some(job.get("job_id")?.as_str()?.to_owned())).collect())

@@ -109,7 +109,7 @@ pub(super) async fn resolve_results(
     Ok(())
 }
 
-/// Returns whether `text` has the form of the ids of `kind`. Ids of runs are one word with digits (supplement 1.8).
+/// Returns whether `text` has the form of the ids of `kind`. Ids of runs are one word with digits (service.md 1.7).
 pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {
     match kind {
         ResultKind::Job | ResultKind::Execution => is_uuid(text),
@@ -133,7 +133,7 @@ fn as_object(value: &Value) -> Option<Fields> {
 fn named(arguments: &Fields, argument: &str, kind: RecordKind) -> Option<String> {
     let text = arguments.get(argument)?.as_str()?;
     let is_id = match kind {
-        // The ids of these records have a prefix (specification, Resources and their fields).
+        // The ids of these records have a prefix (service.md 8, 9).
         RecordKind::Bug => text.starts_with("bug_"),
         RecordKind::SharedStep => text.starts_with("ssc_"),
         _ => is_uuid(text),

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use self::page_file::{PageFile, ReportTarget, open};
 use super::{
+    caller::build_caller_with_files,
     command_error::CommandError,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     failure_output::OutputFormat,
     help_end::help_end,
@@ -25,7 +25,7 @@ use crate::{
     service::tool::PROJECT_ID,
     settings::Settings,
     tools::{
-        dispatcher::Dispatcher,
+        context::CallerWithFiles,
         name_search::RecordKind,
         report::{self, ReportData, ReportSubject, SummaryText, TrendText},
         summary::{Summary, Trend},
@@ -83,7 +83,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let target = ReportTarget::from_flags(matches)?;
     let request = ReportRequest {
-        dispatcher: build_dispatcher(settings),
+        tools: build_caller_with_files(settings)?,
         project: matches.get_one::<String>(PROJECT_ID).cloned(),
         id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
         compare_with: matches.get_one::<String>(COMPARE_WITH).cloned(),
@@ -109,7 +109,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
 /// What the command asks for.
 struct ReportRequest {
-    dispatcher: Dispatcher,
+    tools: CallerWithFiles,
     project: Option<String>,
     id: String,
     compare_with: Option<String>,
@@ -127,7 +127,7 @@ enum PrintedResult {
 
 impl ReportRequest {
     async fn subject(&self) -> Result<ReportSubject, Failure> {
-        let resolver = NameResolver::new(&self.dispatcher, self.project.as_deref());
+        let resolver = NameResolver::new(&self.tools.caller, self.project.as_deref());
         let subject = resolver.subject(&self.id).await?;
 
         Ok(subject.compared_with(self.compare_with.as_deref()))
@@ -140,15 +140,15 @@ impl ReportRequest {
         }
 
         let (subject, project) = (self.subject().await?, self.project.as_deref());
-        report::gather_data(&subject, &self.dispatcher, project, self.with_pictures).await
+        report::gather_data(&subject, &self.tools, project, self.with_pictures).await
     }
 
     async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
-        let (gateway, project) = (self.dispatcher.gateway(), self.project.as_deref());
+        let (caller, project) = (&self.tools.caller, self.project.as_deref());
         // The id of a plan or of an execution is a UUID, and stays as it is.
-        let plan = NameResolver::new(&self.dispatcher, project).id(RecordKind::TestPlan, &self.id).await?;
+        let plan = NameResolver::new(caller, project).id(RecordKind::TestPlan, &self.id).await?;
 
-        report::read_trend(gateway, project, &plan, count.into()).await
+        report::read_trend(caller, project, &plan, count.into()).await
     }
 
     /// Returns the summary or the trend.
@@ -157,7 +157,7 @@ impl ReportRequest {
             return Ok(PrintedResult::Trend(self.read_trend(count).await?));
         }
 
-        let summary = self.subject().await?.summarize(&self.dispatcher, self.project.as_deref()).await?;
+        let summary = self.subject().await?.summarize(&self.tools, self.project.as_deref()).await?;
         Ok(PrintedResult::Summary(Box::new(summary)))
     }
 

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use self::start_reply::StartReply;
 use super::{
+    caller::build_caller_with_files,
     command_error::CommandError,
     confirmation::call_with_confirmation,
     cost_question::ask_before_cost,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     failure_output::OutputFormat,
     help_end::help_end,
@@ -32,17 +32,20 @@ use super::{
 };
 use crate::{
     call::{
+        Caller,
         arguments::{CommonArguments, ToolArguments},
         reply::Reply,
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
+    service::{
+        api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
+        catalog::ListedOperation as _,
+    },
     settings::Settings,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         catalog::{ListedTool as _, Tool},
-        dispatcher::Dispatcher,
         waiting::Wait,
     },
 };
@@ -139,9 +142,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let mut arguments = read_arguments(start.tool.info, matches)?;
     let junit = wait_result::junit_file(matches)?;
 
-    let dispatcher = build_dispatcher(settings);
+    let tools = build_caller_with_files(settings)?;
     let project = arguments.common.project_id.clone();
-    let resolver = NameResolver::new(&dispatcher, project.as_deref());
+    let resolver = NameResolver::new(&tools.caller, project.as_deref());
     if let Some(name) = matches.get_one::<String>(SUBJECT) {
         arguments.own.insert(start.id_argument.to_owned(), Value::from(name.as_str()));
     }
@@ -150,11 +153,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     ask_before_cost(start.tool.name, &arguments.own, matches)?;
     let names_build = arguments.own.contains_key("build_id");
-    let reply = call_with_confirmation(&dispatcher, start.tool, arguments).await?;
+    let reply = call_with_confirmation(&tools, start.tool, arguments).await?;
 
     // Without a named project, the answer to the start shows the project of the jobs.
     let project = project.or_else(|| reply.project().map(str::to_owned));
-    let started = Started { settings, dispatcher: &dispatcher, reply: &reply, project };
+    let started = Started { settings, caller: &tools.caller, reply: &reply, project };
     if matches.get_flag(WAIT) {
         return started.wait(matches, junit, !names_build).await;
     }
@@ -171,7 +174,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 /// A start that the service has accepted.
 struct Started<'a> {
     settings: &'a Settings,
-    dispatcher: &'a Dispatcher,
+    caller: &'a Caller,
     reply: &'a Reply,
     project: Option<String>,
 }
@@ -188,7 +191,7 @@ impl Started<'_> {
 
         Ok(WaitSubject {
             settings: self.settings,
-            dispatcher: self.dispatcher,
+            caller: self.caller,
             project: self.project.as_deref(),
             target,
             jobs,
@@ -215,9 +218,8 @@ impl Started<'_> {
         let Some(id) = self.reply.value().get("build_id").and_then(Value::as_str) else { return };
         let own = Fields::from_iter([("build_id".to_owned(), Value::from(id))]);
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project.as_deref()));
-        let build = GetBuild::tool();
 
-        let build = self.dispatcher.call_tool(build, arguments, CallerContext::silent()).await.ok();
+        let build = self.caller.call_guarded(GetBuild::entry(), arguments).await.ok();
         let name = build.and_then(|build| build.value().get("name")?.as_str().map(str::to_owned));
         let name = name.map(|name| format!("{name} ")).unwrap_or_default();
         note(&format!("the service chose the build {name}({id})"));
@@ -242,12 +244,12 @@ impl Started<'_> {
             timeout,
             interval: None,
         };
-        let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+        let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
         let completion = async {
             if reports_build {
                 self.report_chosen_build().await;
             }
-            wait.run(self.dispatcher.gateway(), &caller).await.map_err(|failure| {
+            wait.run(self.caller, &options).await.map_err(|failure| {
                 let hint = format!("the start succeeded; {}", subject.advice());
                 failure.detail("started", started.clone()).hint(hint)
             })

@@ -4,8 +4,8 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
+    caller::build_caller,
     command_error::CommandError,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     help_end::help_end,
     name_completion::{NameKind, name_completions},
@@ -16,12 +16,15 @@ use super::{
     tool_arguments::{json_flag, project_flag, wants_json},
 };
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     failure::{Code, Failure},
     fields::Fields,
-    service::{api::runs::StopRuns, tool::PROJECT_ID},
+    service::{api::runs::StopRuns, catalog::ListedOperation as _, tool::PROJECT_ID},
     settings::Settings,
-    tools::{caller::CallerContext, catalog::ListedTool as _, dispatcher::Dispatcher, waiting::WaitTarget},
+    tools::waiting::WaitTarget,
 };
 
 const IDS: &str = "ids";
@@ -45,13 +48,12 @@ pub(super) fn command() -> Command {
 /// Stops the jobs and prints the outcome of each.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let project = matches.get_one::<String>(PROJECT_ID).map(String::as_str);
-    let dispatcher = build_dispatcher(settings);
-    let jobs = jobs(&dispatcher, project, matches).await?;
+    let caller = build_caller(settings)?;
+    let jobs = jobs(&caller, project, matches).await?;
 
     let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let stop = StopRuns::tool();
-    let reply = dispatcher.call_tool(stop, arguments, CallerContext::silent()).await?;
+    let reply = caller.call_guarded(StopRuns::entry(), arguments).await?;
 
     let printed = if prints_json(wants_json(matches)) {
         print_line(reply.value())
@@ -65,16 +67,12 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Returns the ids of the jobs of all named results, each once.
-async fn jobs(
-    dispatcher: &Dispatcher,
-    project: Option<&str>,
-    matches: &ArgMatches,
-) -> Result<Vec<String>, Failure> {
-    let resolver = NameResolver::new(dispatcher, project);
+async fn jobs(caller: &Caller, project: Option<&str>, matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+    let resolver = NameResolver::new(caller, project);
     let mut jobs = Vec::new();
     for name in matches.get_many::<String>(IDS).into_iter().flatten() {
         let target = WaitTarget::Single(resolver.result(name, Latest::Start).await?);
-        for job in jobs_of(dispatcher, project, &target, &[]).await? {
+        for job in jobs_of(caller, project, &target, &[]).await? {
             if !jobs.contains(&job) {
                 jobs.push(job);
             }

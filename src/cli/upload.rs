@@ -18,7 +18,7 @@ use self::{
     progress_bars::ProgressBars,
 };
 use super::{
-    command_error::CommandError, dispatcher::build_dispatcher, exit_status::ExitStatus,
+    caller::build_caller_with_files, command_error::CommandError, exit_status::ExitStatus,
     failure_output::OutputFormat, help_end::help_end, termination::TerminationSignals,
 };
 use crate::{
@@ -33,7 +33,7 @@ const EXAMPLES: [&str; 3] = [
     "tas-mcp upload game.apk --name 1.4.2 --resume",
 ];
 
-/// Maximum number of files that are uploaded at the same time (supplement 16).
+/// Maximum number of files that are uploaded at the same time (service.md 16).
 const CONCURRENT_UPLOADS: usize = 4;
 
 /// Returns the definition of the command. Its flags are built only when the command is used.
@@ -49,8 +49,8 @@ pub(super) fn command() -> Command {
 
 /// Uploads the files. Checks all of them before the first request is sent.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let dispatcher = build_dispatcher(settings);
-    let uploads = prepare_uploads(matches, &dispatcher)?;
+    let tools = build_caller_with_files(settings)?;
+    let uploads = prepare_uploads(matches, &tools)?;
     let tokens: Vec<_> = uploads.iter().map(|upload| upload.handle.cancelled.clone()).collect();
     let bars = ProgressBars::new(
         uploads.iter().map(|upload| (upload.path.as_str(), Arc::clone(&upload.handle.progress))),

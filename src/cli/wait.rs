@@ -6,8 +6,8 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
+    caller::build_caller_with_files,
     command_error::CommandError,
-    dispatcher::build_dispatcher,
     exit_status::ExitStatus,
     failure_output::OutputFormat,
     help_end::help_end,
@@ -28,8 +28,8 @@ use crate::{
     },
     settings::Settings,
     tools::{
-        caller::CallerContext,
-        catalog::{ListedTool as _, Tool},
+        call_options::CallOptions,
+        catalog::{ListedTool as _, Tool, typed_answer},
         composite::WaitForCompletion,
         waiting::WaitTarget,
     },
@@ -78,29 +78,26 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let mut arguments = read_arguments(tool().info, matches)?;
     let junit = wait_result::junit_file(matches)?;
     let project = arguments.common.project_id.clone();
-    let dispatcher = build_dispatcher(settings);
-    if let Some(failure) = dispatcher.gateway().settings_failure() {
-        return Err(failure.clone().into());
-    }
+    let tools = build_caller_with_files(settings)?;
 
     if let Some(names) = matches.get_many::<String>(IDS) {
-        let resolver = NameResolver::new(&dispatcher, project.as_deref());
+        let resolver = NameResolver::new(&tools.caller, project.as_deref());
         arguments.own.extend(named_targets(resolver, names).await?);
     }
     adapt_to_command_line(&mut arguments.own);
 
     let subject = WaitSubject {
         settings,
-        dispatcher: &dispatcher,
+        caller: &tools.caller,
         project: project.as_deref(),
         target: target(&arguments.own),
         jobs: Vec::new(),
     };
-    let caller = CallerContext { progress: Arc::new(WaitProgress::new()), ..CallerContext::silent() };
+    let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
     subject.announce();
-    let wait = dispatcher.wait_for_completion(arguments, caller);
-    let Some(reply) = subject.interruptible(wait).await? else { return Ok(ExitStatus::TimedOut) };
-    let result = WaitResult { completion: reply.completion, started: None, not_started: Vec::new() };
+    let wait = typed_answer::<WaitForCompletion>(tools.tool_call(arguments, options));
+    let Some((completion, _)) = subject.interruptible(wait).await? else { return Ok(ExitStatus::TimedOut) };
+    let result = WaitResult { completion, started: None, not_started: Vec::new() };
 
     Ok(result.output(&subject, junit, OutputFormat::from_matches(matches)).await)
 }

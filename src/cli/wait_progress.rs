@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::{text::single_line, tools::caller::ProgressSink};
+use crate::{text::single_line, tools::call_options::ProgressSink};
 
 /// Interval at which the spinner moves.
 const TICK: Duration = Duration::from_millis(200);

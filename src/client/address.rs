@@ -1,4 +1,4 @@
-//! Addresses: those of the service's hosts, those that the service names, and presigned ones (`design.md` 6).
+//! Addresses: those of the service's hosts, those that the service names, and presigned ones.
 //!
 //! A hostile service could name an address of this machine or of its network, which the service itself cannot reach.
 

@@ -12,7 +12,7 @@ const MASK: &str = "[api key]";
 /// Least length of a key in bytes. Real keys are far longer.
 const MIN_KEY_BYTES: usize = 6;
 
-/// Owner of a key (specification, Authentication).
+/// Owner of a key (service.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
     /// One project. The key works on every route.

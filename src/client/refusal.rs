@@ -1,9 +1,8 @@
-//! Responses of the service that are not 2xx, as failures (specification, Errors; supplement 1.5).
+//! Responses of the service that are not 2xx, as failures (service.md 1.5).
 
 use serde_json::Value;
 
 use super::{
-    json::parse_json,
     key::{ApiKey, KeyKind},
     request::{HttpRequest, ServiceHost},
     response::HttpResponse,
@@ -12,14 +11,15 @@ use super::{
 use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
+    json::parse_json,
     service::{operation::UrlBase, tool::FailureHints},
     text::remove_hidden,
 };
 
-/// The text of the specification before the name of a missing permission.
+/// The text of the service before the name of a missing permission (service.md 1.5).
 const MISSING_PERMISSION: &str = "missing required permission:";
 
-/// Fields in which a multi-part response reports its parts (specification, POST runs).
+/// Fields in which a multi-part response reports its parts (service.md 2.1).
 const PART_LISTS: [&str; 2] = ["results", "device_runs"];
 
 /// Longest body of a refusal that is parsed, in bytes. An explanation is far shorter.

@@ -28,7 +28,7 @@ use tower_http::{
 
 use super::{
     access_log::AccessLine,
-    auth::{Caller, ClientAddress, identify},
+    auth::{ClientAddress, Requester, identify},
     body::read_message,
     endpoint::{Endpoint, no_such_path},
     handler::CallHandler,
@@ -65,7 +65,7 @@ impl Application {
     /// # Errors
     /// `not_configured` with every unusable setting.
     pub fn from_settings(settings: &Settings) -> Result<Self, Failure> {
-        Self::new(settings, |shared, caller| shared.tenants.server(&caller.tenant, &caller.endpoint))
+        Self::new(settings, |shared, requester| shared.tenants.server(&requester.tenant, &requester.endpoint))
     }
 
     /// Creates an application that serves another MCP handler than the servers of credentials. `open` returns the handler of
@@ -82,7 +82,7 @@ impl Application {
 
     fn new<S: ServerHandler>(
         settings: &Settings,
-        open: impl Fn(&Shared, &Caller) -> S + Clone + Send + Sync + 'static,
+        open: impl Fn(&Shared, &Requester) -> S + Clone + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
         let (http, tools) = settings.http_config()?;
         let shared = Arc::new(Shared::new(http, tools, settings)?);
@@ -99,13 +99,14 @@ impl Application {
 /// Returns the routes. `open` returns the handler of the requests of a caller.
 fn router<S: ServerHandler>(
     shared: &SharedState,
-    open: impl Fn(&Shared, &Caller) -> S + Clone + Send + Sync + 'static,
+    open: impl Fn(&Shared, &Requester) -> S + Clone + Send + Sync + 'static,
 ) -> Router {
-    let serve =
-        async move |State(shared): State<SharedState>, Extension(caller): Extension<Caller>, request| {
-            let server = open(&shared, &caller);
-            serve(shared, server, request).await
-        };
+    let serve = async move |State(shared): State<SharedState>,
+                            Extension(requester): Extension<Requester>,
+                            request| {
+        let server = open(&shared, &requester);
+        serve(shared, server, request).await
+    };
     let endpoint = post(serve)
         .route_layer(from_fn_with_state(Arc::clone(&shared.bodies), read_message))
         .route_layer(from_fn_with_state(Arc::clone(shared), identify))
@@ -155,7 +156,8 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     let handler = Arc::new(CallHandler { server, app: shared, exceeded: Arc::clone(&exceeded) });
     // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
     // they are answered, and not by this token.
-    let accepts_events = request.extensions().get::<Caller>().is_none_or(|caller| caller.accepts_events);
+    let accepts_events =
+        request.extensions().get::<Requester>().is_none_or(|requester| requester.accepts_events);
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)

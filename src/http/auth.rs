@@ -31,18 +31,16 @@ pub(super) struct ClientAddress(pub(super) IpAddr);
 
 /// Who sends a request, and to which endpoint. The handler reads it from the extensions of the request.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
+pub(super) struct Requester {
     pub(super) tenant: Arc<Tenant>,
     pub(super) endpoint: Endpoint,
     /// The limits that apply to the request.
     pub(super) limits: Arc<ClientLimits>,
-    /// Longest body that the client may send, in bytes.
-    pub(super) max_body_bytes: usize,
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
 }
 
-/// Adds the [`Caller`] to a request.
+/// Adds the [`Requester`] to a request.
 ///
 /// # Errors
 /// Status 404 or 400 for an unusable endpoint, 400 for an unusable credential, and those of
@@ -60,9 +58,9 @@ pub(super) async fn identify(
     line.identify(&tenant, endpoint.project.as_deref());
 
     let limits = app.tenants.limits(&tenant, address);
-    let max_body_bytes = app.tenants.max_body_bytes(&tenant);
     let accepts_events = accepts_events(&parts.headers);
-    parts.extensions.insert(Caller { tenant, endpoint, limits, max_body_bytes, accepts_events });
+    parts.extensions.insert(Arc::clone(&limits));
+    parts.extensions.insert(Requester { tenant, endpoint, limits, accepts_events });
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 

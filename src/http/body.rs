@@ -20,7 +20,10 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::{auth::Caller, limits::MAX_BUFFERED_KIB, refusal::Refusal};
+use super::{
+    limits::{ClientLimits, MAX_BUFFERED_KIB},
+    refusal::Refusal,
+};
 use crate::mcp::message::{InvalidMessage, check};
 
 /// Time limit of reading a body.
@@ -78,41 +81,35 @@ impl BodyMemory {
         &self,
         headers: &HeaderMap,
         chunks: &mut BodyDataStream,
-        caller: &Caller,
+        limits: &ClientLimits,
     ) -> Result<HeldBody, Refusal> {
-        let max_bytes = self.max_bytes.min(caller.max_body_bytes);
         let stated =
             headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if stated.is_some_and(|stated: usize| stated > max_bytes) {
-            return Err(self.too_large(max_bytes));
+        if stated.is_some_and(|stated: usize| stated > self.max_bytes) {
+            return Err(self.too_large());
         }
 
-        let started = Instant::now();
+        let start = Instant::now();
         let mut held = HeldBody { bytes: BytesMut::new(), of_all: None, of_client: None };
         loop {
-            let deadline = started + time_for(held.bytes.len());
+            let deadline = start + time_for(held.bytes.len());
             let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
                 return Ok(held);
             };
             let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
 
             let length = held.bytes.len() + chunk.len();
-            if length > max_bytes {
-                return Err(self.too_large(max_bytes));
+            if length > self.max_bytes {
+                return Err(self.too_large());
             }
-            grow(&mut held.of_client, &caller.limits.body_kib, length)?;
+            grow(&mut held.of_client, &limits.body_kib, length)?;
             grow(&mut held.of_all, &self.free_kib, length)?;
             held.bytes.extend_from_slice(&chunk);
         }
     }
 
-    fn too_large(&self, max_bytes: usize) -> Refusal {
-        let reason = if max_bytes < self.max_bytes {
-            ", which is the limit until the service has accepted the credential: send a short call first"
-        } else {
-            ""
-        };
-        let message = format!("the body is longer than {max_bytes} bytes{reason}");
+    fn too_large(&self) -> Refusal {
+        let message = format!("the body is longer than {} bytes", self.max_bytes);
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
 }
@@ -181,14 +178,14 @@ fn too_slow() -> Refusal {
 /// if the body ends early, has too many values, or comes with an unusable version.
 pub(super) async fn read_message(
     State(bodies): State<Arc<BodyMemory>>,
-    Extension(caller): Extension<Caller>,
+    Extension(limits): Extension<Arc<ClientLimits>>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
     check_media_type(request.headers())?;
     let (mut parts, body) = request.into_parts();
     let mut chunks = body.into_data_stream();
-    let held = match bodies.read(&parts.headers, &mut chunks, &caller).await {
+    let held = match bodies.read(&parts.headers, &mut chunks, &limits).await {
         Ok(held) => held,
         Err(refusal) => {
             discard(chunks).await;

@@ -1,4 +1,4 @@
-//! The grants of the operator: which users may use which API key, and for what (`http.md` 1.4). The file is read again when it
+//! The grants of the operator: which users may use which API key, and for what. The file is read again when it
 //! changes.
 
 use std::{
@@ -12,14 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::{
-    call::{Grant, GrantLimits},
-    client::KeySource,
-    fields::Fields,
-    service::tool::Access,
-    text::most_similar,
-    tools::catalog,
-};
+use super::granted_callers::{Grant, GrantLimits};
+use crate::{client::KeySource, fields::Fields, service::tool::Access, text::most_similar, tools::catalog};
 
 /// Least time between two checks whether the file has changed.
 const CHECK_PAUSE: Duration = Duration::from_secs(1);

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     access_log::{AccessLine, Operation},
-    auth::Caller,
+    auth::Requester,
     limits::Exceeded,
     state::SharedState,
 };
@@ -60,14 +60,14 @@ impl<S: ServerHandler> CallHandler<S> {
         refuse: impl FnOnce(Exceeded) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let parts = context.extensions.remove::<Parts>().ok_or_else(|| internal_error(operation))?;
-        let (Some(caller), Some(line)) =
-            (parts.extensions.get::<Caller>(), parts.extensions.get::<AccessLine>())
+        let (Some(requester), Some(line)) =
+            (parts.extensions.get::<Requester>(), parts.extensions.get::<AccessLine>())
         else {
             return Err(internal_error(operation));
         };
 
         line.describe(operation);
-        let admission = match caller.limits.admit(&self.app.places) {
+        let admission = match requester.limits.admit(&self.app.places) {
             Ok(admission) => admission,
             Err(exceeded) => return refuse(exceeded),
         };
@@ -77,12 +77,13 @@ impl<S: ServerHandler> CallHandler<S> {
 
         let version = context.meta.protocol_version();
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        prepare(&mut context, caller, is_stateless);
-        let outcome = AssertUnwindSafe(method(context)).catch_unwind().await;
+        prepare(&mut context, requester, is_stateless);
+        // The library moves the future of a handler several times.
+        let outcome = AssertUnwindSafe(Box::pin(method(context))).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
         let outcome = outcome.map_err(|error| in_revision(error, is_stateless));
 
-        self.app.tenants.remember(&caller.tenant);
+        self.app.tenants.remember(&requester.tenant);
         drop(admission);
         if let Some(entry) = entry {
             let error = error_type(&outcome, is_failure);
@@ -97,9 +98,9 @@ impl<S: ServerHandler> CallHandler<S> {
 }
 
 /// Adapts a request to a transport without sessions, and to its client.
-fn prepare(context: &mut RequestContext<RoleServer>, caller: &Caller, is_stateless: bool) {
+fn prepare(context: &mut RequestContext<RoleServer>, requester: &Requester, is_stateless: bool) {
     context.extensions.insert(WithoutSession);
-    if !caller.accepts_events {
+    if !requester.accepts_events {
         // A caller that sees no progress gets an answer before its patience ends.
         context.meta.remove(PROGRESS_TOKEN);
     }

@@ -28,11 +28,8 @@ const CONCURRENCY_PAUSE_S: u64 = 1;
 /// Largest size of all bodies that are held, in KiB.
 pub(super) const MAX_BUFFERED_KIB: usize = 256 * 1024;
 
-/// Largest size of the bodies of one client that are held, in KiB.
-const MAX_CLIENT_KIB: usize = MAX_BUFFERED_KIB / 8;
-
-/// Longest body of a client whose credential the service has not accepted yet, in bytes.
-pub(super) const MAX_UNPROVEN_BYTES: usize = 64 * 1024;
+/// Largest size of the bodies of one accepted credential that are held, in KiB.
+const MAX_CREDENTIAL_KIB: usize = MAX_BUFFERED_KIB / 8;
 
 /// A limit that a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,12 +101,23 @@ pub(super) struct ClientLimits {
 }
 
 impl ClientLimits {
-    pub(super) fn new(settings: &HttpSettings) -> Self {
+    /// Returns the limits of a credential that the service has accepted.
+    pub(super) fn of_credential(settings: &HttpSettings) -> Self {
+        Self::new(settings, MAX_CREDENTIAL_KIB)
+    }
+
+    /// Returns the limits of the clients at one address without an accepted credential. Their bodies have room for one of the
+    /// longest bodies.
+    pub(super) fn of_address(settings: &HttpSettings) -> Self {
+        Self::new(settings, MAX_CREDENTIAL_KIB.min(settings.max_body / 1024 + 1))
+    }
+
+    fn new(settings: &HttpSettings, body_kib: usize) -> Self {
         let burst = settings.rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1));
         let quota = Quota::per_second(settings.rate).allow_burst(burst);
         Self {
             places: semaphore(settings.concurrency),
-            body_kib: Arc::new(Semaphore::new(MAX_CLIENT_KIB)),
+            body_kib: Arc::new(Semaphore::new(body_kib)),
             rate: RateLimiter::direct(quota),
         }
     }

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
+    granted_callers::Grant,
     grants::{GrantsFile, UnusableGrants},
     issuer::{Issuer, IssuerReport},
     refusal::Refusal,
     token::{self, Claims, TokenError},
 };
-use crate::{call::Grant, settings::OauthSettings};
+use crate::settings::OauthSettings;
 
 /// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
 const ISSUER_PAUSE_S: u64 = 10;

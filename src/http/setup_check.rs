@@ -2,16 +2,23 @@
 
 use serde::Serialize;
 
-use super::{issuer::IssuerReport, oauth::Authorization};
+use super::{
+    granted_callers::{Grant, GrantedCallers},
+    issuer::IssuerReport,
+    oauth::Authorization,
+};
 use crate::{
-    call::{Grant, arguments::CommonArguments},
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     client::{DocumentClient, HostUrl, KeyKind},
-    failure::Failure,
+    failure::{Code, Failure},
     fields::Fields,
+    mcp::Callers as _,
     service::{api::shared_steps::ListSharedSteps, catalog::ListedOperation as _},
     settings::{HttpSettings, Settings, is_loopback_host},
     store::RedisStore,
-    tools::dispatcher::Dispatcher,
 };
 
 /// Largest difference between the clocks of the issuer and of this machine, in seconds.
@@ -58,7 +65,7 @@ pub async fn check_setup(settings: &Settings) -> Result<Vec<SetupCheck>, Failure
         Ok(None) => checks.push(SetupCheck::ok("sign-in", "no issuer: every credential is an API key")),
         Ok(Some(authorization)) => {
             checks.extend(check_issuer(authorization.examine_issuer().await));
-            checks.extend(check_grants(&authorization.grants(), &Dispatcher::new(Ok(tools))).await);
+            checks.extend(check_grants(&authorization.grants(), &Caller::new(tools.call)).await);
         }
     }
 
@@ -145,11 +152,11 @@ fn check_issuer(examined: Result<IssuerReport, String>) -> Vec<SetupCheck> {
 }
 
 /// Checks with one request per grant whether the service accepts the key.
-async fn check_grants(grants: &[(String, Grant)], dispatcher: &Dispatcher) -> Vec<SetupCheck> {
+async fn check_grants(grants: &[(String, Grant)], configured: &Caller) -> Vec<SetupCheck> {
     let mut checks = Vec::new();
     for (number, (persons, grant)) in (1..).zip(grants) {
         let checked = format!("grant {number}: {persons}");
-        checks.push(match check_grant(grant, dispatcher).await {
+        checks.push(match check_grant(grant, configured).await {
             Err(failure) => SetupCheck::problem(checked, failure.message),
             Ok(()) if grants.len() > 1 && is_vague(grant) => {
                 let note = "the service accepts the key of one project; `projects` would save look-ups";
@@ -166,16 +173,16 @@ fn is_vague(grant: &Grant) -> bool {
     grant.limits.projects.is_none() && grant.key.kind() == KeyKind::Project
 }
 
-async fn check_grant(grant: &Grant, dispatcher: &Dispatcher) -> Result<(), Failure> {
+async fn check_grant(grant: &Grant, configured: &Caller) -> Result<(), Failure> {
     let projects = grant.limits.projects.as_deref().unwrap_or_default();
-    let dispatcher = dispatcher.with_grants("doctor", std::slice::from_ref(grant));
+    let callers = GrantedCallers::of_user(configured, "doctor", std::slice::from_ref(grant));
     let arguments = Fields::from_iter([("page_size".to_owned(), 1.into())]);
     let common = CommonArguments::in_project(projects.first().map(String::as_str));
 
-    let call = dispatcher.gateway().call(ListSharedSteps::entry(), arguments, common);
-    match Box::pin(call).await {
+    let arguments = ToolArguments::new(arguments, common);
+    match Box::pin(callers.first()?.call(ListSharedSteps::entry(), arguments)).await {
         // An organization key needs a project, which the grant does not name.
-        Err(failure) if failure.code == crate::failure::Code::ProjectRequired => Ok(()),
+        Err(failure) if failure.code == Code::ProjectRequired => Ok(()),
         outcome => outcome.map(drop),
     }
 }

@@ -13,6 +13,7 @@ use super::traces::Traces;
 use super::{
     body::BodyMemory,
     endpoint::Endpoint,
+    granted_callers::GrantedCallers,
     limits::semaphore,
     metrics::Metrics,
     oauth::{Authorization, Resource},
@@ -25,7 +26,7 @@ use crate::{
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
     store::RedisStore,
-    tools::{caller::Stopping, config::ToolsConfig, dispatcher::Dispatcher},
+    tools::{call_options::Stopping, config::ToolsConfig, context::CallerWithFiles},
 };
 
 /// What all requests share.
@@ -64,13 +65,14 @@ impl Shared {
         };
 
         let store = http.shared_store.clone().map(RedisStore::new);
-        let configured = Dispatcher::new(Ok(tools));
+        let tools = CallerWithFiles::new(tools);
         let configured = match &store {
-            Some(store) => configured.with_shared_store(Arc::clone(store) as Arc<dyn SharedStore>),
-            None => configured,
+            Some(store) => tools.with_shared_store(Arc::clone(store) as Arc<dyn SharedStore>),
+            None => tools,
         };
-        let anonymous =
-            if settings.has_key() { configured.clone() } else { Dispatcher::new(Err(credential_required())) };
+        let caller = &configured.caller;
+        let anonymous = if settings.has_key() { Ok(caller.clone()) } else { Err(credential_required()) };
+        let anonymous = GrantedCallers::one(anonymous);
         let tenants = Tenants::new(anonymous, configured, config, http.clone(), stopping.clone());
 
         let authorization = http.oauth.clone().map(Authorization::new).transpose();

@@ -12,14 +12,15 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 
 use super::{
     endpoint::Endpoint,
-    limits::{ClientLimits, MAX_UNPROVEN_BYTES, limited_address},
+    granted_callers::GrantedCallers,
+    limits::{ClientLimits, limited_address},
     oauth::Person,
 };
 use crate::{
     client::ApiKey,
     mcp::{McpConfig, Server, ServerProfile},
     settings::HttpSettings,
-    tools::{caller::Stopping, dispatcher::Dispatcher},
+    tools::{call_options::Stopping, context::CallerWithFiles},
 };
 
 /// Largest number of credentials, and of addresses without an accepted credential, that are remembered.
@@ -45,8 +46,8 @@ const PERSON_PURPOSE: &str = "tas-mcp persons 1";
 pub(super) struct Tenants {
     /// The callers without a credential.
     anonymous: Arc<Tenant>,
-    /// Calls tools with the key of each caller, after its key is set.
-    keyless: Dispatcher,
+    /// Makes the calls of every credential, after its key is set.
+    keyless: CallerWithFiles,
     config: McpConfig,
     settings: HttpSettings,
     stopping: Stopping,
@@ -62,16 +63,16 @@ pub(super) struct Tenant {
     id: Vec<u8>,
     /// The person who is signed in; empty for a key.
     subject: String,
-    dispatcher: Dispatcher,
+    callers: GrantedCallers,
     limits: Arc<ClientLimits>,
     servers: Mutex<LruCache<Endpoint, Server>>,
 }
 
 impl Tenants {
-    /// Creates the servers. `anonymous` serves requests without a credential, and `keyless` those with one.
+    /// Creates the servers. `anonymous` makes the calls of requests without a credential, and `keyless` of those with one.
     pub(super) fn new(
-        anonymous: Dispatcher,
-        keyless: Dispatcher,
+        anonymous: GrantedCallers,
+        keyless: CallerWithFiles,
         config: McpConfig,
         settings: HttpSettings,
         stopping: Stopping,
@@ -97,8 +98,8 @@ impl Tenants {
             return known;
         }
 
-        let dispatcher = self.keyless.with_key(key.clone());
-        Arc::new(Tenant::new(id, dispatcher, &self.settings))
+        let callers = GrantedCallers::one(Ok(self.keyless.caller.with_key(key.clone())));
+        Arc::new(Tenant::new(id, callers, &self.settings))
     }
 
     /// Returns the tenant of a person. A person whose grants have changed is another tenant.
@@ -108,8 +109,8 @@ impl Tenants {
             return known;
         }
 
-        let dispatcher = self.keyless.with_grants(&person.principal, &person.grants);
-        let tenant = Tenant::new(id, dispatcher, &self.settings);
+        let callers = GrantedCallers::of_user(&self.keyless.caller, &person.principal, &person.grants);
+        let tenant = Tenant::new(id, callers, &self.settings);
         Arc::new(Tenant { subject: person.subject.clone(), ..tenant })
     }
 
@@ -120,8 +121,8 @@ impl Tenants {
     /// Remembers a tenant after a request, if the service has accepted its key. A key that the service refuses takes no
     /// memory.
     pub(super) fn remember(&self, tenant: &Arc<Tenant>) {
-        let gateway = tenant.dispatcher.gateway();
-        if !tenant.id.is_empty() && (gateway.is_key_accepted() || gateway.has_uncertain_calls()) {
+        let callers = &tenant.callers;
+        if !tenant.id.is_empty() && (callers.is_key_accepted() || callers.has_uncertain_calls()) {
             // A request at the same time may have remembered the credential already.
             self.known.get_with_by_ref(&tenant.id, || Arc::clone(tenant));
         }
@@ -135,7 +136,7 @@ impl Tenants {
     /// Returns the limits of a request: those of its credential, or those of its address if the service has not accepted the
     /// credential.
     pub(super) fn limits(&self, tenant: &Tenant, address: IpAddr) -> Arc<ClientLimits> {
-        if tenant.dispatcher.gateway().is_key_accepted() {
+        if tenant.callers.is_key_accepted() {
             return Arc::clone(&tenant.limits);
         }
 
@@ -144,30 +145,19 @@ impl Tenants {
 
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
     pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
-        self.addresses.get_with(limited_address(address), || Arc::new(ClientLimits::new(&self.settings)))
-    }
-
-    /// Returns the length of the longest body that a tenant may send, in bytes. Until the service has accepted its key, it is
-    /// short; the issuer has accepted a user already, and a client without a credential uses the key of this server.
-    pub(super) fn max_body_bytes(&self, tenant: &Tenant) -> usize {
-        let gateway = tenant.dispatcher.gateway();
-        let has_own_key = tenant.id.is_empty() && gateway.settings_failure().is_none();
-        if has_own_key || !tenant.subject.is_empty() || gateway.is_key_accepted() {
-            self.settings.max_body
-        } else {
-            MAX_UNPROVEN_BYTES
-        }
+        self.addresses
+            .get_with(limited_address(address), || Arc::new(ClientLimits::of_address(&self.settings)))
     }
 
     /// Returns the server for the requests of `tenant` to an endpoint.
     pub(super) fn server(&self, tenant: &Tenant, endpoint: &Endpoint) -> Server {
         let create = || {
             let scope = endpoint.project.as_deref();
-            let dispatcher = tenant.dispatcher.with_scope(scope, endpoint.selection.is_read_only());
-            let gateway = dispatcher.gateway();
-            let selection = endpoint.selection.clone().permitted_by(|tool| gateway.covers(tool));
+            let callers = tenant.callers.with_scope(scope, endpoint.selection.is_read_only());
+            let selection = endpoint.selection.clone().permitted_by(|tool| callers.permit(tool));
             let profile = self.profile(&Endpoint { selection, ..endpoint.clone() });
-            Server::with_profile(dispatcher, profile, self.stopping.clone())
+            let files = Arc::clone(&self.keyless.files);
+            Server::with_profile(Arc::new(callers), files, profile, self.stopping.clone())
         };
         let mut servers = tenant.servers.lock().unwrap_or_else(PoisonError::into_inner);
         servers.get_or_insert(endpoint.clone(), create).clone()
@@ -188,12 +178,12 @@ impl Tenants {
 }
 
 impl Tenant {
-    fn new(id: Vec<u8>, dispatcher: Dispatcher, settings: &HttpSettings) -> Self {
+    fn new(id: Vec<u8>, callers: GrantedCallers, settings: &HttpSettings) -> Self {
         Self {
             id,
             subject: String::new(),
-            dispatcher,
-            limits: Arc::new(ClientLimits::new(settings)),
+            callers,
+            limits: Arc::new(ClientLimits::of_credential(settings)),
             servers: Mutex::new(LruCache::new(MAX_ENDPOINTS)),
         }
     }

@@ -39,6 +39,11 @@ impl From<TaskStart> for CallResponse {
     }
 }
 
+/// Returns whether a call may take more than the call itself: it may become a task, or a user may be asked about it.
+pub(super) fn takes_several_steps(tool: Tool, context: &RequestContext<RoleServer>) -> bool {
+    tool.confirmation_question.is_some() || may_become_task(tool, context)
+}
+
 impl ServerState {
     /// Calls `tool`. Creates a task for a long wait, and asks the person first if the call needs confirmation.
     pub(super) async fn call_or_ask(
@@ -55,7 +60,7 @@ impl ServerState {
         }
         if tool.confirmation_question.is_none() {
             let arguments = ToolArguments::from_host(&tool, sent);
-            return CallResponse::Ended(self.tool_caller.call(tool, arguments, context).await);
+            return CallResponse::Ended(self.tool_runner.run(tool, arguments, context).await);
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
@@ -78,7 +83,7 @@ impl ServerState {
         }
 
         // A call that needs confirmation is refused before any request to the service.
-        let outcome = self.tool_caller.call(tool, arguments.clone(), context).await;
+        let outcome = self.tool_runner.run(tool, arguments.clone(), context).await;
         let failure = match outcome {
             Err(failure) if failure.code == Code::ConfirmationRequired => failure,
             outcome => return CallResponse::Ended(outcome),
@@ -86,15 +91,18 @@ impl ServerState {
 
         // The answer to a question counts for the same call in the same scope only.
         let call = json!([self.config().project, tool.name, sent]).to_string();
-        let gateway = self.tool_caller.gateway();
+        let caller = match self.tool_runner.callers().first() {
+            Ok(caller) => caller,
+            Err(unusable) => return CallResponse::Ended(Err(unusable)),
+        };
 
-        match self.confirmer.ask(&call, &failure, retried, gateway, context).await {
+        match self.confirmer.ask(&call, &failure, retried, caller, context).await {
             ConfirmationOutcome::Confirmed => {
-                CallResponse::Ended(self.tool_caller.call(tool, arguments.confirmed(), context).await)
+                CallResponse::Ended(self.tool_runner.run(tool, arguments.confirmed(), context).await)
             }
             // A host that fails to ask is like one that cannot ask: the argument counts.
             ConfirmationOutcome::NotConfirmed(ConfirmationError::HostFailed(_)) if is_stated => {
-                CallResponse::Ended(self.tool_caller.call(tool, arguments.confirmed(), context).await)
+                CallResponse::Ended(self.tool_runner.run(tool, arguments.confirmed(), context).await)
             }
             ConfirmationOutcome::NotConfirmed(error) => CallResponse::Ended(Err(error.into_failure(failure))),
             ConfirmationOutcome::InputRequired(question) => CallResponse::InputRequired(question),

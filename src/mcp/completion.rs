@@ -17,13 +17,14 @@ use rmcp::{
 };
 
 use super::{
+    callers::Callers,
     config::McpConfig,
     prompts::{self, EXECUTION_ARGUMENT},
     resources::{self, PROJECT_VARIABLE},
     value_source::{Candidate, Candidates, ValueSource},
 };
 use crate::{
-    call::Gateway,
+    call::Caller,
     failure::{Code, Failure},
     service::{request::check_segment, tool::PROJECT_ID},
 };
@@ -70,7 +71,7 @@ impl Completer {
         &self,
         request: CompleteRequestParams,
         config: &McpConfig,
-        gateway: &Gateway,
+        callers: &dyn Callers,
     ) -> Result<CompleteResult, ErrorData> {
         let source = find_source(&request.r#ref, &request.argument.name, config)?;
         let entered = |name: &str| {
@@ -78,7 +79,7 @@ impl Completer {
             (!value.is_empty()).then_some(value)
         };
         let project = entered(PROJECT_VARIABLE).or_else(|| entered(PROJECT_ID));
-        let candidates = self.candidates(source, project.cloned(), gateway).await;
+        let candidates = self.candidates(source, project.cloned(), callers).await;
 
         // A comparison of an execution with itself shows no changes.
         let excluded = entered(EXECUTION_ARGUMENT).filter(|_| source == ValueSource::ComparableExecutions);
@@ -100,14 +101,15 @@ impl Completer {
         &self,
         source: ValueSource,
         project: Option<String>,
-        gateway: &Gateway,
+        callers: &dyn Callers,
     ) -> Arc<Candidates> {
         // Nothing is stored for a text that cannot be a project.
         if project.as_deref().is_some_and(|project| check_segment(project).is_err()) {
             return Arc::default();
         }
 
-        let clock = gateway.clock();
+        // Without usable settings there is nothing to read.
+        let Ok(clock) = callers.first().map(Caller::clock) else { return Arc::default() };
         let slot = self.slot(source, project.clone());
         let mut cached = slot.lock().await;
 
@@ -117,7 +119,7 @@ impl Completer {
         }
 
         let outcome = tokio::select! {
-            outcome = source.read(project.as_deref(), gateway) => outcome,
+            outcome = source.read(project.as_deref(), callers) => outcome,
             () = clock.timeout(READ_LIMIT) => {
                 Err(Failure::new(Code::Timeout, format!("no list within {} s", READ_LIMIT.as_secs())))
             }
@@ -176,13 +178,13 @@ fn find_matches<'a>(candidates: impl Iterator<Item = &'a Candidate>, typed: &str
 mod tests {
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn nothing_is_stored_for_a_text_that_cannot_be_a_project() {
-        let gateway = Gateway::new(Err(Failure::new(Code::NotConfigured, "no settings")));
+        let callers = Ok(Caller::of_no_service());
         let completer = Completer::default();
 
         for (project, stored) in [("x".repeat(4 << 20), 0), ("demo".to_owned(), 1)] {
-            completer.candidates(ValueSource::Runs, Some(project), &gateway).await;
+            completer.candidates(ValueSource::Runs, Some(project), &callers).await;
             assert_eq!(completer.lists.lock().expect("no panic").len(), stored);
         }
     }

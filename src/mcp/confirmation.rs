@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use super::revision::is_stateless;
 use crate::{
-    call::Gateway,
+    call::Caller,
     failure::{self, Code, Failure},
     sealing,
     service::tool::CONFIRM,
@@ -90,17 +90,17 @@ impl Default for Confirmer {
 
 impl Confirmer {
     /// Asks whether the call that was refused with `required` is to be made. `call` is the scope, the tool and its
-    /// arguments as text. `gateway` provides the key and the clock.
+    /// arguments as text. `caller` provides the key and the clock.
     pub(super) async fn ask(
         &self,
         call: &str,
         required: &Failure,
         retried: RetriedCall,
-        gateway: &Gateway,
+        caller: &Caller,
         context: &RequestContext<RoleServer>,
     ) -> ConfirmationOutcome {
         if let Some(state) = retried.state {
-            return self.check_retry(call, &state, retried.answers, gateway).await.into();
+            return self.check_retry(call, &state, retried.answers, caller).await.into();
         }
 
         if !can_ask(context) {
@@ -109,7 +109,7 @@ impl Confirmer {
         let Some(question) = question(required) else { return ConfirmationOutcome::Unsupported };
 
         if is_stateless(context) {
-            let response = require_input(call, question, gateway).await;
+            let response = require_input(call, question, caller).await;
             return response.map_or(ConfirmationOutcome::Unsupported, |response| {
                 ConfirmationOutcome::InputRequired(Box::new(response))
             });
@@ -128,16 +128,16 @@ impl Confirmer {
         call: &str,
         state: &str,
         answers: Option<InputResponses>,
-        gateway: &Gateway,
+        caller: &Caller,
     ) -> Result<(), ConfirmationError> {
-        let key = gateway.derived_key(KEY_PURPOSE).await.ok();
+        let key = caller.derived_key(KEY_PURPOSE).await.ok();
         let opened = key.and_then(|key| sealing::open(&key, call.as_bytes(), state));
         let (asked_at, id): (i64, String) = opened.ok_or(ConfirmationError::OtherCall)?;
 
-        if !is_recent(asked_at, gateway.clock().timestamp()) {
+        if !is_recent(asked_at, caller.clock().timestamp()) {
             return Err(ConfirmationError::Late);
         }
-        if self.is_answered(id, gateway).await {
+        if self.is_answered(id, caller).await {
             return Err(ConfirmationError::AlreadyAnswered);
         }
 
@@ -147,7 +147,7 @@ impl Confirmer {
     }
 
     /// Returns whether the question `id` was answered before, and records that it is answered.
-    async fn is_answered(&self, id: String, gateway: &Gateway) -> bool {
+    async fn is_answered(&self, id: String, caller: &Caller) -> bool {
         let is_first = {
             let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
             let is_first = answered.put(id.clone(), ()).is_none();
@@ -157,7 +157,7 @@ impl Confirmer {
             is_first
         };
 
-        !is_first || gateway.is_used_elsewhere(&id, ANSWER_LIMIT).await
+        !is_first || caller.is_used_elsewhere(&id, ANSWER_LIMIT).await
     }
 }
 
@@ -175,10 +175,10 @@ fn question(required: &Failure) -> Option<ElicitRequestParams> {
 async fn require_input(
     call: &str,
     question: ElicitRequestParams,
-    gateway: &Gateway,
+    caller: &Caller,
 ) -> Option<InputRequiredResult> {
-    let content = (gateway.clock().timestamp().as_second(), Uuid::now_v7().to_string());
-    let state = sealing::seal(&gateway.derived_key(KEY_PURPOSE).await.ok()?, call.as_bytes(), &content)?;
+    let content = (caller.clock().timestamp().as_second(), Uuid::now_v7().to_string());
+    let state = sealing::seal(&caller.derived_key(KEY_PURPOSE).await.ok()?, call.as_bytes(), &content)?;
 
     let question = InputRequest::Elicitation(ElicitRequest::new(question));
     let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();

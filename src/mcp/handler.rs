@@ -14,7 +14,7 @@ use rmcp::{
 };
 
 use super::{
-    call_tool::CallResponse,
+    call_tool::{CallResponse, takes_several_steps},
     prompts, report_view, resources,
     revision::{
         CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
@@ -23,9 +23,12 @@ use super::{
     tasks,
     tool_result::tool_result,
 };
-use crate::tools::{
-    catalog::{self, Tool},
-    selection::Selection,
+use crate::{
+    call::arguments::ToolArguments,
+    tools::{
+        catalog::{self, Tool},
+        selection::Selection,
+    },
 };
 
 /// Maximum length of a tool name that an error message repeats, in characters.
@@ -111,11 +114,18 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let config = self.state.config();
+        let (config, runner) = (self.state.config(), &self.state.tool_runner);
         let tool = find_callable_tool(&config.selection, &request.name)?;
 
         // The future of a call is large, and the library moves it several times: in a box, it moves a pointer.
-        match Box::pin(self.state.call_or_ask(tool, request, &context)).await {
+        let response = if takes_several_steps(tool, &context) {
+            Box::pin(self.state.call_or_ask(tool, request, &context)).await
+        } else {
+            let arguments = ToolArguments::from_host(&tool, request.arguments.unwrap_or_default());
+            CallResponse::Ended(Box::pin(runner.run(tool, arguments, &context)).await)
+        };
+
+        match response {
             CallResponse::InputRequired(mut question) => {
                 add_server_info(&context, &mut question.meta);
                 Ok((*question).into())
@@ -190,12 +200,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let config = self.state.config();
-        let caller = &self.state.tool_caller;
-        if let Some(view) = Box::pin(report_view::read(&request.uri, config, caller, &context)).await {
+        let runner = &self.state.tool_runner;
+        if let Some(view) = Box::pin(report_view::read(&request.uri, config, runner, &context)).await {
             return view.map(Into::into);
         }
 
-        let record = Box::pin(resources::read(&request.uri, config, caller, &context)).await?;
+        let record = Box::pin(resources::read(&request.uri, config, runner, &context)).await?;
         Ok(record.into())
     }
 
@@ -225,7 +235,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
-        let completing = state.completer.complete(request, state.config(), state.tool_caller.gateway());
+        let completing = state.completer.complete(request, state.config(), state.tool_runner.callers());
         let mut result = Box::pin(completing).await?;
         add_server_info(&context, &mut result.meta);
         Ok(result)

@@ -7,7 +7,7 @@ use rmcp::model::{ErrorData, RequestId};
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
-use crate::client::repaired_json;
+use crate::json::repaired_json;
 
 /// Largest number of JSON values in a message. Each one takes far more memory than its text.
 const MAX_VALUES: usize = 200_000;

@@ -7,7 +7,7 @@ use rmcp::{
 };
 use tokio::sync::mpsc;
 
-use crate::tools::caller::ProgressSink;
+use crate::tools::call_options::ProgressSink;
 
 /// Increment of the reported value if a report has the same value as the report before: the protocol requires that
 /// the value increases with each notification.
@@ -62,21 +62,13 @@ pub(super) fn progress_channel(context: &RequestContext<RoleServer>) -> (Progres
 }
 
 impl ProgressForwarder {
-    /// Waits for `call` and sends its reports meanwhile. Sends nothing after the end of the call. A host that does not read does
-    /// not delay the call.
-    pub(super) async fn forward_during<T>(mut self, call: impl Future<Output = T>) -> T {
-        let forwarding = async {
-            while let Some(report) = self.reports.recv().await {
-                self.notify(report).await;
-            }
-            // The last report comes before the end of the call.
-            std::future::pending().await
-        };
-
-        tokio::select! {
-            output = call => output,
-            never = forwarding => never,
+    /// Sends the reports until the future is dropped, at the end of the call. A host that does not read does not delay the call.
+    pub(super) async fn forward<T>(mut self) -> T {
+        while let Some(report) = self.reports.recv().await {
+            self.notify(report).await;
         }
+        // The last report comes before the end of the call.
+        std::future::pending().await
     }
 
     #[expect(clippy::cast_precision_loss, reason = "the protocol has no other number")]

@@ -18,7 +18,7 @@ use super::{
     config::McpConfig,
     resources,
     revision::{CacheableResult as _, STATIC_LIFETIME_MS, shared_scope},
-    tool_caller::ToolCaller,
+    tool_runner::ToolRunner,
 };
 use crate::{
     failure::Failure,
@@ -69,7 +69,7 @@ pub(super) fn resource(selection: &Selection) -> Option<Resource> {
 pub(super) async fn read(
     uri: &str,
     config: &McpConfig,
-    caller: &ToolCaller,
+    runner: &ToolRunner,
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<ReadResourceResult, ErrorData>> {
     if uri == PAGE_URI {
@@ -77,7 +77,7 @@ pub(super) async fn read(
     }
 
     let pictures = PicturesUri::parse(uri).filter(|_| config.selection.offers(&GetRun::entry().tool))?;
-    let read = read_pictures(uri, &pictures, caller, context).await;
+    let read = read_pictures(uri, &pictures, runner, context).await;
     Some(read.map_err(|failure| resources::read_error(uri, failure, config)))
 }
 
@@ -93,10 +93,10 @@ fn read_page(context: &RequestContext<RoleServer>) -> ReadResourceResult {
 async fn read_pictures(
     uri: &str,
     pictures: &PicturesUri,
-    caller: &ToolCaller,
+    runner: &ToolRunner,
     context: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResult, Failure> {
-    let album = caller.load_pictures(pictures.project.as_deref(), &pictures.run_id, context).await?;
+    let album = runner.load_pictures(pictures.project.as_deref(), &pictures.run_id, context).await?;
     let contents = ResourceContents::text(json!(album).to_string(), uri).with_mime_type("application/json");
     let result = ReadResourceResult::new(vec![contents]);
 

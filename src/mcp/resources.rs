@@ -12,7 +12,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::{
-    config::McpConfig, revision::CacheableResult as _, tool_caller::ToolCaller, value_source::ValueSource,
+    config::McpConfig, revision::CacheableResult as _, tool_runner::ToolRunner, value_source::ValueSource,
 };
 use crate::{
     call::{
@@ -98,14 +98,14 @@ pub(super) fn offered_templates(selection: &Selection) -> impl Iterator<Item = &
 pub(super) async fn read(
     uri: &str,
     config: &McpConfig,
-    caller: &ToolCaller,
+    runner: &ToolRunner,
     context: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let record = find(uri, &config.selection)?;
     let tool = (record.template.tool)();
 
     let common = CommonArguments::in_project(Some(&record.project));
-    let reply = caller.call(tool, ToolArguments::new(record.arguments, common), context).await;
+    let reply = runner.run(tool, ToolArguments::new(record.arguments, common), context).await;
     let reply = reply.map_err(|failure| read_error(uri, failure, config))?;
 
     let (_, text) = reply.into_limited(config.max_reply_chars, ReplySource::Resource(tool.info)).await;

@@ -5,12 +5,17 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    completion::Completer, config::McpConfig, confirmation::Confirmer, profile::ServerProfile,
-    tasks::TaskService, tool_caller::ToolCaller,
+    callers::Callers, completion::Completer, config::McpConfig, confirmation::Confirmer,
+    profile::ServerProfile, tasks::TaskService, tool_runner::ToolRunner,
 };
 use crate::{
+    failure::Failure,
     settings::Settings,
-    tools::{caller::Stopping, dispatcher::Dispatcher},
+    tools::{
+        call_options::Stopping,
+        context::CallerWithFiles,
+        upload::{FileServices, FilesConfig},
+    },
 };
 
 /// An MCP server. Cheap to clone; the clones share their state.
@@ -23,7 +28,7 @@ pub struct Server {
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) profile: Arc<ServerProfile>,
-    pub(super) tool_caller: ToolCaller,
+    pub(super) tool_runner: ToolRunner,
     pub(super) confirmer: Confirmer,
     pub(super) completer: Completer,
     pub(super) tasks: TaskService,
@@ -38,29 +43,39 @@ impl ServerState {
 impl Server {
     /// Creates a server with these settings.
     pub fn from_settings(settings: &Settings) -> Self {
-        Self::new(Dispatcher::new(settings.tools_config()), settings)
+        Self::new(settings.tools_config().map(CallerWithFiles::new), settings)
     }
 
-    /// Creates a server that calls tools through `dispatcher`.
-    pub fn new(dispatcher: Dispatcher, config: impl Into<McpConfig>) -> Self {
-        // The server starts nevertheless, because hosts show a server that ends only as a failed connection.
-        if let Some(problem) = dispatcher.gateway().settings_failure() {
-            tracing::warn!("{problem}");
-        }
+    /// Creates a server whose tools work with `tools`. If they cannot, every call says why.
+    pub fn new(tools: Result<CallerWithFiles, Failure>, config: impl Into<McpConfig>) -> Self {
+        let (caller, files) = match tools {
+            Ok(CallerWithFiles { caller, files }) => (Ok(caller), files),
+            // The server starts nevertheless, because hosts show a server that ends only as a failed connection.
+            Err(problem) => {
+                tracing::warn!("{problem}");
+                (Err(problem), Arc::new(FileServices::new(FilesConfig::default())))
+            }
+        };
 
-        Self::with_profile(dispatcher, Arc::new(ServerProfile::new(config.into())), Stopping::default())
+        let profile = Arc::new(ServerProfile::new(config.into()));
+        Self::with_profile(Arc::new(caller), files, profile, Stopping::default())
     }
 
-    /// Creates a server with this profile that calls tools through `dispatcher`. `stopping` is the end of the process.
-    pub fn with_profile(dispatcher: Dispatcher, profile: Arc<ServerProfile>, stopping: Stopping) -> Self {
-        let tool_caller = ToolCaller::new(dispatcher, &profile.config, stopping);
+    /// Creates a server with this profile, for which `callers` make the calls. `stopping` is the end of the process.
+    pub fn with_profile(
+        callers: Arc<dyn Callers>,
+        files: Arc<FileServices>,
+        profile: Arc<ServerProfile>,
+        stopping: Stopping,
+    ) -> Self {
+        let tool_runner = ToolRunner::new(callers, files, &profile.config, stopping);
 
         Self {
             state: Arc::new(ServerState {
                 confirmer: Confirmer::default(),
                 completer: Completer::default(),
-                tasks: TaskService::new(tool_caller.clone(), Arc::clone(&profile)),
-                tool_caller,
+                tasks: TaskService::new(tool_runner.clone(), Arc::clone(&profile)),
+                tool_runner,
                 profile,
             }),
         }
@@ -68,13 +83,11 @@ impl Server {
 
     /// Returns the token whose cancellation ends every call in progress.
     pub fn shutdown_token(&self) -> &CancellationToken {
-        self.state.tool_caller.shutdown_token()
+        self.state.tool_runner.shutdown_token()
     }
 
     /// Cancels at the service the uploads that the ended session has left unfinished.
     pub(super) async fn cancel_unfinished_uploads(&self) {
-        if let Ok(files) = self.state.tool_caller.dispatcher().files() {
-            files.uploads.cancel_unresumable_uploads().await;
-        }
+        self.state.tool_runner.files().uploads.cancel_unresumable_uploads().await;
     }
 }

@@ -35,15 +35,15 @@ use tokio_util::sync::CancellationToken;
 
 use self::token::{KEY_PURPOSE, TaskToken};
 use super::{
-    profile::ServerProfile, revision::is_stateless, tool_caller::ToolCaller, tool_result::tool_result,
+    profile::ServerProfile, revision::is_stateless, tool_result::tool_result, tool_runner::ToolRunner,
 };
 use crate::{
     call::{arguments::ToolArguments, reply::Reply},
-    clock::Clock,
+    clock::{Clock, SystemClock},
     failure::{Code, Failure},
     fields::Fields,
     tools::{
-        caller::ProgressSink,
+        call_options::ProgressSink,
         catalog::{ListedTool as _, Tool},
         composite::{CompositeTool as _, WaitForCompletion},
         waiting::{GRACE, WaitReply, WaitStatus, should_give_up},
@@ -87,8 +87,9 @@ pub(super) enum TaskStart {
 /// Creates tasks and answers requests about them. A request with an unknown id has invalid parameters.
 #[derive(Debug)]
 pub(super) struct TaskService {
-    caller: ToolCaller,
+    runner: ToolRunner,
     profile: Arc<ServerProfile>,
+    clock: Arc<dyn Clock>,
     /// The tasks that hosts have asked for lately, by id.
     recent: Mutex<LruCache<String, Arc<RecentTask>>>,
     /// The cancelled tasks, by id. A request with such an id must not resume the task.
@@ -96,8 +97,16 @@ pub(super) struct TaskService {
 }
 
 impl TaskService {
-    pub(super) fn new(caller: ToolCaller, profile: Arc<ServerProfile>) -> Self {
-        Self { caller, profile, recent: Mutex::new(LruCache::unbounded()), cancelled: Mutex::default() }
+    pub(super) fn new(runner: ToolRunner, profile: Arc<ServerProfile>) -> Self {
+        let caller = runner.callers().first();
+        // Without usable settings there are no tasks, and the clock does not matter.
+        let clock = caller.map_or_else(
+            |_| Arc::new(SystemClock::default()) as Arc<dyn Clock>,
+            |caller| Arc::clone(caller.clock()),
+        );
+        let recent = Mutex::new(LruCache::unbounded());
+
+        Self { runner, profile, clock, recent, cancelled: Mutex::default() }
     }
 
     /// Returns whether a call can become a task.
@@ -115,16 +124,17 @@ impl TaskService {
         context: &RequestContext<RoleServer>,
     ) -> Option<TaskStart> {
         // The call itself reports invalid arguments.
-        let gateway = self.caller.gateway();
-        let checked = gateway.check(&tool, ToolArguments::from_host(&tool, arguments.clone())).ok()?;
+        let unchecked = ToolArguments::from_host(&tool, arguments.clone());
+        let caller = self.runner.callers().choose(tool.info, &unchecked).await.ok()?;
+        let checked = caller.check(&tool, unchecked).ok()?;
 
-        let token = TaskToken::new(arguments.clone(), &checked.own, self.clock().timestamp());
+        let token = TaskToken::new(arguments.clone(), &checked.own, self.clock.timestamp());
         // A wait that fits into one call is answered, because a task needs further requests.
-        if token.timeout() <= self.caller.wait_limit().saturating_sub(GRACE) {
+        if token.timeout() <= self.runner.wait_limit().saturating_sub(GRACE) {
             return None;
         }
 
-        let id = token.seal(&gateway.derived_key(KEY_PURPOSE).await.ok()?)?;
+        let id = token.seal(&self.key().await?)?;
         let task = self.recent_task(&id);
         let mut state = task.state.lock().await;
         if let Some(outcome) = self.poll(&token, &mut state, context).await {
@@ -146,9 +156,9 @@ impl TaskService {
         // Simultaneous requests share one poll.
         let mut state = task.state.lock().await;
         // Hosts may ask somewhat earlier than the suggested interval.
-        let pause = token.interval(self.clock().timestamp()) / 2;
+        let pause = token.interval(self.clock.timestamp()) / 2;
 
-        if state.result.is_none() && state.is_poll_due(self.clock().now(), pause) {
+        if state.result.is_none() && state.is_poll_due(self.clock.now(), pause) {
             let poll = self.poll(&token, &mut state, context);
             if let Some(outcome) = task.cancellation.run_until_cancelled(poll).await.flatten() {
                 state.result = Some(self.payload(outcome).await);
@@ -180,10 +190,9 @@ impl TaskService {
     }
 
     async fn open(&self, id: &str) -> Result<TaskToken, ErrorData> {
-        // Without a usable API key there is no key, and no id is valid.
-        let key = self.caller.gateway().derived_key(KEY_PURPOSE).await.ok();
-        let token = key.and_then(|key| TaskToken::open(id, &key));
-        token.filter(|token| token.is_valid(self.clock().timestamp())).ok_or_else(|| {
+        // Without a key no id is valid.
+        let token = self.key().await.and_then(|key| TaskToken::open(id, &key));
+        token.filter(|token| token.is_valid(self.clock.timestamp())).ok_or_else(|| {
             ErrorData::invalid_params("unknown task: the id is changed, expired or of another API key", None)
         })
     }
@@ -215,14 +224,14 @@ impl TaskService {
     ) -> Option<Result<Reply, Failure>> {
         let progress = Arc::new(LastProgress::default());
         let arguments = ToolArguments::from_host(WaitForCompletion::tool().info, token.arguments.clone());
-        let outcome = self.caller.poll_once(arguments, Arc::<LastProgress>::clone(&progress), context).await;
+        let outcome = self.runner.poll_once(arguments, Arc::<LastProgress>::clone(&progress), context).await;
 
         // An interrupted poll gives no information about the task.
         if outcome.as_ref().is_err_and(|failure| failure.code == Code::Cancelled) {
             return None;
         }
 
-        state.record_poll(outcome, &progress, token, self.clock())
+        state.record_poll(outcome, &progress, token, &*self.clock)
     }
 
     fn mark_cancelled(&self, id: &str, token: &TaskToken, state: &mut TaskState) {
@@ -230,7 +239,7 @@ impl TaskService {
             return;
         }
 
-        let date = self.clock().timestamp();
+        let date = self.clock.timestamp();
         *state = TaskState::cancelled(date);
 
         let mut cancelled = lock(&self.cancelled);
@@ -252,8 +261,8 @@ impl TaskService {
         let milliseconds = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let created = token.started();
         let updated = state.updated_at.unwrap_or(created);
-        let pause = state.paused_until.saturating_sub(self.clock().now());
-        let interval = token.interval(self.clock().timestamp()).max(pause);
+        let pause = state.paused_until.saturating_sub(self.clock.now());
+        let interval = token.interval(self.clock.timestamp()).max(pause);
 
         let mut task = Task::new(id, TaskStatus::Working, created.to_string(), updated.to_string())
             .with_ttl_ms(milliseconds(token.lifetime()))
@@ -262,8 +271,9 @@ impl TaskService {
         task
     }
 
-    fn clock(&self) -> &dyn Clock {
-        &**self.caller.gateway().clock()
+    /// Returns the key that seals the ids of tasks; `None` without a usable API key.
+    async fn key(&self) -> Option<Vec<u8>> {
+        self.runner.callers().first().ok()?.derived_key(KEY_PURPOSE).await.ok()
     }
 }
 

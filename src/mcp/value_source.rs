@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::callers::Callers;
 use crate::{
     call::{
-        Gateway,
-        arguments::CommonArguments,
+        arguments::{CommonArguments, ToolArguments},
         paging::{Page, page_arguments},
     },
     failure::Failure,
@@ -95,11 +95,15 @@ impl ValueSource {
     ///
     /// # Errors
     /// `project_required` if there is no such project, or the failure of the list.
-    pub(super) async fn read(self, project: Option<&str>, gateway: &Gateway) -> Result<Candidates, Failure> {
+    pub(super) async fn read(
+        self,
+        project: Option<&str>,
+        callers: &dyn Callers,
+    ) -> Result<Candidates, Failure> {
         let Some(list) = self.list() else {
-            return read_projects(gateway).await;
+            return read_projects(callers).await;
         };
-        let page = list.read_first_page(project, gateway).await?;
+        let page = list.read_first_page(project, callers).await?;
         let has_more = page.total_records.is_some_and(|total| total > page.records.len() as u64);
 
         let is_comparison = self == Self::ComparableExecutions;
@@ -156,15 +160,16 @@ impl RecordList {
         Self { operation, sort_by: None, id: "id", names: &["name"] }
     }
 
-    async fn read_first_page(&self, project: Option<&str>, gateway: &Gateway) -> Result<Page, Failure> {
+    async fn read_first_page(&self, project: Option<&str>, callers: &dyn Callers) -> Result<Page, Failure> {
         let mut order = Fields::new();
         if let Some(field) = self.sort_by {
             order.insert("sort_by".to_owned(), json!(field));
             order.insert("sort_order".to_owned(), json!("desc"));
         }
 
-        let common = CommonArguments::in_project(project);
-        let reply = gateway.call(self.operation, page_arguments(&order, 0), common).await?;
+        let arguments = ToolArguments::new(page_arguments(&order, 0), CommonArguments::in_project(project));
+        let caller = callers.choose(self.operation, &arguments).await?;
+        let reply = caller.call(self.operation, arguments).await?;
         Page::parse(self.operation.name, reply.into_value())
     }
 
@@ -186,10 +191,13 @@ impl Candidate {
 }
 
 /// Returns the known projects. With a project key this is the project of the key, which is read once.
-async fn read_projects(gateway: &Gateway) -> Result<Candidates, Failure> {
-    let mut projects = gateway.known_projects();
+async fn read_projects(callers: &dyn Callers) -> Result<Candidates, Failure> {
+    let mut projects = callers.known_projects();
     if projects.is_empty() {
-        projects.extend(gateway.resolve_project(ListKnowledgeFiles::entry(), None).await?);
+        let list = ListKnowledgeFiles::entry();
+        let arguments = ToolArguments::new(Fields::new(), CommonArguments::default());
+        let caller = callers.choose(list, &arguments).await?;
+        projects.extend(caller.resolve_project(list, None).await?);
     }
 
     Ok(Candidates { values: projects.into_iter().map(Candidate::unnamed).collect(), has_more: false })

@@ -1,6 +1,6 @@
 //! Options of a sandbox.
 
-/// Default size of a part, in bytes (supplement 10.4).
+/// Default size of a part, in bytes (service.md 10.4).
 const PART_SIZE: u64 = 104_857_600;
 
 /// How a sandbox behaves.

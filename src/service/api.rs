@@ -71,20 +71,20 @@ pub struct Id(pub String);
 #[schemars(inline, extend("format" = "uuid"))]
 pub struct Uuid(pub String);
 
-// Version of a record to read (supplement 6.2, 8).
+// Version of a record to read (service.md 6.2, 8).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("minimum" = 1, "description" = "From 1; default: latest."))]
 pub struct ReadVersion(pub u32);
 
-// Zero-based number of a page of a list (supplement 1.3).
+// Zero-based number of a page of a list (service.md 1.3).
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("default" = 0, "description" = "Default 0 (first)."))]
 pub struct PageNumber(pub usize);
 
 // Number of records per page, by default `DEFAULT`. The effect of a size out of range is uncertain, so that only sizes in
-// range are sent (supplement 1.3).
+// range are sent (service.md 1.3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("minimum" = 1, "maximum" = 100, "default" = DEFAULT))]
@@ -105,7 +105,7 @@ pub enum SortOrder {
     Desc,
 }
 
-/// A page of a list (supplement 1.3).
+/// A page of a list (service.md 1.3).
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(bound(deserialize = "T: View"))]
@@ -132,7 +132,7 @@ pub struct Pagination {
     pub total_pages: Option<i64>,
 }
 
-/// The answer to a deletion (supplement 4.5, 6.5, 8).
+/// The answer to a deletion (service.md 4.5, 6.5, 8).
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Deleted {
@@ -165,7 +165,7 @@ pub struct DeliveredPicture {
     pub omitted: Option<String>,
 }
 
-/// Returns the schema of a value of any type, for fields whose type the contract leaves open (supplement 17).
+/// Returns the schema of a value of any type, for fields whose type the contract leaves open (service.md 17).
 fn anything(_: &mut SchemaGenerator) -> Schema {
     json_schema!({})
 }

@@ -1,6 +1,6 @@
 //! Checks arguments against an input schema and reports every violation at once.
 //!
-//! Values with a clear meaning are coerced (`design.md` 5), because some hosts send `"3"` for 3, `"true"` for true, or
+//! Values with a clear meaning are coerced, because some hosts send `"3"` for 3, `"true"` for true, or
 //! an object as a string of JSON. The sandbox uses the same check: with coercion for queries, whose values are all text,
 //! and without it for bodies.
 
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     fields::Fields,
+    json::parse_json,
     service::schema::{KNOWN, OR_TYPE, UNQUOTED},
     text::{misspelled, most_similar, shorten_name},
     violation::Violation,
@@ -292,7 +293,8 @@ fn number(text: &str) -> Option<Value> {
 }
 
 fn parse(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok()
+    // The limit of values applies to JSON inside a text, too.
+    parse_json(text.as_bytes()).ok()
 }
 
 /// Returns the value of the `enum` that equals `text` if letter case is ignored.
@@ -372,6 +374,20 @@ mod tests {
             || (0..1_000).map(|index| (format!("{}name", "_".repeat(index)), json!(1))).collect();
         let violations = check(&schema, &mut misspelled(), Mode::PassedThrough);
         assert!(violations.len() <= MAX_COMPARED_NAMES, "{}", violations.len());
+    }
+
+    #[test]
+    fn json_inside_a_text_has_a_largest_number_of_values() {
+        let Value::Object(schema) = json!({"properties": {"patch": {"type": "object"}}}) else {
+            panic!("a schema")
+        };
+
+        for (count, is_accepted) in [(10, true), (300_000, false)] {
+            let text = format!(r#"{{"a":[{}]}}"#, vec!["0"; count].join(","));
+            let mut arguments = Fields::from_iter([("patch".to_owned(), json!(text))]);
+            let violations = check(&schema, &mut arguments, Mode::Arguments);
+            assert_eq!(violations.is_empty(), is_accepted, "{count}: {violations:?}");
+        }
     }
 
     #[test]

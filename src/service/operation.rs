@@ -159,7 +159,7 @@ impl RequestInfo {
     }
 }
 
-/// The address below which the path of an operation begins (supplement 1.1).
+/// The address below which the path of an operation begins (service.md 1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlBase {
     /// `{base_url}/project/{projectId}`, or `{base_url}` if the key decides the project.
@@ -199,7 +199,7 @@ pub struct Pictures {
 /// A list that contains the record which an operation would return.
 ///
 /// The list is read if the service answers 404 or 405, because the service does not have every operation in every
-/// deployment (supplement 5.2).
+/// deployment (service.md 5.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Fallback {
     /// Name of the operation that lists the records.

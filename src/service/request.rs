@@ -232,7 +232,7 @@ fn query<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
 fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // The service separates the items of lists by commas in every query (supplement 1.3).
+        // The service separates the items of lists by commas in every query (service.md 1.3).
         Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }

@@ -13,11 +13,11 @@ use crate::{
 /// A kind of record that holds test results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResultKind {
-    /// One run of a test (supplement 2).
+    /// One run of a test (service.md 2).
     Run,
-    /// A queued test with one run per attempt (supplement 3).
+    /// A queued test with one run per attempt (service.md 3).
     Job,
-    /// An execution of a test plan, with one job per test (supplement 5).
+    /// An execution of a test plan, with one job per test (service.md 5).
     Execution,
 }
 
@@ -100,7 +100,7 @@ impl ResultId {
         Fields::from_iter([(self.kind.argument().to_owned(), json!(self.id))])
     }
 
-    /// Returns the id of the run if this is the id of a player of a run, `<run>-<player>` (supplement 1.8). Returns
+    /// Returns the id of the run if this is the id of a player of a run, `<run>-<player>` (service.md 1.8). Returns
     /// every other id unchanged.
     #[must_use]
     pub fn without_player(mut self) -> Self {

@@ -1,7 +1,7 @@
 //! JSON Schemas as MCP hosts accept them: inlined, without combinators, `$schema` and Rust's number formats.
 //!
-//! Input schemas use the conservative subset of `design.md` 5. Output schemas allow `null` where the service does, and
-//! require almost nothing, because hosts drop an answer that lacks a required field.
+//! Input schemas use the conservative subset that every host accepts. Output schemas allow `null` where the service
+//! does, and require almost nothing, because hosts drop an answer that lacks a required field.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};

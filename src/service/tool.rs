@@ -240,7 +240,7 @@ impl ToolInfo {
     }
 }
 
-/// What an API key must allow (specification, Authentication; supplement 1.2).
+/// What an API key must allow (service.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// The key must have this permission.

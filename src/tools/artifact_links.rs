@@ -8,7 +8,7 @@ use futures_util::{StreamExt as _, stream};
 
 use crate::{
     call::{
-        Artifact, Gateway,
+        Artifact, Caller,
         arguments::ToolArguments,
         reply::{FileLink, Reply},
     },
@@ -17,7 +17,7 @@ use crate::{
         catalog::OperationEntry,
         operation::Operation as _,
     },
-    tools::caller::CallerContext,
+    tools::call_options::CallOptions,
 };
 
 /// Largest number of files whose addresses are requested. The largest files are those on the storage host.
@@ -33,15 +33,15 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 pub(super) fn requested_player(
     entry: &OperationEntry,
     arguments: &ToolArguments,
-    caller: &CallerContext,
+    options: &CallOptions,
 ) -> Option<String> {
-    let is_requested = caller.gets_links && entry.name == ListRunArtifacts::NAME;
+    let is_requested = options.gets_links && entry.name == ListRunArtifacts::NAME;
     let player = is_requested.then(|| arguments.own.get("run_id"))??;
     player.as_str().map(str::to_owned)
 }
 
 /// Adds links to the largest files of a list of artifacts of `player`.
-pub(super) async fn add_links(gateway: &Gateway, player: &str, reply: &mut Reply) {
+pub(super) async fn add_links(caller: &Caller, player: &str, reply: &mut Reply) {
     let project = reply.project();
     let mut files = reply.view::<ListRunArtifacts>().artifacts;
     files.retain(|file| !file.filename.is_empty());
@@ -49,7 +49,7 @@ pub(super) async fn add_links(gateway: &Gateway, player: &str, reply: &mut Reply
     files.truncate(MAX_FILES);
 
     let links = stream::iter(files)
-        .map(|file| find_link(gateway, project, player, file))
+        .map(|file| find_link(caller, project, player, file))
         .buffered(PARALLEL_REQUESTS)
         .take_until(tokio::time::sleep(TIME_LIMIT));
     let links: Vec<_> = links.collect().await;
@@ -58,7 +58,7 @@ pub(super) async fn add_links(gateway: &Gateway, player: &str, reply: &mut Reply
 }
 
 async fn find_link(
-    gateway: &Gateway,
+    caller: &Caller,
     project: Option<&str>,
     player: &str,
     file: RunArtifact,
@@ -69,7 +69,7 @@ async fn find_link(
         filename: file.filename.clone(),
         url: Some(file.url).filter(|url| !url.is_empty()),
     };
-    let address = gateway.presigned_address(&artifact).await?;
+    let address = caller.presigned_address(&artifact).await?;
     let size = Some(file.size).filter(|size| *size > 0);
 
     Some(FileLink { address, name: file.filename, size, media_type: None })

@@ -3,14 +3,17 @@
 use std::{
     fmt::{Debug, Formatter},
     ops::Deref,
-    sync::Arc,
 };
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use crate::{
-    call::{CheckedArguments, Gateway, arguments::ToolArguments, reply::Reply},
-    failure::Failure,
+    call::{
+        CheckedArguments,
+        reply::{FieldSelection, Reply},
+    },
+    failure::{Code, Failure},
     service::{
         api,
         catalog::{ListedOperation, OperationEntry, for_each_operation},
@@ -19,14 +22,12 @@ use crate::{
     text::most_similar,
     tools::{
         artifact_links,
-        caller::CallerContext,
         composite::{
             CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
-            UploadRemoteBuild, WaitForCompletion, answer_value,
+            UploadRemoteBuild, WaitForCompletion,
         },
-        context::ToolContext,
+        context::{ToolCall, ToolContext},
         newest,
-        upload::FileServices,
     },
 };
 
@@ -35,20 +36,9 @@ use crate::{
 pub struct Tool {
     /// What hosts see.
     pub info: &'static ToolDefinition,
-    run: fn(ToolCall) -> BoxFuture<'static, Result<Reply, Failure>>,
-}
-
-/// One call of a tool, with the services that it uses.
-#[derive(Clone, Debug)]
-pub struct ToolCall {
-    /// Calls operations of the service.
-    pub gateway: Gateway,
-    /// Files root, storage client and active uploads.
-    pub files: Arc<FileServices>,
-    /// The arguments, not checked yet.
-    pub arguments: ToolArguments,
-    /// The caller of the tool.
-    pub caller: CallerContext,
+    /// Makes a call. A call that repeats a call of unknown outcome is not sent before the service has been asked whether the
+    /// earlier call happened.
+    pub run: fn(ToolCall) -> BoxFuture<'static, Result<Reply, Failure>>,
 }
 
 /// A tool in a table that is a constant.
@@ -135,15 +125,6 @@ impl Tool {
     pub fn is_remote(self) -> bool {
         remote_tool(self.name).is_some_and(|remote| std::ptr::eq(remote.info, self.info))
     }
-
-    /// Makes a call. A call that repeats a call of unknown outcome is not sent before the service has been asked whether the
-    /// earlier call happened.
-    ///
-    /// # Errors
-    /// Every failure of the tool.
-    pub async fn run(self, call: ToolCall) -> Result<Reply, Failure> {
-        (self.run)(call).await
-    }
 }
 
 impl Deref for Tool {
@@ -162,31 +143,48 @@ impl Debug for Tool {
 
 /// Makes a call of an operation. The newest records of a list take several requests.
 async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
-    let ToolCall { gateway, arguments, caller, .. } = call;
+    let ToolCall { caller, arguments, options, .. } = call;
     if newest::is_requested(entry, &arguments.own) {
-        let checked = gateway.check(entry, arguments)?;
-        return Box::pin(newest::list_newest_runs(&gateway, entry, checked, &caller)).await;
+        let checked = caller.check(entry, arguments)?;
+        return Box::pin(newest::list_newest_runs(&caller, entry, checked, &options)).await;
     }
 
-    let player = artifact_links::requested_player(entry, &arguments, &caller);
-    let mut reply = gateway.call_guarded(entry, arguments).await?;
+    let player = artifact_links::requested_player(entry, &arguments, &options);
+    let mut reply = caller.call_guarded(entry, arguments).await?;
     if let Some(player) = player {
-        Box::pin(artifact_links::add_links(&gateway, &player, &mut reply)).await;
+        Box::pin(artifact_links::add_links(&caller, &player, &mut reply)).await;
     }
 
     Ok(reply)
 }
 
-/// Checks the arguments of a composite tool, and runs it.
+/// Runs a composite tool and returns its answer as a reply.
 async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<Reply, Failure> {
-    let ToolCall { gateway, files, arguments, caller } = call;
-    let CheckedArguments { own, project_id, selection } = gateway.check(&T::tool(), arguments)?;
-    let context = ToolContext { gateway, files, arguments: own, project: project_id, caller };
+    let (answer, selection) = typed_answer::<T>(call).await?;
+    let answer = serde_json::to_value(answer)
+        .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
 
-    let mut reply = Reply::from_value(answer_value::<T>(context).await?);
+    let mut reply = Reply::from_value(answer);
     if let Some(selection) = selection {
         reply.select(selection);
     }
 
     Ok(reply)
+}
+
+/// Checks the arguments of the composite tool `T` and runs it. Returns its whole answer, and the fields that the arguments
+/// select.
+///
+/// # Errors
+/// Every failure of the tool.
+pub async fn typed_answer<T: CompositeTool + ListedTool>(
+    call: ToolCall,
+) -> Result<(T::Answer, Option<FieldSelection>), Failure> {
+    let ToolCall { caller, files, arguments, options } = call;
+    let CheckedArguments { own, project_id, selection } = caller.check(&T::tool(), arguments)?;
+    let tool = serde_json::from_value::<T>(Value::Object(own))
+        .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
+    let answer = tool.run(ToolContext { caller, files, project: project_id, options }).await?;
+
+    Ok((answer, selection))
 }

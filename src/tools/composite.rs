@@ -2,13 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
-use crate::{
-    failure::{Code, Failure},
-    service::tool::ToolInfo,
-    tools::context::ToolContext,
-};
+use crate::{failure::Failure, service::tool::ToolInfo, tools::context::ToolContext};
 
 mod download_minion;
 mod download_run_files;
@@ -40,25 +35,4 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Runs the tool. Dropping the future cancels the tool.
     fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
-}
-
-/// Runs the tool `T` with the checked arguments of `context`, and returns its answer as JSON.
-///
-/// # Errors
-/// Every failure of the tool.
-pub(super) async fn answer_value<T: CompositeTool>(context: ToolContext) -> Result<Value, Failure> {
-    let conversion_failure =
-        |error: serde_json::Error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME));
-    serde_json::to_value(run_typed::<T>(context).await?).map_err(conversion_failure)
-}
-
-/// Runs the tool `T` with the checked arguments of `context`, and returns its typed output.
-///
-/// # Errors
-/// Every failure of the tool.
-pub(super) async fn run_typed<T: CompositeTool>(context: ToolContext) -> Result<T::Answer, Failure> {
-    let arguments = Value::Object(context.arguments.clone());
-    let tool = serde_json::from_value::<T>(arguments)
-        .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
-    tool.run(context).await
 }

@@ -1,24 +1,70 @@
-//! The services and arguments of one call of a composite tool.
+//! What tools work with, and one call of a tool.
 
 use std::sync::Arc;
 
 use crate::{
-    call::Gateway,
-    fields::Fields,
-    tools::{caller::CallerContext, upload::FileServices},
+    call::{Caller, arguments::ToolArguments, shared_store::SharedStore},
+    clock::Clock,
+    tools::{call_options::CallOptions, config::ToolsConfig, upload::FileServices},
 };
 
-/// The services and arguments of one call of a composite tool.
+/// A caller, and the services of the tools that read or write local files. The clones share what they remember.
+#[derive(Clone, Debug)]
+pub struct CallerWithFiles {
+    /// Calls operations of the service.
+    pub caller: Caller,
+    /// Files root, storage client and active uploads.
+    pub files: Arc<FileServices>,
+}
+
+impl CallerWithFiles {
+    /// Creates what the configuration describes.
+    pub fn new(config: ToolsConfig) -> Self {
+        let ToolsConfig { call, files } = config;
+        Self { caller: Caller::new(call), files: Arc::new(FileServices::new(files)) }
+    }
+
+    /// Returns the same with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { caller: self.caller.with_clock(clock), ..self }
+    }
+
+    /// Returns the same with a store that it shares with other processes.
+    #[must_use]
+    pub fn with_shared_store(self, store: Arc<dyn SharedStore>) -> Self {
+        Self { caller: self.caller.with_shared_store(store), ..self }
+    }
+
+    /// Returns a call of a tool.
+    pub fn tool_call(&self, arguments: ToolArguments, options: CallOptions) -> ToolCall {
+        let Self { caller, files } = self.clone();
+        ToolCall { caller, files, arguments, options }
+    }
+}
+
+/// One call of a tool, with what the tool works with.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// Calls operations of the service.
+    pub caller: Caller,
+    /// Files root, storage client and active uploads.
+    pub files: Arc<FileServices>,
+    /// The arguments, not checked yet.
+    pub arguments: ToolArguments,
+    /// What the other side of the call offers.
+    pub options: CallOptions,
+}
+
+/// What a composite tool works with. Its arguments are in the tool itself.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
     /// Calls operations of the service.
-    pub gateway: Gateway,
+    pub caller: Caller,
     /// Files root, storage client and active uploads.
     pub files: Arc<FileServices>,
-    /// The checked arguments, without the arguments that all tools have.
-    pub arguments: Fields,
-    /// The project that the caller passed, if any.
+    /// The project that the arguments name, if any.
     pub project: Option<String>,
-    /// The caller of the tool.
-    pub caller: CallerContext,
+    /// What the other side of the call offers.
+    pub options: CallOptions,
 }

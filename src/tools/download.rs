@@ -26,12 +26,12 @@ use self::{
 };
 use crate::{
     backoff::Backoff,
-    call::{Artifact, Gateway, OpenRefusal},
+    call::{Artifact, Caller, OpenRefusal},
     client::{DownloadStream, ResumeFrom},
     failure::{Code, Failure},
     service::api::Id,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         files::{Destination, FilePattern, file_name, sleep_until},
     },
     violation::Violation,
@@ -82,7 +82,7 @@ impl DownloadRequest {
             .or_else(|| is_reserved().then_some("is reserved for files that are incomplete"))
     }
 
-    /// Returns whether `file_ref` is a reference to a file (supplement 15).
+    /// Returns whether `file_ref` is a reference to a file (service.md 15).
     pub(crate) fn is_file_ref(file_ref: &str) -> bool {
         file_ref.strip_prefix(FILE_REF_PREFIX).is_some_and(|name| !name.is_empty())
     }
@@ -254,15 +254,15 @@ impl DownloadRequest {
     /// failed.
     pub async fn run(
         self,
-        gateway: &Gateway,
+        caller: &Caller,
         destination: &Destination,
         options: &DownloadOptions,
-        caller: &CallerContext,
+        call_options: &CallOptions,
     ) -> Result<DownloadReport, Failure> {
-        let deadline = caller.wait_limit.map(|limit| Instant::now() + limit);
+        let deadline = call_options.wait_limit.map(|limit| Instant::now() + limit);
         let patterns = self.compile_patterns()?;
         let run_id = split_player_id(&self.run_id).0;
-        let listing = RunListing::read(gateway, self.project.as_deref(), run_id).await?;
+        let listing = RunListing::read(caller, self.project.as_deref(), run_id).await?;
 
         let DownloadPlan { files, failed, .. } = DownloadPlan::new(&self, patterns.as_deref(), &listing)?;
         let progress =
@@ -279,10 +279,10 @@ impl DownloadRequest {
             directory,
             options: options.clone(),
             progress: Arc::clone(&progress),
-            clock: Arc::clone(gateway.clock()),
+            clock: Arc::clone(caller.clock()),
             deadline,
         };
-        job.save_files(gateway, files, &context, caller).await?;
+        job.save_files(caller, files, &context, call_options).await?;
 
         job.into_report(&listing, &path, &progress)
     }
@@ -300,14 +300,14 @@ impl DownloadJob {
     /// Saves the files until all are finished, the deadline passes or the disk fails.
     async fn save_files(
         &mut self,
-        gateway: &Gateway,
+        caller: &Caller,
         files: Vec<PlannedFile>,
         context: &TransferContext,
-        caller: &CallerContext,
+        call_options: &CallOptions,
     ) -> Result<(), Failure> {
         let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
             let PlannedFile { artifact, target } = file;
-            let source = ArtifactSource { gateway: gateway.clone(), artifact };
+            let source = ArtifactSource { caller: caller.clone(), artifact };
             let outcome = save_file(&source, target, context.clone()).await;
             (place, source.artifact, outcome)
         });
@@ -323,13 +323,13 @@ impl DownloadJob {
                     }
                 }
                 () = sleep_until(context.deadline) => break Ok(()),
-                _ = ticks.tick() => context.progress.report_to(caller),
+                _ = ticks.tick() => context.progress.report_to(call_options),
             }
         };
 
         // Dropping the stream stops the transfers that are in progress.
         drop(finished);
-        context.progress.report_to(caller);
+        context.progress.report_to(call_options);
 
         outcome.map_err(|failure| self.with_file_lists(failure))
     }
@@ -428,13 +428,13 @@ fn explain_no_files(listing: &RunListing) -> String {
 
 /// A file of a player.
 struct ArtifactSource {
-    gateway: Gateway,
+    caller: Caller,
     artifact: Artifact,
 }
 
 impl DownloadSource for ArtifactSource {
     async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, OpenRefusal> {
-        self.gateway.open(&self.artifact, resume_from).await
+        self.caller.open(&self.artifact, resume_from).await
     }
 }
 

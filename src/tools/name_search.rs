@@ -13,7 +13,10 @@ use tokio::sync::Semaphore;
 use self::matching::Matches;
 pub use self::matching::is_named;
 use crate::{
-    call::paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, Omission, Page},
+    call::{
+        Caller,
+        paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, Omission, Page},
+    },
     failure::Failure,
     fields::Fields,
     service::{
@@ -30,7 +33,7 @@ use crate::{
         view::view,
     },
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         project_client::ProjectClient,
         time_limit::{StopSignal, StoppableReader, run_with_limit},
     },
@@ -237,30 +240,30 @@ pub struct NameSearch {
 }
 
 impl NameSearch {
-    /// Reads the lists and returns the records with the names, or else the nearest ones. Dropping the future ends the
-    /// reading.
+    /// Reads the lists and returns the records with the names, or else the nearest ones. The project is `None` if the settings
+    /// or the key decide it. Dropping the future ends the reading.
     ///
     /// # Errors
     /// The failure of the first list, if no list could be read.
-    pub(in crate::tools) async fn run(
+    pub async fn run(
         self,
-        client: ProjectClient,
-        caller: &CallerContext,
+        caller: &Caller,
+        project: Option<String>,
+        options: &CallOptions,
     ) -> Result<NameSearchAnswer, Failure> {
         let mut kinds = if self.kinds.is_empty() { RecordKind::ALL.to_vec() } else { self.kinds };
         kinds.sort_unstable();
         kinds.dedup();
 
-        let clock = client.gateway.clock().clone();
         let reader = ListReader {
-            client,
+            client: ProjectClient { caller: caller.clone(), project },
             requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
             stop: StopSignal::default(),
             pages: AtomicU64::new(0),
             known_pages: AtomicU64::new(0),
         };
         let mut search = Search { matches: Matches::new(self.names), unread: Vec::new() };
-        run_with_limit(&reader, &*clock, caller, search.read_lists(&reader, &kinds)).await?;
+        run_with_limit(&reader, &**caller.clock(), options, search.read_lists(&reader, &kinds)).await?;
 
         Ok(NameSearchAnswer { results: search.matches.into_results(), unread: search.unread })
     }
@@ -301,7 +304,7 @@ impl Search {
         Ok(())
     }
 
-    /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (supplement 6.1).
+    /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (service.md 6.1).
     /// `folders` are the folders if they have been read.
     async fn read_tests_of_folders(&mut self, reader: &ListReader, folders: Option<Vec<Value>>) {
         if reader.stop.is_stopped() {

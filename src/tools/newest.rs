@@ -1,5 +1,5 @@
 //! The newest records of a list, which is read completely and sorted here: the service states no order for most lists, and
-//! cannot sort runs (supplement 2.2).
+//! cannot sort runs (service.md 2.2).
 
 use std::{
     cmp::Reverse,
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::{
     call::{
-        CheckedArguments, Gateway,
+        Caller, CheckedArguments,
+        arguments::ToolArguments,
         paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate},
         reply::Reply,
     },
@@ -25,7 +26,7 @@ use crate::{
         tool::{Column, ColumnFormat},
     },
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         project_client::ProjectClient,
         time_limit::{StopSignal, StoppableReader, run_with_limit},
     },
@@ -70,30 +71,32 @@ pub(super) fn is_requested(entry: &OperationEntry, arguments: &Fields) -> bool {
 /// # Errors
 /// The failure of the first page. Other pages that cannot be read, or not in time, are named in the reply.
 pub(super) async fn list_newest_runs(
-    gateway: &Gateway,
+    caller: &Caller,
     list: &'static OperationEntry,
     mut checked: CheckedArguments,
-    caller: &CallerContext,
+    options: &CallOptions,
 ) -> Result<Reply, Failure> {
     let count = checked.own.shift_remove(NEWEST).and_then(|count| count.as_u64()).unwrap_or_default();
-    let (mut data, unread) = read_sorted(gateway, list, &checked, caller).await?;
+    let (mut data, unread) = read_sorted(caller, list, &checked, options).await?;
     let runs_read = data.len();
     data.truncate(usize::try_from(count).unwrap_or(usize::MAX));
 
     Ok(reply(json!(NewestRuns { data, runs_read, unread }), checked))
 }
 
-/// Returns the newest records that the arguments select.
+/// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects records, but
+/// no page.
 ///
 /// # Errors
-/// The failure of the first page. Other pages that cannot be read are named in the reply.
-pub(super) async fn list_newest(
-    gateway: &Gateway,
+/// The violations of the arguments, and the failure of the first page. Other pages that cannot be read are named in the reply.
+pub async fn list_newest(
+    caller: &Caller,
     list: &'static OperationEntry,
-    checked: CheckedArguments,
+    arguments: ToolArguments,
     wanted: WantedRecords,
 ) -> Result<Reply, Failure> {
-    let (mut data, unread) = read_sorted(gateway, list, &checked, &CallerContext::silent()).await?;
+    let checked = caller.check(list, arguments)?;
+    let (mut data, unread) = read_sorted(caller, list, &checked, &CallOptions::silent()).await?;
     data.retain(wanted.filter);
     let total_count = data.len();
     data.truncate(wanted.limit);
@@ -113,15 +116,15 @@ fn reply(answer: Value, checked: CheckedArguments) -> Reply {
 /// Reads all pages of a list and returns the records, the newest first, and the pages that could not be read. Records
 /// without a time follow at the end, sorted by name.
 async fn read_sorted(
-    gateway: &Gateway,
+    caller: &Caller,
     list: &'static OperationEntry,
     checked: &CheckedArguments,
-    caller: &CallerContext,
+    options: &CallOptions,
 ) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
-    let client = ProjectClient { gateway: gateway.clone(), project: checked.project_id.clone() };
+    let client = ProjectClient { caller: caller.clone(), project: checked.project_id.clone() };
     let reader = PageReader { client, list, stop: StopSignal::default(), pages: AtomicU64::new(0) };
     let pages = paging::read_all(LONG_LIST_PAGES, |number| reader.read_page(&checked.own, number));
-    let listed = run_with_limit(&reader, &**gateway.clock(), caller, pages).await?;
+    let listed = run_with_limit(&reader, &**caller.clock(), options, pages).await?;
 
     let column = |format| list.columns.iter().find(|column| column.format == format);
     let (id, time, name) = (column(ColumnFormat::Id), column(ColumnFormat::Time), column(ColumnFormat::Text));

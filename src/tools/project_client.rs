@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     call::{
-        Gateway,
+        Caller,
         arguments::{CommonArguments, ToolArguments},
         paging::page_arguments,
         reply::Reply,
@@ -20,7 +20,7 @@ use crate::{
 /// Calls operations for one project.
 #[derive(Clone, Debug)]
 pub(crate) struct ProjectClient {
-    pub(crate) gateway: Gateway,
+    pub(crate) caller: Caller,
     /// The project; `None` if the settings or the key decide it.
     pub(crate) project: Option<String>,
 }
@@ -38,10 +38,10 @@ impl ProjectClient {
     /// the earlier call happened.
     ///
     /// # Errors
-    /// As [`Gateway::call_guarded`].
+    /// As [`Caller::call_guarded`].
     pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
         let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
-        self.gateway.call_guarded(O::entry(), arguments).await
+        self.caller.call_guarded(O::entry(), arguments).await
     }
 
     /// Reads the record of a run, a job or an execution.
@@ -78,7 +78,7 @@ impl ProjectClient {
     }
 
     async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {
-        self.gateway.call(entry, arguments, self.common_arguments()).await
+        self.caller.call(entry, ToolArguments::new(arguments, self.common_arguments())).await
     }
 
     fn common_arguments(&self) -> CommonArguments {

@@ -20,7 +20,7 @@ pub use self::{
 };
 use crate::{
     call::{
-        Gateway,
+        Caller,
         arguments::{CommonArguments, ToolArguments},
         paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
     },
@@ -38,8 +38,10 @@ use crate::{
         view::view,
     },
     tools::{
-        caller::CallerContext,
-        dispatcher::Dispatcher,
+        call_options::CallOptions,
+        catalog::typed_answer,
+        composite::SummarizeResults,
+        context::CallerWithFiles,
         project_client::ProjectClient,
         summary::{Summary, Trend, TrendRequest},
     },
@@ -68,10 +70,10 @@ impl ReportSubject {
     ///
     /// # Errors
     /// `not_found` if no record has the id, or the failure of a look-up.
-    pub async fn find(gateway: &Gateway, project: Option<&str>, id: &str) -> Result<Self, Failure> {
+    pub async fn find(caller: &Caller, project: Option<&str>, id: &str) -> Result<Self, Failure> {
         let mut refusals = Vec::new();
         for kind in LOOKUP_ORDER {
-            match Self::read(gateway, project, ResultId::new(kind, id)).await {
+            match Self::read(caller, project, ResultId::new(kind, id)).await {
                 Err(failure) if is_other_kind(&failure) => refusals.push(failure),
                 read => return read,
             }
@@ -84,8 +86,8 @@ impl ReportSubject {
     ///
     /// # Errors
     /// The failure of the operation that reads the record.
-    pub async fn read(gateway: &Gateway, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
-        let record = client(gateway, project).read_result(&target).await?.into_value();
+    pub async fn read(caller: &Caller, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
+        let record = client(caller, project).read_result(&target).await?.into_value();
         Ok(Self { target, record, compare_with: None })
     }
 
@@ -116,7 +118,7 @@ impl ReportSubject {
     /// Failures of the tool.
     pub async fn summarize(
         &self,
-        dispatcher: &Dispatcher,
+        tools: &CallerWithFiles,
         project: Option<&str>,
     ) -> Result<Summary, Failure> {
         let mut arguments = self.target.to_arguments();
@@ -125,7 +127,8 @@ impl ReportSubject {
         }
 
         let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project));
-        dispatcher.summarize_results(arguments, CallerContext::silent()).await
+        let call = tools.tool_call(arguments, CallOptions::silent());
+        typed_answer::<SummarizeResults>(call).await.map(|(summary, _)| summary)
     }
 }
 
@@ -148,8 +151,8 @@ fn unknown_id(id: &str, refusals: &[Failure]) -> Failure {
     }
 }
 
-fn client(gateway: &Gateway, project: Option<&str>) -> ProjectClient {
-    ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) }
+fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
+    ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) }
 }
 
 /// The data of a report page, with the field names that the script of the page reads: the record of a run with its bugs, or
@@ -195,11 +198,11 @@ impl From<Trend> for ReportData {
 /// Failures of the summary.
 pub async fn gather_data(
     subject: &ReportSubject,
-    dispatcher: &Dispatcher,
+    tools: &CallerWithFiles,
     project: Option<&str>,
     with_pictures: bool,
 ) -> Result<ReportData, Failure> {
-    let client = client(dispatcher.gateway(), project);
+    let client = client(&tools.caller, project);
     let mut data = ReportData::default();
 
     match subject.target.kind {
@@ -224,7 +227,7 @@ pub async fn gather_data(
     }
 
     if data.run.is_none() || subject.compare_with.is_some() {
-        data.summary = Some(subject.summarize(dispatcher, project).await?);
+        data.summary = Some(subject.summarize(tools, project).await?);
     }
 
     if with_pictures {
@@ -296,20 +299,20 @@ async fn load_pictures(data: &ReportData, client: &ProjectClient, subject: &Repo
 /// # Errors
 /// `not_found` if no plan with started executions and no execution has the id, or a failure of the reading.
 pub async fn read_trend(
-    gateway: &Gateway,
+    caller: &Caller,
     project: Option<&str>,
     id: &str,
     count: usize,
 ) -> Result<Trend, Failure> {
     let request = TrendRequest { test_plan_id: id.to_owned(), project: project.map(str::to_owned), count };
-    let refusal = match request.run(gateway).await {
+    let refusal = match request.run(caller).await {
         // Only the id of an execution identifies the project.
         Err(failure) if is_other_kind(&failure) || failure.code == Code::ProjectRequired => failure,
         read => return read,
     };
 
-    match find_plan(gateway, project, id, count).await {
-        Ok(request) => request.run(gateway).await,
+    match find_plan(caller, project, id, count).await {
+        Ok(request) => request.run(caller).await,
         Err(failure) if !is_other_kind(&failure) => Err(failure),
         // The id has not the form of the id of a plan.
         Err(_) if refusal.code == Code::InvalidArguments => {
@@ -322,13 +325,13 @@ pub async fn read_trend(
 
 /// Returns the request for the trend of the plan of an execution.
 async fn find_plan(
-    gateway: &Gateway,
+    caller: &Caller,
     project: Option<&str>,
     id: &str,
     count: usize,
 ) -> Result<TrendRequest, Failure> {
     let operation = GetTestPlanExecution { test_plan_execution_id: Id(id.to_owned()) };
-    let execution = client(gateway, project).call(&operation).await?;
+    let execution = client(caller, project).call(&operation).await?;
 
     let Some(test_plan_id) = execution.view::<GetTestPlanExecution>().test_plan_id else {
         let message = format!("the plan execution `{id}` has no test plan");

@@ -1,4 +1,4 @@
-//! The selection of offered tools: the setting `TAS_TOOLSETS` and read-only mode (`design.md` 5).
+//! The selection of offered tools: the setting `TAS_TOOLSETS` and read-only mode.
 
 use std::collections::BTreeSet;
 

@@ -43,7 +43,7 @@ use self::{
     subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
 };
 use crate::{
-    call::{Gateway, paging::ScanEnd},
+    call::{Caller, paging::ScanEnd},
     failure::{Code, Failure},
     service::{
         api::{
@@ -54,7 +54,7 @@ use crate::{
         view::view,
     },
     text::shorten_line,
-    tools::{caller::CallerContext, time_limit::run_with_limit, waiting::LONGEST_NAME},
+    tools::{call_options::CallOptions, time_limit::run_with_limit, waiting::LONGEST_NAME},
 };
 
 /// A request for a summary.
@@ -85,9 +85,9 @@ impl SummaryRequest {
     /// # Errors
     /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
     /// `compare_with` belongs to another project.
-    pub(crate) async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Summary, Failure> {
-        let reader = SummaryReader::new(gateway, self.project.as_deref());
-        run_with_limit(&reader, &**gateway.clock(), caller, self.summarize(&reader)).await
+    pub(crate) async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Summary, Failure> {
+        let reader = SummaryReader::new(caller, self.project.as_deref());
+        run_with_limit(&reader, &**caller.clock(), options, self.summarize(&reader)).await
     }
 
     async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
@@ -107,12 +107,8 @@ impl SummaryTarget {
     ///
     /// # Errors
     /// `not_found` if the plan or the test has no result, and the failures of the list.
-    pub(in crate::tools) async fn find(
-        &self,
-        gateway: &Gateway,
-        project: Option<&str>,
-    ) -> Result<ResultId, Failure> {
-        self.resolve(&SummaryReader::new(gateway, project)).await
+    pub async fn find(&self, caller: &Caller, project: Option<&str>) -> Result<ResultId, Failure> {
+        self.resolve(&SummaryReader::new(caller, project)).await
     }
 
     async fn resolve(&self, reader: &SummaryReader) -> Result<ResultId, Failure> {
@@ -154,7 +150,7 @@ async fn latest_execution(reader: &SummaryReader, plan: &str) -> Result<Option<S
     Ok(latest.map(|execution| execution.id))
 }
 
-/// Returns the id of the run of a test that was created last. The order of the list is not specified (supplement 2.2), so
+/// Returns the id of the run of a test that was created last. The order of the list is not specified (service.md 2.2), so
 /// that all pages are read.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     clock::Clock,
     failure::{Code, Failure},
-    tools::caller::CallerContext,
+    tools::call_options::CallOptions,
 };
 
 /// Time that is kept for the work after the reading.
@@ -60,10 +60,10 @@ pub(super) trait StoppableReader {
 pub(super) async fn run_with_limit<T>(
     reader: &impl StoppableReader,
     clock: &dyn Clock,
-    caller: &CallerContext,
+    options: &CallOptions,
     work: impl Future<Output = T>,
 ) -> T {
-    let mut left = caller.wait_limit.map(|limit| limit.saturating_sub(GRACE));
+    let mut left = options.wait_limit.map(|limit| limit.saturating_sub(GRACE));
     let mut work = pin!(work);
 
     loop {
@@ -82,6 +82,6 @@ pub(super) async fn run_with_limit<T>(
         }
 
         let (done, total, message) = reader.progress();
-        caller.progress.report(done, total, &message);
+        options.progress.report(done, total, &message);
     }
 }

@@ -1,5 +1,4 @@
-//! Uploads of builds: initiation, addresses of the parts, parallel transfer of the parts, completion (specification,
-//! Multipart build upload; supplement 10).
+//! Uploads of builds: initiation, addresses of the parts, parallel transfer of the parts, completion (service.md 10).
 //!
 //! Memory use does not depend on the size of the file. An upload that fails is cancelled at the service; an upload whose
 //! process was killed is resumed from its journal. While a file is being uploaded, an equal upload of it is refused.
@@ -71,7 +70,7 @@ pub struct UploadTiming {
 impl Default for UploadTiming {
     fn default() -> Self {
         Self {
-            // Pauses of 1, 2, 4 and 8 s (specification, Multipart build upload).
+            // Pauses of 1, 2, 4 and 8 s (service.md 10.6).
             backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(8), 2.0),
             attempts: 5,
             stall_limit: Duration::from_secs(120),
@@ -128,7 +127,7 @@ impl UploadedBuild {
     }
 }
 
-/// A finished upload (supplement 15).
+/// A finished upload (service.md 15).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of the service")]
 pub struct FinishedUpload {
@@ -253,7 +252,7 @@ impl UploadJob {
     fn open_journal(&self) -> Result<(Option<UploadJournal>, Option<RecordedUpload>), Failure> {
         let Some(directory) = self.journal_directory.as_deref() else { return Ok((None, None)) };
         let client = &self.session.client;
-        let service = client.gateway.base_url()?;
+        let service = client.caller.base_url();
         let project = client.project.as_deref().unwrap_or_default();
         let is_equal = |header: &JournalHeader| header.records(&self.source, &self.request_digest);
 
@@ -325,7 +324,7 @@ impl UploadJob {
     async fn transfer(&self, upload: &mut OpenUpload) -> Result<Option<String>, Failure> {
         let mut sent = self.send_parts(upload).await;
 
-        // The address of a single-part upload cannot be renewed: another address needs another upload (supplement 10.6).
+        // The address of a single-part upload cannot be renewed: another address needs another upload (service.md 10.6).
         if let Err(failure) = &sent
             && failure.facts.is_address_refused
             && !upload.plan.is_multipart()
@@ -401,7 +400,7 @@ impl UploadJob {
 mod tests {
     use super::*;
 
-    /// Specification, Multipart build upload.
+    /// See service.md 10.6.
     #[test]
     fn attempts_are_1_2_4_and_8_seconds_apart() {
         let timing = UploadTiming::default();

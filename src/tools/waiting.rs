@@ -1,4 +1,4 @@
-//! Waiting until jobs, a run or an execution of a test plan are completed (supplement 3.3, 15).
+//! Waiting until jobs, a run or an execution of a test plan are completed (service.md 3.3, 15).
 //!
 //! A wait sends few requests and reports progress at least every five seconds. At its time limit it returns what is
 //! known so far and how to continue.
@@ -21,12 +21,12 @@ pub use self::{
 };
 use crate::{
     backoff::Backoff,
-    call::Gateway,
+    call::Caller,
     client::CALL_LIMIT,
     clock::Clock,
     failure::{Code, Failure},
     service::result_kind::{ResultId, ResultKind},
-    tools::caller::{CallerContext, ProgressSink},
+    tools::call_options::{CallOptions, ProgressSink},
 };
 
 /// Longest time without a progress report. The target is five seconds; one second is left for a busy machine.
@@ -95,16 +95,16 @@ impl Wait {
     /// # Errors
     /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a row
     /// and two minutes; the failure then contains what is known.
-    pub async fn run(self, gateway: &Gateway, caller: &CallerContext) -> Result<Completion, Failure> {
-        let (limit, grace) = match caller.effective_wait_limit() {
+    pub async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Completion, Failure> {
+        let (limit, grace) = match options.effective_wait_limit() {
             // A caller without time still gets one poll, which may last as long as one request.
             Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
             None => (self.timeout, GRACE),
         };
 
-        let clock = Arc::clone(gateway.clock());
-        let state = TargetState::new(self.target, self.expected_jobs, gateway.clone(), self.project);
+        let clock = Arc::clone(caller.clock());
+        let state = TargetState::new(self.target, self.expected_jobs, caller.clone(), self.project);
         let (_, total) = state.progress();
         let last_report = ProgressReport { done: 0, total, message: "reading the status".to_owned() };
 
@@ -112,10 +112,10 @@ impl Wait {
             state,
             started: clock.now(),
             clock,
-            progress: Arc::clone(&caller.progress),
+            progress: Arc::clone(&options.progress),
             limit,
             grace,
-            end: caller.stopping.waits.clone(),
+            end: options.stopping.waits.clone(),
             polls: 0,
             failures: Vec::new(),
             failing_since: None,

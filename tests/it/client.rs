@@ -1,4 +1,4 @@
-//! Requests to the service: what is sent, repeated, refused, and made of answers (`design.md` 6).
+//! Requests to the service: what is sent, repeated, refused, and made of answers.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;

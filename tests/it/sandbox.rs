@@ -1,4 +1,4 @@
-//! The sandbox over real HTTP. The expected values come from the specification and its supplement.
+//! The sandbox over real HTTP. The expected values come from `docs/service.md`.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

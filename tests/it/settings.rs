@@ -1,4 +1,4 @@
-//! The sources of the settings, and the messages about unusable settings (`design.md` 2).
+//! The sources of the settings, and the messages about unusable settings.
 
 use serde_json::{Value, json};
 use tas_mcp::{

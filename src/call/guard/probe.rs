@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::WRITE_RESERVE;
 use crate::{
     call::{
-        Access, PreparedCall,
+        Caller, PreparedCall,
         paging::{self, MAX_PAGES, PAGE_SIZE, Page, ScanEnd},
         reply::Reply,
         request::RequestSender,
@@ -40,7 +40,7 @@ pub(super) enum ProbeOutcome {
 /// # Errors
 /// The failure of the request; `not_found` if no operation of the service shows the results of such calls.
 pub(super) async fn ask(
-    access: &Access,
+    caller: &Caller,
     check: &DuplicateCheck,
     call: &PreparedCall<'_>,
 ) -> Result<ProbeOutcome, Failure> {
@@ -51,12 +51,12 @@ pub(super) async fn ask(
 
     match check.probe {
         Probe::List(list) => {
-            let found = find_records(access, &list, call).await;
+            let found = find_records(caller, &list, call).await;
             let found = found.map_err(|failure| with_request(failure, list.list))?;
             Ok(if found.is_empty() { ProbeOutcome::NotHappened } else { ProbeOutcome::Found(found) })
         }
         Probe::Repeat { argument, value, found } => {
-            let reply = execute_with(access, call, argument, value).await;
+            let reply = execute_with(caller, call, argument, value).await;
             let reply = reply.map_err(|failure| with_request(failure, &format!("{argument}: {value}")))?;
             // The operation creates the record if there is none, and states whether there was one.
             Ok(if reply.value().get(found) == Some(&Value::Bool(true)) {
@@ -73,7 +73,7 @@ pub(super) async fn ask(
 
 /// Executes a call with another value of one argument.
 async fn execute_with(
-    access: &Access,
+    caller: &Caller,
     call: &PreparedCall<'_>,
     argument: &str,
     value: bool,
@@ -81,7 +81,7 @@ async fn execute_with(
     let mut arguments = call.request.arguments.clone();
     arguments.insert(argument.to_owned(), Value::Bool(value));
     let request = call.sender.request(call.request.entry, arguments)?;
-    access.execute(PreparedCall { request, ..call.clone() }).await
+    caller.execute(PreparedCall { request, ..call.clone() }).await
 }
 
 /// Returns the records of a list that the call may have made, the newest first, as callers see them.
@@ -89,14 +89,14 @@ async fn execute_with(
 /// # Errors
 /// The failure of a page, unless an earlier page has shown a record.
 async fn find_records(
-    access: &Access,
+    caller: &Caller,
     probe: &ListProbe,
     call: &PreparedCall<'_>,
 ) -> Result<Vec<Value>, Failure> {
     let recorded = as_recorded(&call.request.arguments, &call.sender.key);
     // The search must leave time for the write itself.
     let sender = &call.sender.reserving(WRITE_RESERVE);
-    let read = |number| async move { read_page(access, probe, call, sender, number).await };
+    let read = |number| async move { read_page(caller, probe, call, sender, number).await };
 
     let mut found = Vec::new();
     let end = paging::scan(MAX_PAGES, read, |number, page: Page| {
@@ -130,7 +130,7 @@ async fn find_records(
 
 /// Reads a page of the list, filtered by arguments of the call.
 async fn read_page(
-    access: &Access,
+    caller: &Caller,
     probe: &ListProbe,
     call: &PreparedCall<'_>,
     sender: &RequestSender<'_>,
@@ -145,7 +145,7 @@ async fn read_page(
 
     let request = sender.request(list, arguments)?;
     let answer = sender.send_successfully(&request, call.project.as_deref()).await?;
-    let reply = Reply::new(&request, answer, &sender.key, &access.reply_settings)?;
+    let reply = Reply::new(&request, answer, &sender.key, &caller.reply_settings)?;
     let page = Page::parse(list.name, reply.into_value())?;
 
     // Without the number of pages the end of the list is unknown, and an absent record proves nothing.

@@ -286,7 +286,7 @@ impl OwnerLookup<'_> {
         Ok(())
     }
 
-    /// Returns the record of an id if `project` has it. A project can have two names (supplement 1.1), so that a comparison
+    /// Returns the record of an id if `project` has it. A project can have two names (service.md 1.1), so that a comparison
     /// of names does not decide this.
     async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         match self.look_up(id, Some(project)).await? {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    call::Gateway,
+    call::Caller,
     client::{HostProbe, HostUrl, proxy_for},
     failure::Failure,
     service::operation::UrlBase,
@@ -35,19 +35,19 @@ impl HostCheck {
 
 /// Checks both hosts at the same time.
 pub(super) async fn reach_all(
-    gateway: &Gateway,
+    caller: &Caller,
     base_url: &HostUrl,
     knowledge_url: Option<&HostUrl>,
 ) -> Vec<HostCheck> {
     let (main, knowledge) = tokio::join!(
-        reach(gateway, "main", UrlBase::Base, Some(base_url)),
-        reach(gateway, "knowledge", UrlBase::Knowledge, knowledge_url),
+        reach(caller, "main", UrlBase::Base, Some(base_url)),
+        reach(caller, "knowledge", UrlBase::Knowledge, knowledge_url),
     );
     vec![main, knowledge]
 }
 
-async fn reach(gateway: &Gateway, name: &'static str, url_base: UrlBase, url: Option<&HostUrl>) -> HostCheck {
-    let (reached, failure) = match gateway.check_host(url_base).await {
+async fn reach(caller: &Caller, name: &'static str, url_base: UrlBase, url: Option<&HostUrl>) -> HostCheck {
+    let (reached, failure) = match caller.check_host(url_base).await {
         None => (None, None),
         Some(Ok(reached)) => (Some(reached), None),
         Some(Err(failure)) => (None, Some(failure)),

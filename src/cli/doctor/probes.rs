@@ -6,7 +6,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    call::{Gateway, arguments::CommonArguments},
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     failure::Failure,
     fields::Fields,
     service::{
@@ -53,7 +56,7 @@ fn probed_operations() -> [(&'static OperationEntry, &'static str, &'static str)
 
 /// Calls every operation in every known project, and operations without a project once.
 pub(super) async fn run_all(
-    gateway: &Gateway,
+    caller: &Caller,
     settings: &Settings,
     has_knowledge_host: bool,
 ) -> Vec<PermissionProbe> {
@@ -74,7 +77,7 @@ pub(super) async fn run_all(
         let projects = if has_project { &projects } else { &[None][..] };
         for project in projects {
             let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
-            probes.push(run_probe(gateway, entry, arguments, project.clone()).await);
+            probes.push(run_probe(caller, entry, arguments, project.clone()).await);
         }
     }
 
@@ -82,7 +85,7 @@ pub(super) async fn run_all(
 }
 
 async fn run_probe(
-    gateway: &Gateway,
+    caller: &Caller,
     entry: &'static OperationEntry,
     arguments: Fields,
     project: Option<String>,
@@ -90,7 +93,7 @@ async fn run_probe(
     let common = CommonArguments::in_project(project.as_deref());
     // The time includes the owner look-up and the retries, as in a call of a host.
     let started = Instant::now();
-    let failure = gateway.call(entry, arguments, common).await.err();
+    let failure = caller.call(entry, ToolArguments::new(arguments, common)).await.err();
 
     PermissionProbe {
         operation: entry.name,

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 
 use crate::{
     failure::Failure,
-    tools::{dispatcher::Dispatcher, files::Destination},
+    tools::{files::Destination, upload::FileServices},
 };
 
 const TO: &str = "to";
@@ -30,9 +30,9 @@ pub(super) fn overwrite_flag(help: &'static str) -> Arg {
 /// The failure of unusable settings, or of a directory that must not be used.
 pub(super) fn destination(
     matches: &ArgMatches,
-    dispatcher: &Dispatcher,
+    files: &FileServices,
     default: &str,
 ) -> Result<Destination, Failure> {
     let directory = matches.get_one::<PathBuf>(TO).map(|path| path.to_string_lossy().into_owned());
-    dispatcher.files()?.download_root_for_person()?.destination(directory.as_deref().unwrap_or(default))
+    files.download_root_for_person()?.destination(directory.as_deref().unwrap_or(default))
 }

@@ -21,9 +21,9 @@ use crate::{
     service::api::minions::MinionPlatform,
     text::most_similar,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         composite::minion_platform,
-        dispatcher::Dispatcher,
+        context::CallerWithFiles,
         download::{DownloadOptions, InstallerRequest, SavedInstaller},
     },
     violation::Violation,
@@ -57,18 +57,18 @@ fn platform_help() -> String {
 /// Downloads the installer and prints its path.
 pub(super) async fn run(
     matches: &ArgMatches,
-    dispatcher: &Dispatcher,
+    tools: &CallerWithFiles,
     progress: &DownloadProgressBar,
 ) -> Result<ExitStatus, CommandError> {
     let named = matches.get_one::<String>(PLATFORM).map(|name| parse_platform(name)).transpose()?;
     let platform = minion_platform(named)?;
-    let destination = destination(matches, dispatcher, ".")?;
-    let storage = &dispatcher.files()?.storage;
+    let destination = destination(matches, &tools.files, ".")?;
     let request = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
 
-    let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
-    let outcome =
-        request.run(dispatcher.gateway(), storage, &destination, &DownloadOptions::default(), &caller).await;
+    let call_options = CallOptions { progress: Arc::new(progress.clone()), ..CallOptions::silent() };
+    let outcome = request
+        .run(&tools.caller, &tools.files.storage, &destination, &DownloadOptions::default(), &call_options)
+        .await;
     // A bar that remains would be mixed with the result.
     progress.clear();
 

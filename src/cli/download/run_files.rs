@@ -6,6 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::flags::{OVERWRITE, destination, overwrite_flag, to_flag};
 use crate::{
+    call::Caller,
     cli::{
         command_error::CommandError,
         download_progress_bar::DownloadProgressBar,
@@ -21,8 +22,8 @@ use crate::{
     failure::{Code, Failure},
     service::result_kind::ResultKind,
     tools::{
-        caller::CallerContext,
-        dispatcher::Dispatcher,
+        call_options::CallOptions,
+        context::CallerWithFiles,
         download::{DownloadOptions, DownloadReport, DownloadRequest},
     },
 };
@@ -61,12 +62,12 @@ pub(super) fn command() -> Command {
 /// Downloads the files and prints them.
 pub(super) async fn run(
     matches: &ArgMatches,
-    dispatcher: &Dispatcher,
+    tools: &CallerWithFiles,
     progress: &DownloadProgressBar,
 ) -> Result<ExitStatus, CommandError> {
     let run = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
-    let run_id = resolve_run(dispatcher, run).await?;
-    let destination = destination(matches, dispatcher, &run_id)?;
+    let run_id = resolve_run(&tools.caller, run).await?;
+    let destination = destination(matches, &tools.files, &run_id)?;
     let request = DownloadRequest {
         project: None,
         players: matches.get_many::<u64>(PLAYER).map(|players| players.copied().collect()),
@@ -76,8 +77,8 @@ pub(super) async fn run(
         files: None,
     };
 
-    let caller = CallerContext { progress: Arc::new(progress.clone()), ..CallerContext::silent() };
-    let outcome = request.run(dispatcher.gateway(), &destination, &DownloadOptions::default(), &caller).await;
+    let call_options = CallOptions { progress: Arc::new(progress.clone()), ..CallOptions::silent() };
+    let outcome = request.run(&tools.caller, &destination, &DownloadOptions::default(), &call_options).await;
     // A bar that remains would be mixed with the result.
     progress.clear();
 
@@ -91,13 +92,13 @@ pub(super) async fn run(
 
 /// Returns the id of the run that a person names: an id of a run or of a player, `latest`, or a test whose latest run is
 /// meant.
-async fn resolve_run(dispatcher: &Dispatcher, run: String) -> Result<String, Failure> {
+async fn resolve_run(caller: &Caller, run: String) -> Result<String, Failure> {
     // The download reads the run, so that an id needs no look-up.
     if is_result_id(ResultKind::Run, &run) {
         return Ok(run);
     }
 
-    let result = NameResolver::new(dispatcher, None).result(&run, Latest::Result).await?;
+    let result = NameResolver::new(caller, None).result(&run, Latest::Result).await?;
     match result.kind {
         ResultKind::Run => Ok(result.id),
         kind => {

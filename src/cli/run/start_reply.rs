@@ -1,4 +1,4 @@
-//! Reads the service's answer to a start: the jobs to wait for, and the runs that were not started (supplement 2.1).
+//! Reads the service's answer to a start: the jobs to wait for, and the runs that were not started (service.md 2.1).
 
 use indexmap::IndexSet;
 use serde_json::Value;
@@ -77,7 +77,7 @@ impl<'a> StartReply<'a> {
         usize::try_from(not_started).unwrap_or(usize::MAX)
     }
 
-    /// Returns the answer, and its `data`: an older form of the answer has all its fields there (supplement 1.7).
+    /// Returns the answer, and its `data`: an older form of the answer has all its fields there (service.md 1.7).
     fn levels(self) -> impl Iterator<Item = &'a Value> {
         [Some(self.0), self.0.get("data")].into_iter().flatten()
     }

@@ -10,13 +10,13 @@ use super::{
     flags::{FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, tool_arguments},
 };
 use crate::{
-    call::CheckedArguments,
+    call::{Caller, CheckedArguments},
     cli::{command_error::CommandError, confirmation::confirm},
     failure::{Code, Failure},
     tools::{
         catalog::ListedTool as _,
         composite::UploadBuild,
-        dispatcher::Dispatcher,
+        context::CallerWithFiles,
         files::FilesRoot,
         upload::{BuildArguments, FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
     },
@@ -25,7 +25,7 @@ use crate::{
 /// What all files of a command have in common.
 struct UploadBatch<'a> {
     matches: &'a ArgMatches,
-    dispatcher: &'a Dispatcher,
+    caller: &'a Caller,
     files: &'a FileServices,
     root: FilesRoot,
     build: BuildArguments,
@@ -59,7 +59,7 @@ impl FileUpload<'_> {
     pub(super) async fn run(self) -> (String, Result<FinishedUpload, Failure>) {
         let Self { path, handle, batch } = self;
         let request = batch.request(&path);
-        let job = request.into_job_with(handle, batch.dispatcher.gateway(), batch.files, &batch.root).await;
+        let job = request.into_job_with(handle, batch.caller, batch.files, &batch.root).await;
         let outcome = match job {
             Ok(job) => job.run().await,
             Err(failure) => Err(failure),
@@ -75,9 +75,9 @@ impl FileUpload<'_> {
 /// All failures of the checks.
 pub(super) fn prepare_uploads<'a>(
     matches: &'a ArgMatches,
-    dispatcher: &'a Dispatcher,
+    tools: &'a CallerWithFiles,
 ) -> Result<Vec<FileUpload<'a>>, CommandError> {
-    let files = dispatcher.files()?;
+    let CallerWithFiles { caller, files } = tools;
     let root = files.upload_root_for_person()?;
     let names = matches.get_many::<String>(FILES).into_iter().flatten();
     let paths = expand_names(&root, names).map_err(CommandError::Failures)?;
@@ -86,8 +86,8 @@ pub(super) fn prepare_uploads<'a>(
         return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
     }
 
-    let (build, project) = check_build(matches, dispatcher, &paths)?;
-    let batch = Arc::new(UploadBatch { matches, dispatcher, files, root, build, project });
+    let (build, project) = check_build(matches, caller, &paths)?;
+    let batch = Arc::new(UploadBatch { matches, caller, files, root, build, project });
     // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
     let (mut uploads, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
@@ -104,16 +104,15 @@ pub(super) fn prepare_uploads<'a>(
 /// required.
 fn check_build(
     matches: &ArgMatches,
-    dispatcher: &Dispatcher,
+    caller: &Caller,
     paths: &[String],
 ) -> Result<(BuildArguments, Option<String>), CommandError> {
-    let gateway = dispatcher.gateway();
     let arguments = tool_arguments(matches, paths);
-    let checked = match gateway.check(&UploadBuild::tool(), arguments.clone()) {
+    let checked = match caller.check(&UploadBuild::tool(), arguments.clone()) {
         Ok(checked) => checked,
         Err(failure) => {
             confirm(failure)?;
-            gateway.check(&UploadBuild::tool(), arguments.confirmed())?
+            caller.check(&UploadBuild::tool(), arguments.confirmed())?
         }
     };
 

@@ -4,7 +4,7 @@ use futures_util::{StreamExt as _, stream};
 
 use super::result::WaitResult;
 use crate::{
-    call::Gateway,
+    call::Caller,
     service::api::{
         Id,
         runs::{GetRun, RunDetail},
@@ -24,12 +24,12 @@ const CONCURRENT_READS: usize = 8;
 /// Returns the JUnit document. Reads the run of each item for its steps.
 pub(super) async fn build(
     result: &WaitResult,
-    gateway: &Gateway,
+    caller: &Caller,
     project: Option<&str>,
 ) -> anyhow::Result<String> {
     let items = &result.completion.items;
     let plan = junit::plan_name(&result.completion);
-    let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
+    let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
     let reads = items.iter().cloned().map(|item| {
         let client = client.clone();
         async move { read_run(&client, &item).await }

@@ -32,8 +32,7 @@ impl WaitResult {
 
         // The file is written even if standard output is closed.
         let Some(file) = junit else { return status };
-        let document = match junit_document::build(&self, subject.dispatcher.gateway(), subject.project).await
-        {
+        let document = match junit_document::build(&self, subject.caller, subject.project).await {
             Ok(document) => document,
             Err(error) => return status_after_output(status, Err(error)),
         };

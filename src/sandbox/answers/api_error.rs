@@ -53,7 +53,7 @@ impl ApiError {
 ///
 /// # Errors
 ///
-/// Returns a 409 if `expected` is not `latest` (specification, Shared steps; supplement 6.4).
+/// Returns a 409 if `expected` is not `latest` (service.md 6.4, 8).
 pub(super) fn check_version(expected: u64, latest: u32) -> Result<(), ApiError> {
     if expected == u64::from(latest) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Artifacts of runs, on the knowledge host (supplement 12).
+//! Artifacts of runs, on the knowledge host (service.md 12).
 
 use http::{HeaderValue, StatusCode};
 
@@ -44,7 +44,7 @@ impl Answer<ListRunArtifacts> for World {
         };
 
         let artifacts: Vec<_> = files.into_iter().map(record).collect();
-        // The service omits the run id and the count if there are no artifacts (supplement 1.7).
+        // The service omits the run id and the count if there are no artifacts (service.md 1.7).
         let count = Some(artifacts.len()).filter(|count| *count > 0);
 
         Ok(ArtifactListing { run_id: count.map(|_| player), count, artifacts }.into())
@@ -67,7 +67,7 @@ impl Answer<GetRunArtifact> for World {
             return Ok(Answered::file(file.read(&caller.conditions)));
         }
 
-        // Large media are a redirect to a presigned address (supplement 12.2).
+        // Large media are a redirect to a presigned address (service.md 12.2).
         let path = format!("{STORAGE_PREFIX}/artifacts/{}/{}", request.run_id.0, file.name);
         let address = presigned_url::sign(&format!("{}{path}", self.knowledge_url), self.now, VALIDITY_S);
         let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;

@@ -43,7 +43,7 @@ impl Project {
             id: occurrence(&attempt.id, finding),
             multiplayer_run_id: attempt.id.clone(),
             player_index: finding.player,
-            // Steps are numbered from 1, players from 0 (supplement 1.8).
+            // Steps are numbered from 1, players from 0 (service.md 1.8, 20).
             test_step: finding.step + 1,
             turn: finding.turn,
             detected_at: at.to_string(),

@@ -1,4 +1,4 @@
-//! Bugs of runs, and bugs that a person has reviewed (specification, Bug; supplement 2.5, 9).
+//! Bugs of runs, and bugs that a person has reviewed (service.md 2.5, 9).
 
 use crate::{
     sandbox::{
@@ -60,7 +60,7 @@ impl Answer<ListBugs> for World {
             _ => bugs.sort_by_key(|(_, review, _)| review.at),
         }
 
-        // The contract states no default order (supplement 9.1). Newest first is the most useful one.
+        // The contract states no default order (service.md 9.1). Newest first is the most useful one.
         let bugs = pages::in_order(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
 
         Ok(pages::page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
@@ -87,7 +87,7 @@ impl Answer<GetBug> for World {
     }
 }
 
-/// Checks that the project has the `bug_review` feature. Without it the answer is a 403 (specification, GET bugs).
+/// Checks that the project has the `bug_review` feature. Without it the answer is a 403 (service.md 9).
 fn check_bug_review(project: &Project) -> Result<(), ApiError> {
     if project.bug_review {
         Ok(())
@@ -123,7 +123,7 @@ impl StoredBug {
             severity: wire_name(self.severity),
             confidence: self.confidence.clone(),
             reproduction_steps: Some(self.reproduction_steps.clone()),
-            // From 0 here, unlike the player numbers of runs (supplement 1.8).
+            // From 0 here, unlike the player numbers of runs (service.md 1.8).
             player_number: Some(finding.player),
             test_step: Some(finding.step + 1),
             turn: finding.turn,

@@ -11,7 +11,7 @@ use crate::{
     service::api::{runs::EPHEMERAL_NAME, tests::TestContent},
 };
 
-/// First tag of every ephemeral run (specification, POST runs).
+/// First tag of every ephemeral run (service.md 2.1).
 pub(super) const EPHEMERAL_TAG: &str = "api";
 
 /// Duration of an ephemeral test, in milliseconds.

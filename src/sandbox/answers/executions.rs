@@ -1,4 +1,4 @@
-//! Executions of test plans (supplement 5).
+//! Executions of test plans (service.md 5).
 
 use serde_json::json;
 
@@ -143,7 +143,7 @@ fn count_by_result(jobs: &[(&SimulatedJob, Timeline)], now: Moment) -> TestStatu
             (JobStatus::Completed, Some(RunResult::Success)) => &mut counts.passed,
             (JobStatus::Completed, Some(RunResult::Skipped)) => &mut counts.skipped,
             (JobStatus::Completed, Some(RunResult::Stopped)) => &mut counts.stopped,
-            // Also jobs without a result, which were rejected (supplement 3.3).
+            // Also jobs without a result, which were rejected (service.md 3.3).
             (JobStatus::Completed, _) => &mut counts.failed,
             _ => &mut counts.running,
         };

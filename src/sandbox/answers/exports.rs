@@ -1,4 +1,4 @@
-//! Export to the test-management system (specification, POST runs/export; supplement 2.7).
+//! Export to the test-management system (service.md 2.7).
 
 use http::StatusCode;
 
@@ -16,7 +16,7 @@ use crate::{
     service::api::exports::{ExportResult, ExportTmsysRun},
 };
 
-/// Error text of the service while an export of the same execution is in progress (supplement 1.5).
+/// Error text of the service while an export of the same execution is in progress (service.md 1.5).
 const IN_PROGRESS: &str = "an export for this test plan is already in progress";
 
 /// What is exported.
@@ -111,7 +111,7 @@ impl Answer<ExportTmsysRun> for World {
             batch.add(job, run);
         }
 
-        // Exports of runs always create a new entry (specification, POST runs/export).
+        // Exports of runs always create a new entry (service.md 2.7).
         if let Some(execution) = &batch.execution {
             if self.test_management.is_busy_with(execution) {
                 return Err(ApiError::new(StatusCode::CONFLICT, IN_PROGRESS));

@@ -1,4 +1,4 @@
-//! The response to a request for a file: the whole file, a part, or 304 (supplement 12.2).
+//! The response to a request for a file: the whole file, a part, or 304 (service.md 12.2).
 
 use std::{convert::Infallible, ops::Range};
 

@@ -1,11 +1,11 @@
-//! Filters of lists (supplement 1.3).
+//! Filters of lists (service.md 1.3).
 
 use serde::Serialize;
 use serde_json::json;
 
 /// Returns whether `tags` contains every tag of `request`.
 pub(super) fn has_all_tags(tags: &[String], request: Option<&[String]>) -> bool {
-    // A filter with several tags selects records that have all of them (supplement 1.3).
+    // A filter with several tags selects records that have all of them (service.md 1.3).
     request.unwrap_or_default().iter().all(|tag| tags.contains(tag))
 }
 

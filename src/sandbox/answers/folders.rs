@@ -1,4 +1,4 @@
-//! Folders of the test repository (specification, Test folder; supplement 7).
+//! Folders of the test repository (service.md 7).
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl Folder {
     }
 
     fn to_record(&self, dialect: Dialect) -> TestFolder {
-        // The list may show the root as null or as `/` (supplement 7.1). Each dialect shows one form.
+        // The list may show the root as null or as `/` (service.md 7.1). Each dialect shows one form.
         let parent_path = Some(self.parent_path()).filter(|path| *path != ROOT || dialect == Dialect::Upper);
 
         TestFolder {

@@ -1,4 +1,4 @@
-//! Knowledge files of a project, its agents and its tests (specification, Knowledge file; supplement 13).
+//! Knowledge files of a project, its agents and its tests (service.md 13).
 
 use crate::{
     sandbox::{
@@ -99,7 +99,7 @@ impl Answer<ListKnowledgeFiles> for World {
         let project = self.project(caller)?;
         let agent = request.agent_id.map(|id| KnowledgeScope::Agent(id.0));
         let test = request.test_case_id.map(|id| KnowledgeScope::TestCase(id.0));
-        // The section of the project is always present (specification, GET file-storage).
+        // The section of the project is always present (service.md 13).
         let scopes = std::iter::once(KnowledgeScope::Project).chain(agent).chain(test);
         let section = |scope: KnowledgeScope| {
             let files = project.knowledge_files(&scope, request.include_metadata);

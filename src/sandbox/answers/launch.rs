@@ -55,7 +55,7 @@ impl Launch {
 
     /// Returns the response to a start that created `job_ids`.
     pub(super) fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
-        // Ephemeral starts answer with `test_id` in place of `message` and `build_id` (supplement 2.1).
+        // Ephemeral starts answer with `test_id` in place of `message` and `build_id` (service.md 2.1).
         let ephemeral = matches!(self.subject, LaunchSubject::Ephemeral);
         let test_id = self.jobs.first().filter(|_| ephemeral).map(|job| job.test.id.clone());
 

@@ -25,7 +25,7 @@ pub(super) fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
 
 /// Returns the row of a device that is out of order.
 pub(super) fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
-    // The failure text is in either field (supplement 1.7). Each dialect uses one of them.
+    // The failure text is in either field (service.md 1.7). Each dialect uses one of them.
     let text = Some("device could not be started".to_owned());
     let (message, error) = if dialect == Dialect::Upper { (text, None) } else { (None, text) };
     let status = Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16());
@@ -46,7 +46,7 @@ pub(super) fn with_device_results(
         all if all == requested => StatusCode::CREATED,
         _ => StatusCode::MULTI_STATUS,
     };
-    // The rows of ephemeral starts have another name (specification, POST runs).
+    // The rows of ephemeral starts have another name (service.md 2.1).
     let (results, device_runs) = if ephemeral { (None, Some(rows)) } else { (Some(rows), None) };
     let body = StartRunResponse {
         ok: Some(started > 0),

@@ -1,4 +1,4 @@
-//! The current state of runs (supplement 2.5).
+//! The current state of runs (service.md 2.5).
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::json;
@@ -71,7 +71,7 @@ impl RunView<'_> {
         let device = self.job.player_devices.get(index);
 
         LivePlayer {
-            // From 0 here; the composite id counts from 1 (supplement 1.8).
+            // From 0 here; the composite id counts from 1 (service.md 1.8).
             player_number: index,
             current_run_id: is_live.then(|| id.clone()),
             composite_run_id: id,

@@ -1,4 +1,4 @@
-//! Installers of Minions (specification, GET minions/download).
+//! Installers of Minions (service.md 14).
 
 use http::{HeaderValue, StatusCode};
 
@@ -13,7 +13,7 @@ use crate::{
     service::api::minions::{GetMinionDownload, Installer},
 };
 
-/// How long the address of an installer is valid, in seconds (specification, Limits).
+/// How long the address of an installer is valid, in seconds (service.md 14).
 const VALIDITY_S: u32 = 24 * 60 * 60;
 
 impl Answer<GetMinionDownload> for World {

@@ -1,4 +1,4 @@
-//! Pages and order of lists (supplement 1.3).
+//! Pages and order of lists (service.md 1.3).
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ pub(super) fn page<R, T, const DEFAULT: usize>(
 ) -> ListPage<T> {
     let (page, size) = (page.unwrap_or_default().0, size.unwrap_or_default().0.max(1));
     let total = records.len();
-    // The answer to a page past the end is uncertain. Here it is an empty list (supplement 1.3).
+    // The answer to a page past the end is uncertain. Here it is an empty list (service.md 1.3).
     let data = records.into_iter().skip(page.saturating_mul(size)).take(size).map(to_record).collect();
     ListPage { data, pagination: pagination(page, size, total) }
 }

@@ -1,4 +1,4 @@
-//! Patches: objects are merged, and other values are replaced (specification, PATCH test-plans).
+//! Patches: objects are merged, and other values are replaced (service.md 4.4).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -48,7 +48,7 @@ fn lost_field(record: &Value, kept: &Value) -> Option<String> {
     }
 }
 
-/// Merges objects at every depth. `null` removes a field. The service may store `null` instead (supplement 17).
+/// Merges objects at every depth. `null` removes a field. The service may store `null` instead (service.md 17).
 fn merge(value: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *value = patch;

@@ -1,4 +1,4 @@
-//! Test plans (supplement 4).
+//! Test plans (service.md 4).
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -177,7 +177,7 @@ impl Answer<DeleteTestPlan> for World {
 
 impl Project {
     /// Returns the items of a plan. A test that is in `before` keeps its slots, which requests cannot change
-    /// (supplement 4.4).
+    /// (service.md 4.4).
     fn plan_items(&self, items: Vec<TestPlanItem>, before: &[PlanItem]) -> Result<Vec<PlanItem>, ApiError> {
         let to_item = |item: TestPlanItem| {
             let test = find(&self.tests, &item.multiplayer_test_id)

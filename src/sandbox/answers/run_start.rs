@@ -1,4 +1,4 @@
-//! Starts of tests, plans and instructions (specification, POST runs; supplement 2.1, 4.6).
+//! Starts of tests, plans and instructions (service.md 2.1, 4.6).
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Answer<StartRun> for World {
                 (LaunchSubject::Plan(plan), jobs)
             }
             RequestedSubject::Instructions(instructions) => {
-                // The service puts the tag first (specification, POST runs). It is not repeated.
+                // The service puts the tag first (service.md 2.1). It is not repeated.
                 tags.retain(|tag| tag != EPHEMERAL_TAG);
                 tags.insert(0, EPHEMERAL_TAG.to_owned());
                 let test = ephemeral_test(ephemeral_id, request.name, instructions);
@@ -103,7 +103,7 @@ impl Answer<StartTestPlanRun> for World {
         let launch = Launch {
             subject: LaunchSubject::Plan(plan),
             jobs: render_jobs(jobs, template_data.as_ref()),
-            // A plan has no `instances` (supplement 4.6).
+            // A plan has no `instances` (service.md 4.6).
             instances: 1,
             tags: request.additional_tags.unwrap_or_default(),
             template_data,

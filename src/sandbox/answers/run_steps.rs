@@ -1,4 +1,4 @@
-//! The steps of a run, with the result of each expectation (supplement 2.4).
+//! The steps of a run, with the result of each expectation (service.md 2.4).
 
 use crate::{
     sandbox::{

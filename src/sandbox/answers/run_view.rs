@@ -1,4 +1,4 @@
-//! A run at one moment, from which its records are created (supplement 2.2, 2.3).
+//! A run at one moment, from which its records are created (service.md 2.2, 2.3).
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ impl RunView<'_> {
             summary.insert(name.to_owned(), json!(count + 1));
         }
 
-        // The number of completed steps counts only steps that passed (supplement 2.2).
+        // The number of completed steps counts only steps that passed (service.md 2.2).
         let passed = summary.get("SUCCESS").and_then(Value::as_u64).unwrap_or(0);
 
         RunPlayer {
@@ -145,7 +145,7 @@ fn build_ref(build: &Arc<StoredBuild>) -> BuildRef {
     BuildRef { id: build.id.clone(), name: Some(build.name.clone()) }
 }
 
-/// Returns the platform of a player in the shape of the dialect (supplement 2.2).
+/// Returns the platform of a player in the shape of the dialect (service.md 2.2).
 fn platform(player_device: &PlayerDevice, dialect: Dialect) -> Option<Fields> {
     let device = player_device.device.as_ref()?;
     let kind = &player_device.config.kind;

@@ -1,4 +1,4 @@
-//! Runs, which are attempts of jobs, and stops of jobs (supplement 2.2 to 2.4, 2.6).
+//! Runs, which are attempts of jobs, and stops of jobs (service.md 2.2 to 2.4, 2.6).
 
 use http::StatusCode;
 use indexmap::IndexSet;
@@ -90,7 +90,7 @@ fn matches(request: &ListRuns, job: &SimulatedJob, attempt: &RunAttempt, now: Mo
         )
         && matches_id(request.test_type.as_deref(), Some(job.test.kind.name()))
         && has_all_tags(&job.tags, request.tags.as_deref())
-        // The effect of `bugs: false` is uncertain (supplement 2.2). The sandbox does not filter.
+        // The effect of `bugs: false` is uncertain (service.md 2.2). The sandbox does not filter.
         && (request.bugs != Some(true) || attempt.findings(now).next().is_some())
 }
 
@@ -121,7 +121,7 @@ impl Answer<StopRuns> for World {
     }
 }
 
-/// Returns the answer if no job of the project has a requested id. Its status is 404 (supplement 2.6).
+/// Returns the answer if no job of the project has a requested id. Its status is 404 (service.md 2.6).
 fn no_match(received_count: usize) -> StopRunsResponse {
     let message = Some("No matching jobs".to_owned());
     StopRunsResponse { ok: false, message, received_count, stopped_count: 0, results: Vec::new() }

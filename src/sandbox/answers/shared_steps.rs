@@ -1,4 +1,4 @@
-//! Shared step collections (specification, Shared step collection; supplement 8).
+//! Shared step collections (service.md 8).
 
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl Answer<CreateSharedStep> for World {
             id,
             project_id: project.id.clone(),
             name: request.name,
-            // A new record has version 0 (supplement 8).
+            // A new record has version 0 (service.md 8).
             version: 0,
             is_shared: true,
             created_at: Some(now.to_string()),
@@ -156,7 +156,7 @@ impl Answer<DeleteSharedStep> for World {
     }
 }
 
-/// Returns an unused id that is derived from the name: `ssc_<name>` (specification, Shared step collection).
+/// Returns an unused id that is derived from the name: `ssc_<name>` (service.md 8).
 fn unused_id(project: &Project, name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };

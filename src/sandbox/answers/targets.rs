@@ -32,7 +32,7 @@ pub(super) fn resolve_target(
     let Some(id) = config else { return Ok(None) };
     let unknown = || ApiError::invalid(format!("unknown deployment config: {}", id.0));
     let config = Arc::clone(find(&project.configs, &id.0).ok_or_else(unknown)?);
-    // A build works only with configs that take builds from build storage (specification, POST runs).
+    // A build works only with configs that take builds from build storage (service.md 2.1).
     let build = match build {
         None => project.newest_build(&config.kind).filter(|_| config.takes_builds()),
         Some(_) if !config.takes_builds() => {
@@ -136,7 +136,7 @@ fn check_none_missing(what: &str, missing: &[String]) -> Result<(), ApiError> {
 pub(super) fn check_private_devices(jobs: &[JobTemplate]) -> Result<(), ApiError> {
     for job_template in jobs {
         let mut taken = Vec::new();
-        // Every player needs its own private device (specification, POST runs).
+        // Every player needs its own private device (service.md 2.1).
         for (index, target) in
             job_template.targets.iter().enumerate().filter(|(_, target)| target.config.private)
         {

@@ -1,4 +1,4 @@
-//! Template variables in the steps of tests (supplement 2.1).
+//! Template variables in the steps of tests (service.md 2.1).
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn render_test(test: &Arc<SavedTest>, data: &Fields) -> Arc<SavedTest> {
     for step in test.players.iter_mut().flat_map(|player| &mut player.steps) {
         for (name, value) in data {
             let value = value.as_str().map_or_else(|| Value::to_string(value), ToOwned::to_owned);
-            // The sandbox replaces plain variables only. The service renders Handlebars templates (supplement 2.1).
+            // The sandbox replaces plain variables only. The service renders Handlebars templates (service.md 2.1).
             for variable in [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")] {
                 step.goal = step.goal.replace(&variable, &value);
                 step.expected.iter_mut().for_each(|text| *text = text.replace(&variable, &value));

@@ -1,4 +1,4 @@
-//! Checks a test before it is saved and fills in defaults (supplement 6.2 to 6.4).
+//! Checks a test before it is saved and fills in defaults (service.md 6.2 to 6.4).
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -61,7 +61,7 @@ impl TestDraft<'_> {
     }
 }
 
-/// Fills in the time budget of the kind of test, and checks it (supplement 6.2).
+/// Fills in the time budget of the kind of test, and checks it (service.md 6.2).
 fn check_budget(kind: TestKind, content: &mut TestContent) -> Result<(), ApiError> {
     let (least, most) = kind.default_budget();
     if least.is_none() && content.min_seconds.is_some() {

@@ -1,4 +1,4 @@
-//! Saved tests (supplement 6).
+//! Saved tests (service.md 6).
 
 use crate::{
     sandbox::{
@@ -51,7 +51,7 @@ fn in_folder(project: &Project, test: &SavedTest, request: &ListTests) -> bool {
     match (&request.folder_path, &request.folder_id) {
         (Some(path), _) => project.folder_path(test.folder.as_deref()) == normalize(path),
         (None, Some(id)) => test.folder.as_deref().is_some_and(|folder| folder.eq_ignore_ascii_case(id)),
-        // Without a folder, the tests of every folder are listed (supplement 6.1).
+        // Without a folder, the tests of every folder are listed (service.md 6.1).
         (None, None) => true,
     }
 }
@@ -116,7 +116,7 @@ fn new_case(project: &Project, id: String, fields: Open) -> Result<TestCase, Api
         return Err(ApiError::invalid("invalid request: test.id: must be a UUID that no other test has"));
     }
 
-    // The service ignores the version of a new test (supplement 6.3).
+    // The service ignores the version of a new test (service.md 6.3).
     Ok(TestCase { id: case.id.to_ascii_lowercase(), project_id: empty.project_id, version: 0, ..case })
 }
 
@@ -148,7 +148,7 @@ impl Answer<UpdateTest> for World {
 fn changed_case(project: &Project, before: &SavedTest, patch: Open) -> Result<TestCase, ApiError> {
     let mut content = before.content.clone();
     if patch.get("test_type").is_some_and(|kind| kind != before.kind.name()) {
-        // The defaults depend on the kind (supplement 6.2).
+        // The defaults depend on the kind (service.md 6.2).
         (content.min_seconds, content.max_seconds) = (None, None);
     }
 
@@ -177,7 +177,7 @@ fn folder_at(project: &Project, path: Option<&str>) -> Result<Option<String>, Ap
 }
 
 impl Answer<DeleteTest> for World {
-    // The operation has no 400 (supplement 6.5). Ignored body fields delete less, never more.
+    // The operation has no 400 (service.md 6.5). Ignored body fields delete less, never more.
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
     fn answer(&mut self, request: DeleteTest, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {

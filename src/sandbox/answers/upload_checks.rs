@@ -1,4 +1,4 @@
-//! Checks of the bytes of a finished upload (supplement 10.6).
+//! Checks of the bytes of a finished upload (service.md 10.6).
 
 use crate::{
     sandbox::model::{
@@ -29,7 +29,7 @@ pub(super) fn check_parts(upload: &PendingUpload, parts: &[CompletedPart]) -> Re
         let Some(piece) = upload.parts.get(part_number) else {
             return Err(format!("{part} has not been uploaded"));
         };
-        // The service takes an `ETag` with or without quotes (supplement 10.7).
+        // The service takes an `ETag` with or without quotes (service.md 10.7).
         if etag.trim_matches('"') != piece.etag {
             return Err(format!("{part}: the etag is not that of what was uploaded"));
         }

@@ -1,4 +1,4 @@
-//! Starts of build uploads (specification, Multipart build upload; supplement 10.4).
+//! Starts of build uploads (service.md 10.4).
 
 use http::StatusCode;
 use serde_json::json;
@@ -21,16 +21,16 @@ use crate::{
     service::api::uploads::{DeletionPolicy, InitiateBuildUpload, InitiatedUpload},
 };
 
-/// Size from which a file is uploaded in parts by default, and must be, in bytes (supplement 10.4).
+/// Size from which a file is uploaded in parts by default, and must be, in bytes (service.md 10.4).
 const MIN_MULTIPART_SIZE: u64 = 3_000_000_000;
 
-/// Maximum size of a file, in bytes (supplement 10.4).
+/// Maximum size of a file, in bytes (service.md 10.4).
 const MAX_FILE_SIZE: u64 = 5_000_000_000_000;
 
 /// Maximum number of parts. A file that would have more parts gets larger parts, as on storage hosts.
 const MAX_PARTS: u64 = 10_000;
 
-/// How long an upload address is valid, in seconds (specification, Limits).
+/// How long an upload address is valid, in seconds (service.md 10.5).
 const VALIDITY_S: u32 = 60 * 60;
 
 impl Answer<InitiateBuildUpload> for World {
@@ -65,7 +65,7 @@ impl Answer<InitiateBuildUpload> for World {
     }
 }
 
-/// Checks the project of the body, which the specification requires in addition to the path.
+/// Checks the project of the body, which the service requires in addition to the path (service.md 10.4).
 fn check_project(named: Option<&str>, caller: &Caller) -> Result<(), ApiError> {
     match named {
         Some(named) if named == caller.project => Ok(()),
@@ -106,8 +106,8 @@ impl World {
         PendingUpload { build: build(request, id, self.now), object_key, multipart, ends, parts: [].into() }
     }
 
-    /// Returns the record of a new upload. The lower dialect omits `upload_type` of multipart uploads, like the
-    /// specification.
+    /// Returns the record of a new upload. The lower dialect omits `upload_type` of multipart uploads
+    /// (service.md 10.4).
     fn upload_record(&self, upload: &PendingUpload, caller: &Caller) -> Result<InitiatedUpload, ApiError> {
         let has_type = self.project(caller)?.dialect == Dialect::Upper;
         let kind = if upload.multipart.is_some() { "multipart" } else { "single-part" };

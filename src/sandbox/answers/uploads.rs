@@ -1,4 +1,4 @@
-//! Part addresses, completion and cancellation of build uploads (specification, Multipart build upload; supplement 10.5 to 10.7).
+//! Part addresses, completion and cancellation of build uploads (service.md 10.5 to 10.7).
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Answer<GetBuildUploadParts> for World {
         request: GetBuildUploadParts,
         caller: &Caller,
     ) -> Result<Answered<UploadPartUrls>, ApiError> {
-        // This operation has no 404 and no 403, because it takes no key (supplement 10.5).
+        // This operation has no 404 and no 403, because it takes no key (service.md 10.5).
         let unknown = || ApiError::invalid(NOT_FOUND);
         let uploads = &self.project(caller).map_err(|_| unknown())?.storage.uploads;
         let is_requested =
@@ -79,7 +79,7 @@ impl Answer<CompleteBuildUpload> for World {
             None => check_file(upload).map(|()| Some("success".to_owned())),
         }
         .map_err(ApiError::invalid)?;
-        // A multipart upload answers with the build id, a single-part upload with a status (supplement 10.7).
+        // A multipart upload answers with the build id, a single-part upload with a status (service.md 10.7).
         let build_id = status.is_none().then(|| upload.build.id.clone());
         let id = upload.build.id.clone();
 

@@ -1,4 +1,4 @@
-//! Authentication: the keys of the sandbox, their projects and permissions (specification, Authentication).
+//! Authentication: the keys of the sandbox, their projects and permissions (service.md 1.2).
 
 use http::HeaderMap;
 
@@ -17,7 +17,7 @@ use crate::{
 /// Header that contains the key.
 const HEADER: &str = "X-Api-Key";
 
-/// Every permission of the specification.
+/// Every permission that an operation needs (service.md 1.2).
 const ALL_PERMISSIONS: &[&str] = &[
     "project:read-runs",
     "project:operate-runs",
@@ -129,7 +129,7 @@ pub(super) fn authorize(
     access: Access,
 ) -> Result<Caller, ApiError> {
     let conditions = FileConditions::from_headers(headers);
-    // An operation without a key ignores a key that is sent (specification, Authentication).
+    // An operation without a key ignores a key that is sent (service.md 1.2).
     if let (Access::NoKey, Some(project)) = (access, project) {
         return Ok(Caller { project: project.to_owned(), key_id: "none", conditions });
     }

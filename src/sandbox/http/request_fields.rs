@@ -17,13 +17,13 @@ use crate::{
     violation::Violation,
 };
 
-/// Error texts of the service for certain rules (supplement 1.5).
+/// Error texts of the service for certain rules (service.md 1.5).
 const FIXED_TEXTS: &[([&str; 2], &str)] = &[
     (["folder_path", "folder_id"], "supply either folder_path or folder_id, not both"),
     (["parent_path", "parent_folder_id"], "supply either parent_path or parent_folder_id, not both"),
 ];
 
-/// Error text of the service for a missing field (supplement 1.5).
+/// Error text of the service for a missing field (service.md 1.5).
 const REQUIRED: &str = "Required";
 
 /// Returns the checked fields of a request. `path` contains the decoded values of the path.
@@ -38,7 +38,7 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
         !endpoint.request.is_in_body(name) && !endpoint.request.own_arguments.contains(&name.as_str())
     });
 
-    // The contract states bodies of `POST` and `PATCH`, and one optional body of `DELETE` (supplement 6.5).
+    // The contract states bodies of `POST` and `PATCH`, and one optional body of `DELETE` (service.md 6.5).
     let has_body =
         endpoint.request.has_body() || !(endpoint.request.body_fields.is_empty() || body.is_empty());
     if has_body {

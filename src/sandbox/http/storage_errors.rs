@@ -1,4 +1,4 @@
-//! Errors of the storage host, in XML (supplement 10.6).
+//! Errors of the storage host, in XML (service.md 10.6).
 
 use axum::{
     body::Body,

@@ -1,4 +1,4 @@
-//! The storage host: files behind presigned addresses, without keys (supplement 10.6, 14). Its errors are XML.
+//! The storage host: files behind presigned addresses, without keys (service.md 10.6, 14). Its errors are XML.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use crate::sandbox::{
     model::{blob_store::Blob, pending_upload::PendingUpload, world::World},
 };
 
-/// Content type of a part (specification, Multipart build upload).
+/// Content type of a part (service.md 10.6).
 const CONTENT_TYPE: &str = "application/octet-stream";
 
 /// Receives a part of a multipart upload.

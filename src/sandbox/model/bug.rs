@@ -1,4 +1,4 @@
-//! Bugs of the app, and their review by people (specification, Bug).
+//! Bugs of the app, and their review by people (service.md 9).
 
 use crate::{fields::Fields, sandbox::model::moment::Moment, service::api::bugs::Severity};
 

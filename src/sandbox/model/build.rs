@@ -1,4 +1,4 @@
-//! Builds in build storage (supplement 10).
+//! Builds in build storage (service.md 10).
 
 use crate::{sandbox::model::moment::Moment, service::api::Open};
 

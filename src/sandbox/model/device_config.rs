@@ -1,4 +1,4 @@
-//! Deployment configs: the devices that tests run on, and the source of their builds (supplement 11).
+//! Deployment configs: the devices that tests run on, and the source of their builds (service.md 11).
 
 /// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";

@@ -1,6 +1,6 @@
 //! The two documented forms of answers.
 
-/// The form of the answers of a project (supplement 1.7).
+/// The form of the answers of a project (service.md 1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// Upper-case states, platforms with `kind` and `config`, failure texts in `message`.

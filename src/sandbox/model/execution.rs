@@ -1,4 +1,4 @@
-//! Executions of test plans (supplement 5).
+//! Executions of test plans (service.md 5).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Folders of the test repository (supplement 7).
+//! Folders of the test repository (service.md 7).
 
 use crate::sandbox::model::moment::Moment;
 

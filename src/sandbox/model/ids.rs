@@ -4,10 +4,10 @@ use uuid::Builder;
 
 use crate::sandbox::model::{dialect::Dialect, outcome::BugFinding};
 
-/// Characters of run ids (supplement 1.7).
+/// Characters of run ids (service.md 1.7).
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Length of real run ids (supplement 1.7).
+/// Length of real run ids (service.md 1.7).
 const RUN_ID_LENGTH: usize = 11;
 
 /// Length of the variable part of occurrence ids.
@@ -63,7 +63,7 @@ pub(crate) fn step(words: &[&str]) -> String {
     format!("step_{}", letters(hash(words), STEP_LENGTH))
 }
 
-/// Returns the `ETag` of the content that `words` identify, with or without quotes (supplement 1.7).
+/// Returns the `ETag` of the content that `words` identify, with or without quotes (service.md 1.7).
 pub(crate) fn etag(dialect: Dialect, words: &[&str]) -> String {
     let tag = format!("{:016x}{:016x}", hash(words), hash(&[&words.concat(), "etag"]));
     match dialect {

@@ -1,4 +1,4 @@
-//! Jobs (supplement 3).
+//! Jobs (service.md 3).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Knowledge files of a project, its agents and its tests (supplement 13).
+//! Knowledge files of a project, its agents and its tests (service.md 13).
 
 use crate::sandbox::model::moment::Moment;
 

@@ -20,7 +20,7 @@ impl ScriptedOutcome {
     }
 }
 
-/// Results of runs, players and steps (supplement 2.3).
+/// Results of runs, players and steps (service.md 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunResult {
     Success,

@@ -2,7 +2,7 @@
 
 use crate::sandbox::model::moment::Moment;
 
-/// Progress of a run, a player or a step (supplement 2.3).
+/// Progress of a run, a player or a step (service.md 2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunProgress {
     Initializing,

@@ -14,7 +14,7 @@ impl Project {
     }
 
     /// Deletes builds until `needed` bytes fit. Deletes nothing if they cannot fit. Pinned builds are
-    /// kept (supplement 10.1).
+    /// kept (service.md 10.1).
     pub(crate) fn make_room(&mut self, needed: u64, policy: DeletionPolicy) {
         let mut missing = self.used_storage().saturating_add(needed).saturating_sub(self.storage.capacity);
         let mut candidates: Vec<_> = self.builds.values().filter(|build| !build.pinned).collect();

@@ -1,4 +1,4 @@
-//! Saved tests, with a script of what happens when they run (supplement 6).
+//! Saved tests, with a script of what happens when they run (service.md 6).
 
 use crate::{
     sandbox::model::{moment::Millis, outcome::ScriptedOutcome},
@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl TestKind {
-    /// Returns the default of the least and the most seconds (supplement 6.2).
+    /// Returns the default of the least and the most seconds (service.md 6.2).
     pub(crate) const fn default_budget(self) -> (Option<i64>, i64) {
         match self {
             Self::Verification => (None, 19_800),

@@ -1,4 +1,4 @@
-//! Test plans (supplement 4).
+//! Test plans (service.md 4).
 
 use crate::{sandbox::model::moment::Moment, service::api::Open};
 
@@ -18,7 +18,7 @@ pub(crate) struct SavedPlan {
     pub(crate) modified: Moment,
     pub(crate) created_by: String,
     pub(crate) modified_by: String,
-    /// Fields that a client added and that the specification does not have.
+    /// Fields that a client added and that the service does not define (service.md 4).
     pub(crate) more: Open,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct SavedPlan {
 pub(crate) struct PlanItem {
     pub(crate) test: String,
     pub(crate) retries: u32,
-    /// Fields that a client added and that the specification does not have.
+    /// Fields that a client added and that the service does not define (service.md 4).
     pub(crate) more: Open,
     /// Slot of each player. A player that is not listed has [`DEFAULT_SLOT`].
     pub(crate) slots: Vec<usize>,

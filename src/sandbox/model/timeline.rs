@@ -32,7 +32,7 @@ pub(crate) struct Timeline {
     pub(crate) completed: Moment,
 }
 
-/// States of a job (supplement 3.2).
+/// States of a job (service.md 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobStatus {
     Queued,
@@ -67,7 +67,7 @@ impl Timeline {
 
         while let Some(created) = next.filter(|at| stop.is_none_or(|stop| stop > *at)) {
             let attempt = RunAttempt::from_job(job, attempts.len(), created, stop);
-            // Only execution failures are retried, never verdicts (specification, States and transitions).
+            // Only execution failures are retried, never verdicts (service.md 2.3).
             let is_retried = attempt.result.is_cut_off() && attempts.len() < usize::from(job.retries);
             next = is_retried.then_some(attempt.ended);
             attempts.push(attempt);

@@ -1,4 +1,4 @@
-//! Files that the players of runs produce (supplement 12).
+//! Files that the players of runs produce (service.md 12).
 
 use super::prelude::*;
 
@@ -53,7 +53,7 @@ impl Operation for GetRunArtifact {
     type Answer = ArtifactPart;
 }
 
-/// Checks that `run_id` is the id of a player, not of a run. Players are numbered from 1 here (supplement 1.8).
+/// Checks that `run_id` is the id of a player, not of a run. Players are numbered from 1 here (service.md 1.8).
 fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
     const MAX_DIGITS: usize = 4;
 
@@ -63,7 +63,7 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
         digits && text.bytes().any(|byte| byte != b'0')
     };
 
-    // For the id of a run the service answers 404 without a reason: the path takes the id of a player (supplement 12).
+    // For the id of a run the service answers 404 without a reason: the path takes the id of a player (service.md 12).
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
         let rule = "must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` \
                     of the run";

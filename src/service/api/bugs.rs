@@ -1,4 +1,4 @@
-//! Bugs of a run, and bugs that a person has reviewed (specification, Bug; supplement 2.5, 9).
+//! Bugs of a run, and bugs that a person has reviewed (service.md 2.5, 9).
 
 use super::prelude::*;
 
@@ -15,7 +15,7 @@ impl Operation for ListRunBugs {
     const TOOL: ToolInfo = ToolInfo::reads("list_run_bugs", "List the bugs of a run", Toolset::Bugs)
         .core()
         .needs("project:read-runs");
-    // The answer is one page, and the operation has no paging arguments (supplement 1.3).
+    // The answer is one page, and the operation has no paging arguments (service.md 1.3).
     const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/bugs");
     type Answer = RunBugPage;
 }
@@ -40,7 +40,7 @@ pub struct ListBugs {
     pub page_size: Option<PageSize<20>>,
 }
 
-/// What still works in a project without the feature `bug_review` (specification, Bug).
+/// What still works in a project without the feature `bug_review` (service.md 9).
 const ONE_RUN: &str = "`list_run_bugs` returns the bugs of one run without this feature";
 
 /// Filter by the state of a bug.
@@ -104,7 +104,8 @@ impl Operation for GetBug {
 pub struct RunBugPage {
     #[serde(flatten)]
     pub page: ListPage<RunBug>,
-    /// Deprecated form of `data` (supplement 1.7).
+    // service.md 1.7
+    /// Deprecated form of `data`.
     pub bug_occurrences: Option<Vec<Open>>,
 }
 
@@ -141,7 +142,8 @@ pub struct RunBugDetails {
     pub more: Open,
 }
 
-/// A reviewed bug (specification, Bug).
+// service.md 9
+/// A reviewed bug.
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Bug {
@@ -172,7 +174,8 @@ pub struct BugDetail {
     pub occurrences: Vec<BugOccurrence>,
 }
 
-/// One detection of a bug (specification, Bug).
+// service.md 9.2
+/// One detection of a bug.
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct BugOccurrence {

@@ -1,4 +1,4 @@
-//! Builds in build storage (supplement 10).
+//! Builds in build storage (service.md 10).
 
 use super::prelude::*;
 
@@ -19,7 +19,7 @@ pub struct ListBuilds {
     pub page_size: Option<PageSize<20>>,
 }
 
-// The platforms of builds (supplement 10.4).
+// The platforms of builds (service.md 10.4).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuildPlatform {
@@ -85,7 +85,7 @@ impl Operation for DeleteBuild {
     type Answer = DeletedBuild;
 }
 
-/// Returns the confirmation question. A deleted build cannot be restored (supplement 10.3).
+/// Returns the confirmation question. A deleted build cannot be restored (service.md 10.3).
 fn deletion_question(arguments: &Fields) -> Option<String> {
     let build = arguments.get("build_id").and_then(Value::as_str)?;
     Some(format!("deletes the build `{build}` and its file permanently"))

@@ -1,4 +1,4 @@
-//! Deployment configs, agent configs and credential kinds (supplement 11).
+//! Deployment configs, agent configs and credential kinds (service.md 11).
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Executions of test plans (supplement 5).
+//! Executions of test plans (service.md 5).
 
 use super::prelude::*;
 
@@ -67,7 +67,7 @@ impl Operation for GetTestPlanExecution {
     const TOOL: ToolInfo = ToolInfo::reads("get_test_plan_execution", "Get a plan execution", Toolset::Plans)
         .core()
         .needs("project:read-runs");
-    // It is uncertain whether the service has this operation (supplement 5.2).
+    // It is uncertain whether the service has this operation (service.md 5.2).
     const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions/{test_plan_execution_id}")
         .falls_back_to(Fallback {
             list: ListTestPlanExecutions::NAME,

@@ -1,4 +1,4 @@
-//! Export to the test-management system (specification, POST runs/export; supplement 2.7).
+//! Export to the test-management system (service.md 2.7).
 
 use schemars::json_schema;
 
@@ -47,7 +47,7 @@ impl Operation for ExportTmsysRun {
     const REQUEST: RequestInfo = RequestInfo::post("/runs/export/{tmsys}")
         .denies_unknown_fields()
         // No operation lists exports. With `force_new_run: false` the service returns the existing export of an
-        // execution, and creates one only if there is none (specification, POST runs/export).
+        // execution, and creates one only if there is none (service.md 2.7).
         .duplicate_checks(&[
             DuplicateCheck {
                 when_given: Some("test_plan_execution_id"),
@@ -67,7 +67,7 @@ impl Operation for ExportTmsysRun {
     type Answer = ExportResult;
 }
 
-/// Longest name of a remote entry, in characters after trimming (specification, Limits).
+/// Longest name of a remote entry, in characters after trimming (service.md 2.7).
 const MAX_NAME_LENGTH: usize = 250;
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
@@ -96,7 +96,7 @@ pub struct ExportResult {
     pub export_strategy: String,
     /// Empty if `already_exported` is true.
     pub runs_processed: Vec<String>,
-    // An integer in the specification; other numbers occur (supplement 2.7).
+    // Any number is accepted (service.md 2.7).
     #[schemars(with = "f64")]
     pub total_test_cases: u32,
     pub already_exported: Option<bool>,

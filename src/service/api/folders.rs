@@ -1,4 +1,4 @@
-//! Folders of the test repository (specification, Test folder; supplement 7).
+//! Folders of the test repository (service.md 7).
 
 use super::prelude::*;
 

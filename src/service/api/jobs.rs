@@ -1,4 +1,4 @@
-//! Jobs, which a start creates. Each attempt of a job is a run (supplement 3).
+//! Jobs, which a start creates. Each attempt of a job is a run (service.md 3).
 
 use super::prelude::*;
 
@@ -60,7 +60,8 @@ impl Operation for GetJob {
     type Answer = Job;
 }
 
-/// A job (supplement 3.2).
+// service.md 3.2
+/// A job.
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Job {

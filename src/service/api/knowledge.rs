@@ -1,4 +1,4 @@
-//! Knowledge files of a project, an agent or a test (specification, Knowledge file; supplement 13).
+//! Knowledge files of a project, an agent or a test (service.md 13).
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Installers of Minions, the agents on test machines (specification, GET minions/download; supplement 14).
+//! Installers of Minions, the agents on test machines (service.md 14).
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ pub struct GetMinionDownload {
     pub platform: MinionPlatform,
 }
 
-// The three platforms of the specification.
+// The three platforms (service.md 14).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 pub enum MinionPlatform {
     #[serde(rename = "windows-x86_64")]
@@ -25,7 +25,7 @@ pub enum MinionPlatform {
 }
 
 impl MinionPlatform {
-    /// Every platform, in the order of the specification.
+    /// Every platform, in the order of service.md 14.
     pub const ALL: [Self; 3] = [Self::Windows, Self::Linux, Self::Darwin];
 
     /// Returns the name that the service uses.

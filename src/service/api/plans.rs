@@ -1,4 +1,4 @@
-//! Test plans: list, read, write, delete and start (specification, Test plan; supplement 4).
+//! Test plans: list, read, write, delete and start (service.md 4).
 
 use std::collections::BTreeMap;
 
@@ -120,7 +120,7 @@ pub struct UpdateTestPlan {
     pub patch: Open,
 }
 
-// The known fields of a patch. `slots` and `default_slot_name` are read-only (supplement 4.4).
+// The known fields of a patch. `slots` and `default_slot_name` are read-only (service.md 4.4).
 #[derive(Debug, JsonSchema)]
 pub struct TestPlanPatch {
     pub name: Option<String>,
@@ -137,7 +137,7 @@ impl Operation for UpdateTestPlan {
             refuse_fields(arguments, "patch", &read_only, "is read-only through the API", violations);
         })])
         .recovery_hint("check with `get_test_plan` before another call");
-    // A plan has no version, so that a concurrent change cannot be detected (supplement 4.4).
+    // A plan has no version, so that a concurrent change cannot be detected (service.md 4.4).
     const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}");
     type Answer = TestPlan;
 }
@@ -222,7 +222,7 @@ fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
         return;
     }
 
-    // Key "1" and these arguments both set the default slot, which the service refuses (supplement 4.6).
+    // Key "1" and these arguments both set the default slot, which the service refuses (service.md 4.6).
     for name in ["deployment_config_id", "build_id"] {
         if arguments.contains_key(name) {
             violations.push(Violation::new(

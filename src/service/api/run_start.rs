@@ -1,4 +1,4 @@
-//! What the two operations that start runs have in common (specification, POST runs; supplement 2.1, 4.6).
+//! What the two operations that start runs have in common (service.md 2.1, 4.6).
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
@@ -33,7 +33,7 @@ fn auto_or_position(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", OR_TYPE: "object"})
 }
 
-/// The answer to a start (specification, POST runs). Every field is optional, because the answer has several forms.
+/// The answer to a start (service.md 2.1). Every field is optional, because the answer has several forms.
 #[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -58,7 +58,8 @@ pub struct StartRunResponse {
     pub device_runs: Option<Vec<DeviceResult>>,
 }
 
-/// Result of one device (supplement 2.1).
+// service.md 2.1
+/// Result of one device.
 #[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -128,7 +129,7 @@ pub(super) fn check_numbered_keys(name: &str, arguments: &Fields, violations: &m
 
 pub(super) fn check_options(arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(Value::Object(options)) = arguments.get("options") else { return };
-    // The service does not accept a time budget for one run (specification, POST runs).
+    // The service does not accept a time budget for one run (service.md 2.1).
     for budget in ["min_seconds", "max_seconds"] {
         if options.contains_key(budget) {
             let rule = "the time budget belongs to the test and cannot be set for one run";
@@ -144,7 +145,7 @@ pub(super) fn check_options(arguments: &Fields, violations: &mut Vec<Violation>)
 /// The option that takes text or an object.
 const POSITION: &str = "mobile_gpslocation";
 
-// Coordinates are strings (supplement 2.1), and the subset of JSON Schema has no alternatives.
+// Coordinates are strings (service.md 2.1), and the subset of JSON Schema has no alternatives.
 fn check_position(position: &Value, has_geolocation: bool, violations: &mut Vec<Violation>) {
     let mut broken =
         |path: &str, rule: &str| violations.push(Violation::new(format!("options.{path}"), rule));

@@ -1,4 +1,4 @@
-//! Runs: start, list, read, watch and stop (specification, POST runs; supplement 2).
+//! Runs: start, list, read, watch and stop (service.md 2).
 
 use std::collections::BTreeMap;
 
@@ -112,10 +112,10 @@ impl Operation for StartRun {
     type Answer = StartRunResponse;
 }
 
-/// Name of a one-off test if the argument `name` is absent (specification, POST runs).
+/// Name of a one-off test if the argument `name` is absent (service.md 2.1).
 pub const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 
-/// Search for the jobs of a start. The list cannot be sorted (supplement 3.1).
+/// Search for the jobs of a start. The list cannot be sorted (service.md 3.1).
 const JOBS: ListProbe = ListProbe {
     list: ListJobs::NAME,
     filters: &[],
@@ -237,7 +237,8 @@ impl Operation for StopRuns {
     type Answer = StopRunsResponse;
 }
 
-/// A run, list form (supplement 2.2).
+// service.md 2.2
+/// A run, list form.
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct Run {
@@ -269,7 +270,7 @@ pub struct RunHead {
     pub tags: Vec<String>,
 }
 
-/// A run, detail form (supplement 2.4).
+/// A run, detail form (service.md 2.4).
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunDetail {
@@ -459,7 +460,7 @@ pub struct AgentStep {
     pub start_time: Value,
 }
 
-/// Result of stopping jobs (supplement 2.6).
+/// Result of stopping jobs (service.md 2.6).
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StopRunsResponse {

@@ -1,4 +1,4 @@
-//! Shared step collections (specification, Shared step collection; supplement 8).
+//! Shared step collections (service.md 8).
 
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ impl Operation for CreateSharedStep {
             probe: Probe::List(ListProbe {
                 list: ListSharedSteps::NAME,
                 filters: &[],
-                // The list cannot be sorted (supplement 8).
+                // The list cannot be sorted (service.md 8).
                 newest_first: &[],
                 matches: &[FieldMatch::new("name", "name"), FieldMatch::new("id", "id")],
                 created_at: Some("created_at"),
@@ -139,7 +139,7 @@ impl Operation for DeleteSharedStep {
 pub struct NewStepBody {
     pub goal: Option<String>,
     pub expected_results: Option<Vec<ExpectedResult>>,
-    // An older form of the expected results (supplement 6.2).
+    // An older form of the expected results (service.md 6.2).
     #[schemars(extend("x-or-type" = "null"))]
     pub finish_condition: Option<String>,
     pub screenshots: Option<i64>,
@@ -157,7 +157,7 @@ pub struct SharedStepPatch {
     pub step_order: Option<Vec<String>>,
 }
 
-// A part of a step body, or null, whose effect on the key is uncertain (supplement 17).
+// A part of a step body, or null, whose effect on the key is uncertain (service.md 17).
 #[derive(Debug, JsonSchema)]
 #[schemars(extend("x-or-type" = "null"))]
 struct PartialStep {}

@@ -1,4 +1,4 @@
-//! Saved tests (supplement 6).
+//! Saved tests (service.md 6).
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ impl Operation for CreateTest {
     type Answer = TestCase;
 }
 
-/// Search for a new test. The list has no creation times and cannot be sorted (supplement 6.1).
+/// Search for a new test. The list has no creation times and cannot be sorted (service.md 6.1).
 const TESTS: ListProbe = ListProbe {
     list: ListTests::NAME,
     filters: &[],
@@ -187,7 +187,7 @@ impl Operation for UpdateTest {
         .recovery_hint(
             "check with `get_test` before another call: `version` is one higher if the change was made",
         );
-    // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (supplement 6.4).
+    // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (service.md 6.4).
     const REQUEST: RequestInfo = RequestInfo::patch("/tests/{test_id}")
         .query_fields(&["include_shared_collection_steps"])
         .current_record(GetTest::NAME);
@@ -200,7 +200,7 @@ fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violatio
     refuse_fields(arguments, holder, &STEP_FIELDS, MANAGED, violations);
     refuse_managed_fields(content.get("players_by_key"), &format!("{holder}.players_by_key"), violations);
 
-    // The service answers 400 to `min_seconds` of a verification test (supplement 6.2).
+    // The service answers 400 to `min_seconds` of a verification test (service.md 6.2).
     let is_verification = content.get("test_type").is_some_and(|kind| kind == "verification");
     if is_verification && content.get("min_seconds").is_some() {
         let rule = "verification tests have no minimum time: leave the field out";
@@ -268,7 +268,7 @@ pub struct TestPatch {
 #[derive(Debug, JsonSchema)]
 pub struct KnownTestFields {
     pub incident_auto_approve: Option<bool>,
-    // The time budget is 0 to 19,800 seconds (supplement 6.2).
+    // The time budget is 0 to 19,800 seconds (service.md 6.2).
     #[schemars(range(min = 0, max = 19_800))]
     pub max_seconds: Option<u32>,
     #[schemars(extend("enum" = ["disabled", "read_only", "read_write"], "x-or-type" = "null"))]

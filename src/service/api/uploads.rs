@@ -1,4 +1,4 @@
-//! Upload of a build in single steps (specification, Multipart build upload; supplement 10.4 to 10.7).
+//! Upload of a build in single steps (service.md 10.4 to 10.7).
 
 use super::{
     builds::{BuildPlatform, ListBuilds},
@@ -11,7 +11,7 @@ use super::{
 /// `get_build_upload_parts`; without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
-    // Callers do not set this field: the gateway adds the project, which the body repeats (supplement 10.4).
+    // Users do not set this field: the caller adds the project, which the body repeats (service.md 10.4).
     #[serde(default)]
     #[schemars(skip)]
     pub project_id: Option<String>,
@@ -90,7 +90,7 @@ pub struct GetBuildUploadParts {
 impl Operation for GetBuildUploadParts {
     const TOOL: ToolInfo =
         ToolInfo::reads("get_build_upload_parts", "Get addresses of upload parts", Toolset::Builds)
-            // The upload id is the credential (specification, Multipart build upload).
+            // The upload id is the credential (service.md 10.5).
             .without_key()
             .requires_fields(&["upload_urls"]);
     const REQUEST: RequestInfo = RequestInfo::get("/builds/upload/parts").below(UrlBase::NamedProject);
@@ -124,10 +124,10 @@ impl Operation for CompleteBuildUpload {
                 Rule::Needs("parts", "object_key"),
                 Rule::Custom(check_part_numbers),
             ])
-            // The service takes an `ETag` with quotes too. Without quotes is the form of the specification.
+            // The service takes an `ETag` with quotes too. Without quotes is the documented form (service.md 10.7).
             .own_rules(&[Rule::Custom(check_etags)])
             .recovery_hint("check with `get_build`: if the build does not exist, complete the upload again");
-    // The body differs between multipart and single-part uploads, and success is the status (supplement 10.7).
+    // The body differs between multipart and single-part uploads, and success is the status (service.md 10.7).
     const REQUEST: RequestInfo =
         RequestInfo::post("/builds/upload/complete").responds_with(ResponseKind::Status);
     type Answer = CompletedUpload;
@@ -317,7 +317,7 @@ pub struct UploadDetails {
     pub uploader: Option<String>,
 }
 
-/// Addresses and sizes for sending the file (supplement 10.4). An upload with an `upload_id` is multipart.
+/// Addresses and sizes for sending the file (service.md 10.4). An upload with an `upload_id` is multipart.
 #[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -331,12 +331,12 @@ pub struct InitiatedUpload {
     pub total_parts: Option<u64>,
     /// Size in bytes of each part except the last.
     pub part_size: Option<u64>,
-    // The specification has no `upload_type`. If it is absent, an `upload_id` means multipart (supplement 10.4).
+    // `upload_type` may be absent. Then an `upload_id` means multipart (service.md 10.4).
     /// `multipart` or `single-part`.
     pub upload_type: Option<String>,
 }
 
-/// Addresses of parts (specification, GET builds/upload/parts).
+/// Addresses of parts (service.md 10.5).
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct UploadPartUrls {
@@ -351,7 +351,7 @@ pub struct PartUrl {
     pub url: String,
 }
 
-/// The answer to a completion (supplement 10.7). The HTTP status alone states success.
+/// The answer to a completion (service.md 10.7). The HTTP status alone states success.
 #[skip_serializing_none]
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -362,7 +362,7 @@ pub struct CompletedUpload {
     pub status: Option<String>,
 }
 
-/// The answer to a cancellation (supplement 10.7).
+/// The answer to a cancellation (service.md 10.7).
 #[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct CancelledUpload {

@@ -64,7 +64,7 @@ impl Toolset {
 /// Whether a tool is offered by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// The tool is offered by default: the specification describes it, or another such tool needs it.
+    /// The tool is offered by default: it is a main operation of the service, or another such tool needs it.
     Core,
     /// The tool is offered if its set, its name or `all` is selected.
     Extra,

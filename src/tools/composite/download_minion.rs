@@ -48,11 +48,11 @@ impl CompositeTool for DownloadMinion {
 
         request
             .run(
-                &context.gateway,
+                &context.caller,
                 &context.files.storage,
                 &destination,
                 &DownloadOptions::default(),
-                &context.caller,
+                &context.options,
             )
             .await
     }

@@ -83,7 +83,7 @@ impl CompositeTool for DownloadRunFiles {
             overwrite: self.overwrite == Some(true),
         };
 
-        request.run(&context.gateway, &destination, &DownloadOptions::default(), &context.caller).await
+        request.run(&context.caller, &destination, &DownloadOptions::default(), &context.options).await
     }
 }
 

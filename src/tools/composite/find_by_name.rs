@@ -10,7 +10,6 @@ use crate::{
     tools::{
         context::ToolContext,
         name_search::{NameSearch, NameSearchAnswer, RecordKind},
-        project_client::ProjectClient,
     },
 };
 
@@ -33,8 +32,6 @@ impl CompositeTool for FindByName {
 
     async fn run(self, context: ToolContext) -> Result<NameSearchAnswer, Failure> {
         let search = NameSearch { names: self.names, kinds: self.kinds.unwrap_or_default() };
-        let client = ProjectClient { gateway: context.gateway, project: context.project };
-
-        search.run(client, &context.caller).await
+        search.run(&context.caller, context.project, &context.options).await
     }
 }

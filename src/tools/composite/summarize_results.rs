@@ -57,7 +57,7 @@ impl CompositeTool for SummarizeResults {
             project: context.project,
             compare_with: self.compare_with.map(|id| id.0),
         };
-        request.run(&context.gateway, &context.caller).await
+        request.run(&context.caller, &context.options).await
     }
 }
 

@@ -41,7 +41,7 @@ pub struct UploadBuild {
     pub upload_token: Option<String>,
 }
 
-/// An upload, finished or not (supplement 15).
+/// An upload, finished or not (service.md 15).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UploadBuildAnswer {
     /// `uploaded` or `uploading`.
@@ -85,7 +85,7 @@ impl CompositeTool for UploadBuild {
     async fn run(self, context: ToolContext) -> Result<UploadBuildAnswer, Failure> {
         let files = &context.files;
         // With `wait: true` the caller accepts a call of any duration.
-        let wait_limit = context.caller.wait_limit.filter(|_| self.wait != Some(true));
+        let wait_limit = context.options.wait_limit.filter(|_| self.wait != Some(true));
         let (token, upload) = if let Some(token) = self.upload_token {
             let upload = files.uploads.find(&token)?;
             (token, upload)
@@ -99,9 +99,9 @@ impl CompositeTool for UploadBuild {
                 resumes: true,
                 hashes: self.checksum != Some(false),
             };
-            files.uploads.start(request.into_job(&context.gateway, files, &files.root()?).await?)
+            files.uploads.start(request.into_job(&context.caller, files, &files.root()?).await?)
         };
-        let Some(outcome) = upload.wait(&context.caller, wait_limit).await else {
+        let Some(outcome) = upload.wait(&context.options, wait_limit).await else {
             let (progress, ids) = (Some(upload.progress.describe()), upload.progress.ids());
             let upload_token = Some(token);
             return Ok(UploadBuildAnswer { status: "uploading", upload_token, progress, ids, build: None });

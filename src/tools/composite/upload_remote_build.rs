@@ -60,7 +60,7 @@ impl CompositeTool for UploadRemoteBuild {
     type Answer = RemoteUploadAnswer;
 
     async fn run(self, context: ToolContext) -> Result<RemoteUploadAnswer, Failure> {
-        let mut upload = RemoteUpload::new(&context.gateway, context.project, &context.files);
+        let mut upload = RemoteUpload::new(&context.caller, context.project, &context.files);
         if let Some(file) = self.file {
             return upload.start(file, self.build).await;
         }

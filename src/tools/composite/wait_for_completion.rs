@@ -65,7 +65,7 @@ impl CompositeTool for WaitForCompletion {
             target: self.target()?,
             expected_jobs: Vec::new(),
         };
-        wait.run(&context.gateway, &context.caller).await
+        wait.run(&context.caller, &context.options).await
     }
 }
 

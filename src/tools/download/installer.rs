@@ -18,7 +18,7 @@ use super::{
     transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
 use crate::{
-    call::{Gateway, OpenRefusal},
+    call::{Caller, OpenRefusal},
     client::{
         DownloadResponse, DownloadStream, HttpResponse, RequestKind, ResumeFrom, StorageClient, StorageError,
         reports_expired_address,
@@ -26,7 +26,7 @@ use crate::{
     failure::{Code, Failure, quote},
     service::api::minions::{GetMinionDownload, MinionPlatform},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         files::{Destination, sleep_until},
         project_client::ProjectClient,
     },
@@ -83,15 +83,15 @@ impl InstallerRequest {
     /// written; failures of the storage host.
     pub async fn run(
         self,
-        gateway: &Gateway,
+        caller: &Caller,
         storage: &Arc<StorageClient>,
         destination: &Destination,
         options: &DownloadOptions,
-        caller: &CallerContext,
+        call_options: &CallOptions,
     ) -> Result<SavedInstaller, Failure> {
         let Self { project, platform, overwrite } = self;
-        let deadline = caller.wait_limit.map(|limit| Instant::now() + limit);
-        let client = ProjectClient { gateway: gateway.clone(), project };
+        let deadline = call_options.wait_limit.map(|limit| Instant::now() + limit);
+        let client = ProjectClient { caller: caller.clone(), project };
         let source =
             InstallerSource { client, storage: Arc::clone(storage), platform, address: Mutex::default() };
         let name = installer_file_name(&source.request_address().await?)?;
@@ -105,12 +105,12 @@ impl InstallerRequest {
             directory,
             options: options.clone(),
             progress: Arc::clone(&progress),
-            clock: Arc::clone(gateway.clock()),
+            clock: Arc::clone(caller.clock()),
             deadline,
         };
 
         let saving = save_file(&source, target, context);
-        match wait_with_progress(saving, &progress, caller, deadline).await {
+        match wait_with_progress(saving, &progress, call_options, deadline).await {
             None => Ok(SavedInstaller::unfinished(platform, path, &progress)),
             Some(Err(SaveError::File(failure) | SaveError::Disk(failure))) => Err(failure),
             Some(Ok(outcome)) => Ok(SavedInstaller::finished(platform, path, outcome)),
@@ -136,7 +136,7 @@ impl SavedInstaller {
 async fn wait_with_progress<T>(
     saving: impl Future<Output = T>,
     progress: &TransferProgress,
-    caller: &CallerContext,
+    call_options: &CallOptions,
     deadline: Option<Instant>,
 ) -> Option<T> {
     let mut saving = std::pin::pin!(saving);
@@ -145,11 +145,11 @@ async fn wait_with_progress<T>(
     loop {
         tokio::select! {
             saved = &mut saving => {
-                progress.report_to(caller);
+                progress.report_to(call_options);
                 return Some(saved);
             }
             () = sleep_until(deadline) => return None,
-            _ = ticks.tick() => progress.report_to(caller),
+            _ = ticks.tick() => progress.report_to(call_options),
         }
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{DownloadRequest, FailedFile, RequestedFile, local_file::DownloadTarget};
 use crate::{
-    call::{Artifact, Gateway},
+    call::{Artifact, Caller},
     failure::{Code, Failure, quote},
     service::api::{
         Id,
@@ -55,12 +55,8 @@ impl RunListing {
     ///
     /// # Errors
     /// Every failure of `get_run`.
-    pub(super) async fn read(
-        gateway: &Gateway,
-        project: Option<&str>,
-        run_id: &str,
-    ) -> Result<Self, Failure> {
-        let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
+    pub(super) async fn read(caller: &Caller, project: Option<&str>, run_id: &str) -> Result<Self, Failure> {
+        let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
         let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
 
         Ok(Self::from_run(run_id, run.view::<GetRun>()))

@@ -24,7 +24,7 @@ use crate::{
     clock::Clock,
     failure::{Code, Failure},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         files::{
             FileSlot, LockError, OpenDirectory, file_error, format_progress, is_escape, read_error,
             write_error,
@@ -113,8 +113,8 @@ impl TransferProgress {
     }
 
     /// Reports the progress to the caller.
-    pub(super) fn report_to(&self, caller: &CallerContext) {
-        caller.progress.report(self.done(), self.total(), &self.describe());
+    pub(super) fn report_to(&self, options: &CallOptions) {
+        options.progress.report(self.done(), self.total(), &self.describe());
     }
 }
 

@@ -12,7 +12,7 @@ use super::screenshots::{Screenshot, select};
 use crate::{
     backoff::Backoff,
     call::{
-        Artifact, Gateway, OpenRefusal,
+        Artifact, Caller, OpenRefusal,
         paging::{MAX_CONCURRENT_REQUESTS, Omission},
     },
     client::{MAX_RESPONSE_BYTES, ResumeFrom},
@@ -118,11 +118,11 @@ impl LoadFailures {
 /// # Errors
 /// Failures of `get_run`.
 pub async fn pictures_for_host(
-    gateway: &Gateway,
+    caller: &Caller,
     project: Option<&str>,
     run_id: &str,
 ) -> Result<PictureAlbum, Failure> {
-    let client = ProjectClient { gateway: gateway.clone(), project: project.map(str::to_owned) };
+    let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
     let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?.view::<GetRun>();
 
     Ok(PictureAlbum::of_run(&client, run_id, &run, &[], MAX_HOST_BYTES).await)
@@ -161,7 +161,7 @@ impl PictureAlbum {
         let mut album = Self { left_out: sources.len(), ..Self::default() };
         let mut failures = LoadFailures::default();
 
-        let limit = client.gateway.clock().timeout(TIME_LIMIT);
+        let limit = client.caller.clock().timeout(TIME_LIMIT);
         let loading = album.add_all(client, sources, max_bytes, &mut failures);
         let is_late = tokio::select! {
             biased;
@@ -281,7 +281,7 @@ async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, 
         match pauses.next() {
             Some(pause) if refusal.is_transient => {
                 let pause = refusal.wait.unwrap_or(pause).min(LONGEST_PAUSE);
-                client.gateway.clock().sleep(pause).await;
+                client.caller.clock().sleep(pause).await;
             }
             _ => return Err(refusal.failure),
         }
@@ -295,7 +295,7 @@ async fn download_once(client: &ProjectClient, source: &Screenshot) -> Result<By
         filename: source.file.filename.clone(),
         url: Some(source.file.url.clone()).filter(|url| !url.is_empty()),
     };
-    let mut stream = client.gateway.open(&artifact, &ResumeFrom::default()).await?;
+    let mut stream = client.caller.open(&artifact, &ResumeFrom::default()).await?;
     let mut bytes = BytesMut::new();
 
     loop {

@@ -88,7 +88,7 @@ fn select_of_player(
 fn is_named_by_bug(file: &RunArtifactRef, bugs: &[RunBug], player: usize, step: usize) -> bool {
     let path = format!("/{}", file.filename);
     bugs.iter().any(|bug| {
-        // Bugs number players from 0 (supplement 2.5).
+        // Bugs number players from 0 (service.md 2.5).
         let is_player = bug.player_number.map(|number| number + 1) == Some(player);
         let url = bug.details.as_ref().and_then(|details| details.screenshot_url.as_ref());
 

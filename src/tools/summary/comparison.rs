@@ -128,7 +128,7 @@ async fn find_earlier_execution(
     }
 }
 
-/// Finds the latest earlier run or job of a test. The order of the list is not specified (supplement 2.2), so that all
+/// Finds the latest earlier run or job of a test. The order of the list is not specified (service.md 2.2), so that all
 /// pages are read.
 async fn find_earlier_of_test(
     reader: &SummaryReader,

@@ -18,7 +18,7 @@ const SEVERITIES: [&str; 4] = ["critical", "high", "medium", "low"];
 /// Number of ids that a group names.
 const MOST_IDS: usize = 3;
 
-/// Number of attempts that an entry names. A job has at most eleven attempts (supplement 2.1).
+/// Number of attempts that an entry names. A job has at most eleven attempts (service.md 2.1).
 const MOST_ATTEMPTS: usize = 10;
 
 /// What the failures of a group have in common.

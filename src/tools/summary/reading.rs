@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::subject::{Omissions, Subject, TestResult, bug_entry};
 use crate::{
     call::{
-        Gateway,
+        Caller,
         paging::{
             self, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Page, ScanEnd, deduplicate,
             is_list_missing,
@@ -48,7 +48,7 @@ pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
 /// Sends the requests of one summary.
 #[derive(Debug)]
 pub(super) struct SummaryReader {
-    gateway: Gateway,
+    caller: Caller,
     requested_project: Option<String>,
     /// The project of the first answer.
     answering_project: OnceLock<String>,
@@ -63,9 +63,9 @@ pub(super) struct SummaryReader {
 
 impl SummaryReader {
     /// Creates a reader for the requested project, if there is one.
-    pub(super) fn new(gateway: &Gateway, requested_project: Option<&str>) -> Self {
+    pub(super) fn new(caller: &Caller, requested_project: Option<&str>) -> Self {
         Self {
-            gateway: gateway.clone(),
+            caller: caller.clone(),
             requested_project: requested_project.map(str::to_owned),
             answering_project: OnceLock::new(),
             stop: StopSignal::default(),
@@ -113,7 +113,7 @@ impl SummaryReader {
     pub(super) fn remember_runs<'a>(&self, ids: impl Iterator<Item = &'a String>) {
         if let Some(project) = self.answering_project.get() {
             let runs: Vec<_> = ids.map(|id| ResultId::new(ResultKind::Run, id.as_str())).collect();
-            self.gateway.remember_owner(project, runs);
+            self.caller.remember_owner(project, runs);
         }
     }
 
@@ -124,7 +124,7 @@ impl SummaryReader {
 
     fn client(&self) -> ProjectClient {
         let project = self.answering_project.get().or(self.requested_project.as_ref());
-        ProjectClient { gateway: self.gateway.clone(), project: project.cloned() }
+        ProjectClient { caller: self.caller.clone(), project: project.cloned() }
     }
 
     /// Waits for the reply of a request, and remembers the project that answered.
@@ -316,7 +316,7 @@ async fn read_failure(reader: &SummaryReader, test: &mut TestResult) -> Omission
     unread
 }
 
-/// Returns the bugs of a page. Older services use another name for the list (supplement 1.7).
+/// Returns the bugs of a page. Older services use another name for the list (service.md 1.7).
 fn bugs_of_page(answer: RunBugPage) -> Vec<RunBug> {
     if !answer.page.data.is_empty() {
         return answer.page.data;

@@ -188,7 +188,7 @@ pub(in crate::tools) struct TestResult {
 }
 
 impl TestResult {
-    /// Creates the result of a job (supplement 3.2).
+    /// Creates the result of a job (service.md 3.2).
     pub(super) fn from_job(mut job: Job) -> Self {
         let started_at = earliest(job.runs.iter().filter_map(|run| run.started_at.clone()));
 
@@ -214,7 +214,7 @@ impl TestResult {
         }
     }
 
-    /// Creates the result of a run, from the record of a list or from the full record (supplement 2.2).
+    /// Creates the result of a run, from the record of a list or from the full record (service.md 2.2).
     pub(in crate::tools) fn from_run(run: RunHead) -> Self {
         let run_id = filled(run.multiplayer_run_id);
         let build = run.build.unwrap_or_default();
@@ -286,7 +286,7 @@ impl TestResult {
         self.verdict.is_some()
     }
 
-    /// Returns whether the verdict is SUCCESS. No other result counts as passed (supplement 2.3).
+    /// Returns whether the verdict is SUCCESS. No other result counts as passed (service.md 2.3).
     pub(in crate::tools) fn has_passed(&self) -> bool {
         self.verdict.as_deref() == Some("SUCCESS")
     }

@@ -15,7 +15,7 @@ use super::{
     subject::{LONGEST_ID, LONGEST_WORD, Omissions, Subject, TestResult, verdict_rank},
 };
 use crate::{
-    call::Gateway,
+    call::Caller,
     failure::{Code, Failure},
     service::api::executions::TestPlanExecution,
     text::shorten_line,
@@ -101,8 +101,8 @@ impl TrendRequest {
     ///
     /// # Errors
     /// Failures of the list of executions, and `not_found` if no execution was started.
-    pub(crate) async fn run(&self, gateway: &Gateway) -> Result<Trend, Failure> {
-        let reader = SummaryReader::new(gateway, self.project.as_deref());
+    pub(crate) async fn run(&self, caller: &Caller) -> Result<Trend, Failure> {
+        let reader = SummaryReader::new(caller, self.project.as_deref());
         let executions = self.list_executions(&reader).await?;
         let subjects: Vec<Subject> = stream::iter(executions)
             .map(|execution| with_tests(&reader, execution))

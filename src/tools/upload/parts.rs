@@ -31,10 +31,10 @@ use crate::{
     tools::files::format_progress,
 };
 
-/// Number of parts that are sent at the same time (specification, Multipart build upload: 3 to 5).
+/// Number of parts that are sent at the same time (service.md 10.6: 3 to 5).
 const PARALLEL_PARTS: usize = 4;
 
-/// Usual number of addresses of one request (specification, Multipart build upload: 3 to 10).
+/// Usual number of addresses of one request (service.md 10.5: 3 to 10).
 const BATCH_SIZE: u64 = 8;
 
 /// Maximum number of addresses of one request. The last batch may be larger than the others, so that it never has fewer

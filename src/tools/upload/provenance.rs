@@ -1,4 +1,4 @@
-//! The origin of a build (supplement 10.8): the CI job that uploads it, or the git checkout that contains the file.
+//! The origin of a build (service.md 10.8): the CI job that uploads it, or the git checkout that contains the file.
 //!
 //! No program is started for it. Files beside an upload may come from anywhere, and git runs programs that the
 //! configuration of a repository names.

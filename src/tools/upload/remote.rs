@@ -17,7 +17,7 @@ use super::{
     session::{CancelOutcome, PartEtags, UNKNOWN_UPLOAD_HINT, UploadPlan, UploadSession},
 };
 use crate::{
-    call::{Gateway, scope::upload_of_other_project},
+    call::{Caller, scope::upload_of_other_project},
     client::StorageClient,
     failure::{Code, Failure},
     sealing,
@@ -84,12 +84,12 @@ pub(crate) struct RemoteUpload {
 
 impl RemoteUpload {
     /// Creates the steps of an upload in `project`, if the caller names one.
-    pub(crate) fn new(gateway: &Gateway, project: Option<String>, files: &FileServices) -> Self {
+    pub(crate) fn new(caller: &Caller, project: Option<String>, files: &FileServices) -> Self {
         let session = UploadSession {
-            client: ProjectClient { gateway: gateway.clone(), project },
+            client: ProjectClient { caller: caller.clone(), project },
             // Retries with pauses would exceed the time limit of a host, and the caller can repeat the step.
             timing: UploadTiming { attempts: 1, ..files.config.timing.clone() },
-            deadline: gateway.clock().now(),
+            deadline: caller.clock().now(),
             cancelled: CancellationToken::new(),
         };
         Self { session, storage: Arc::clone(&files.storage) }
@@ -110,7 +110,7 @@ impl RemoteUpload {
 
         self.session.resolve_project::<InitiateBuildUpload>().await?;
         let client = &self.session.client;
-        let started = client.gateway.clock().timestamp();
+        let started = client.caller.clock().timestamp();
         let reply = client.call_guarded(&initiation).await?;
         let answer = reply.view::<InitiateBuildUpload>();
         let plan = self.session.plan_of(answer, initiation.file.file_size).await?;
@@ -129,9 +129,9 @@ impl RemoteUpload {
     /// `invalid_arguments` if the token was changed or is one of another API key, `project_scope_mismatch` if the call is
     /// for another project, `not_found` if the upload has expired.
     pub(crate) async fn open(&mut self, sealed: &str) -> Result<UploadToken, Failure> {
-        let gateway = &self.session.client.gateway;
-        let token = UploadToken::open(sealed, gateway).await?;
-        token.check_time(gateway.clock().timestamp())?;
+        let caller = &self.session.client.caller;
+        let token = UploadToken::open(sealed, caller).await?;
+        token.check_time(caller.clock().timestamp())?;
 
         let owner = token.project.clone();
         let requested = std::mem::replace(&mut self.session.client.project, owner.clone());
@@ -143,6 +143,11 @@ impl RemoteUpload {
         }
 
         match self.session.resolve_project::<CompleteBuildUpload>().await {
+            // Nothing but the token names the project, so that another key of the user was chosen.
+            Err(failure) if failure.code == Code::PermissionDenied => Err(match &owner {
+                Some(owner) => failure.hint(format!("pass `project_id: \"{owner}\"` too")),
+                None => failure,
+            }),
             // The address of the server binds all calls to another project.
             Err(failure) if failure.code == Code::ProjectScopeMismatch => {
                 Err(mismatch(failure.facts.owning_project.as_deref().unwrap_or_default()))
@@ -184,14 +189,14 @@ impl RemoteUpload {
         plan: &UploadPlan,
         from_part: u64,
     ) -> Result<RemoteUploadAnswer, Failure> {
-        let gateway = &self.session.client.gateway;
-        let sealed = token.seal(gateway).await?;
+        let caller = &self.session.client.caller;
+        let sealed = token.seal(caller).await?;
         let total = plan.total_parts();
         let count = batch_size(total + 1 - from_part);
         let numbers = (from_part..from_part + count).collect();
         let addresses = self.session.part_addresses(plan, numbers).await?;
 
-        let mut remaining = gateway.max_reply_chars()?.saturating_sub(RESERVED_CHARS + sealed.len());
+        let mut remaining = caller.max_reply_chars().saturating_sub(RESERVED_CHARS + sealed.len());
         let mut parts = Vec::new();
         for (number, url) in addresses {
             self.storage.check_address(&url).map_err(|rule| unusable_address(number, rule))?;
@@ -385,8 +390,8 @@ impl UploadToken {
     }
 
     /// Returns the sealed token.
-    async fn seal(&self, gateway: &Gateway) -> Result<String, Failure> {
-        sealing::seal(&gateway.derived_key(KEY_PURPOSE).await?, CONTEXT, self)
+    async fn seal(&self, caller: &Caller) -> Result<String, Failure> {
+        sealing::seal(&caller.derived_key(KEY_PURPOSE).await?, CONTEXT, self)
             .ok_or_else(|| Failure::new(Code::NotConfigured, "upload_build: the token cannot be sealed"))
     }
 
@@ -394,8 +399,8 @@ impl UploadToken {
     ///
     /// # Errors
     /// `invalid_arguments` unless the token was sealed for the same API key and is unchanged.
-    async fn open(sealed: &str, gateway: &Gateway) -> Result<Self, Failure> {
-        let token: Option<Self> = sealing::open(&gateway.derived_key(KEY_PURPOSE).await?, CONTEXT, sealed);
+    async fn open(sealed: &str, caller: &Caller) -> Result<Self, Failure> {
+        let token: Option<Self> = sealing::open(&caller.derived_key(KEY_PURPOSE).await?, CONTEXT, sealed);
         token.filter(|token| token.part_size > 0).ok_or_else(|| {
             violation(
                 "upload_token",

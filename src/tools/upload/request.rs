@@ -13,7 +13,7 @@ use super::{
     FileServices, UploadJob, UploadProgress, provenance, session::UploadSession, source::SourceFile,
 };
 use crate::{
-    call::Gateway,
+    call::Caller,
     failure::Failure,
     service::api::{
         builds::BuildPlatform,
@@ -32,7 +32,7 @@ const CHECKOUT_TIME_LIMIT: Duration = Duration::from_secs(5);
 /// Lowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
 const SLOWEST_RATE: u64 = 60 * 256 * 1024;
 
-/// Default and maximum time limit of a multipart upload, in minutes (supplement 10.4). The default for a single-part
+/// Default and maximum time limit of a multipart upload, in minutes (service.md 10.4). The default for a single-part
 /// upload is 10.
 const DEFAULT_MINUTES: u16 = 60;
 const MAX_MINUTES: u16 = 1_440;
@@ -74,7 +74,7 @@ impl BuildArguments {
     }
 }
 
-/// Returns the platform that the extension of `file_name` stands for, if it stands for exactly one (supplement 16).
+/// Returns the platform that the extension of `file_name` stands for, if it stands for exactly one (service.md 16).
 pub fn platform_from_file_name(file_name: &str) -> Option<BuildPlatform> {
     let (_, extension) = file_name.rsplit_once('.')?;
     Some(match extension.to_ascii_lowercase().as_str() {
@@ -193,13 +193,13 @@ impl UploadRequest<'_> {
     /// `file_error`; `invalid_arguments` if the platform cannot be derived from the file name.
     pub(crate) async fn into_job(
         self,
-        gateway: &Gateway,
+        caller: &Caller,
         files: &FileServices,
         root: &FilesRoot,
     ) -> Result<UploadJob, Failure> {
         let source = SourceFile::open(root, self.path)?;
         let handle = UploadHandle::new(&source);
-        self.build_job(source, handle, gateway, files).await
+        self.build_job(source, handle, caller, files).await
     }
 
     /// Does the same as [`Self::into_job`] for a file that was checked before.
@@ -209,7 +209,7 @@ impl UploadRequest<'_> {
     pub(crate) async fn into_job_with(
         self,
         handle: UploadHandle,
-        gateway: &Gateway,
+        caller: &Caller,
         files: &FileServices,
         root: &FilesRoot,
     ) -> Result<UploadJob, Failure> {
@@ -217,14 +217,14 @@ impl UploadRequest<'_> {
         if source.size() != handle.progress.total() {
             return Err(source.modified_error());
         }
-        self.build_job(source, handle, gateway, files).await
+        self.build_job(source, handle, caller, files).await
     }
 
     async fn build_job(
         self,
         source: SourceFile,
         handle: UploadHandle,
-        gateway: &Gateway,
+        caller: &Caller,
         files: &FileServices,
     ) -> Result<UploadJob, Failure> {
         let file = UploadedFile { file_name: source.file_name(), file_size: source.size() };
@@ -239,7 +239,7 @@ impl UploadRequest<'_> {
             add_details(&mut initiation, [("vcs", vcs), ("ci", ci), ("upload", upload)]);
         }
 
-        let client = ProjectClient { gateway: gateway.clone(), project: self.project.map(str::to_owned) };
+        let client = ProjectClient { caller: caller.clone(), project: self.project.map(str::to_owned) };
         let session = UploadSession {
             client,
             timing: files.config.timing.clone(),

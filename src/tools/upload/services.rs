@@ -22,7 +22,7 @@ use crate::{
     client::{AddressPolicy, StorageClient},
     failure::{Code, Failure},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         files::{FilesRoot, sleep_until},
     },
 };
@@ -195,16 +195,16 @@ impl BackgroundUpload {
     /// If the future is dropped earlier, the upload is cancelled, unless another caller waits for it.
     pub(crate) async fn wait(
         &self,
-        caller: &CallerContext,
+        options: &CallOptions,
         wait_limit: Option<Duration>,
     ) -> Option<UploadOutcome> {
-        let mut guard = WaiterGuard::new(self, &caller.stopping.calls);
+        let mut guard = WaiterGuard::new(self, &options.stopping.calls);
         let deadline = wait_limit.map(|limit| Instant::now() + limit);
 
         let outcome = tokio::select! {
             outcome = self.outcome() => Some(outcome),
             () = sleep_until(deadline) => None,
-            () = self.report_progress(caller) => None,
+            () = self.report_progress(options) => None,
         };
 
         guard.cancels_on_drop = false;
@@ -222,14 +222,14 @@ impl BackgroundUpload {
     }
 
     /// Reports the progress repeatedly, because hosts give up on calls that report nothing. Never returns.
-    async fn report_progress(&self, caller: &CallerContext) {
+    async fn report_progress(&self, options: &CallOptions) {
         let mut ticks = tokio::time::interval(self.progress_interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
         loop {
             ticks.tick().await;
             let progress = &self.progress;
-            caller.progress.report(progress.sent(), progress.total(), &progress.describe());
+            options.progress.report(progress.sent(), progress.total(), &progress.describe());
         }
     }
 

@@ -1,4 +1,4 @@
-//! The calls of one upload: initiation, addresses of the parts, completion and cancellation (supplement 10.4 to 10.7).
+//! The calls of one upload: initiation, addresses of the parts, completion and cancellation (service.md 10.4 to 10.7).
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{
     tools::project_client::ProjectClient,
 };
 
-/// Statuses of a complete build (supplement 10.1). The set is open: a build with another status may be incomplete.
+/// Statuses of a complete build (service.md 10.1). The set is open: a build with another status may be incomplete.
 const COMPLETE_STATUSES: [&str; 3] = ["OK", "UNHEALTHY", "ready"];
 
 /// Hint for an upload that the service does not have any more.
@@ -31,7 +31,7 @@ pub(super) const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere
 /// The `ETag`s of the parts that the storage host has, by part number.
 pub(super) type PartEtags = BTreeMap<u64, String>;
 
-/// How the bytes of an upload are sent: the service decides it at the initiation (supplement 10.4).
+/// How the bytes of an upload are sent: the service decides it at the initiation (service.md 10.4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct UploadPlan {
     pub(super) ids: UploadIds,
@@ -123,7 +123,7 @@ pub(super) enum CancelOutcome {
 pub(super) struct UploadSession {
     pub(super) client: ProjectClient,
     pub(super) timing: UploadTiming,
-    /// Time on the gateway's clock at which the service ends the upload. No pause lasts longer.
+    /// Time on the caller's clock at which the service ends the upload. No pause lasts longer.
     pub(super) deadline: Duration,
     /// Ends the pauses, and the upload.
     pub(super) cancelled: CancellationToken,
@@ -133,13 +133,13 @@ impl UploadSession {
     /// Finds the project that calls of the operation `O` go to, and uses it for all calls of the session.
     pub(super) async fn resolve_project<O: ListedOperation>(&mut self) -> Result<(), Failure> {
         let requested = self.client.project.as_deref();
-        self.client.project = self.client.gateway.resolve_project(O::entry(), requested).await?;
+        self.client.project = self.client.caller.resolve_project(O::entry(), requested).await?;
         Ok(())
     }
 
     /// Sets the deadline to `time_limit` from now.
     pub(super) fn set_deadline_after(&mut self, time_limit: Duration) {
-        self.deadline = self.client.gateway.clock().now() + time_limit;
+        self.deadline = self.client.caller.clock().now() + time_limit;
     }
 
     /// Pauses before a repetition of what failed with `failure`: for `pause`, or for longer if the service asks for it.
@@ -147,7 +147,7 @@ impl UploadSession {
     /// # Errors
     /// `failure`, if the service asks for a pause beyond the deadline; `cancelled`.
     pub(super) async fn pause_after(&self, failure: Failure, pause: Duration) -> Result<(), Failure> {
-        let clock = self.client.gateway.clock();
+        let clock = self.client.caller.clock();
         let retry_after = failure.facts.retry_after.unwrap_or_default();
         let time_left = self.deadline.saturating_sub(clock.now());
 

@@ -1,4 +1,4 @@
-//! The result of a wait (supplement 15): how it ended, and the verdict of each job or run.
+//! The result of a wait (service.md 15): how it ended, and the verdict of each job or run.
 
 use std::collections::BTreeMap;
 
@@ -179,12 +179,13 @@ fn count_verdicts(items: &[ResultItem], state: &TargetState) -> BTreeMap<String,
     verdicts
 }
 
-/// The result of a wait, with the fields that the caller selected.
+/// The result of a wait, with the fields that the arguments select.
 #[derive(Debug)]
 pub struct WaitReply {
-    /// The complete result, whatever the caller selected.
+    /// The complete result, whatever the arguments select.
     pub completion: Completion,
-    pub(in crate::tools) selection: Option<FieldSelection>,
+    /// The fields that the arguments select; `None` for all.
+    pub selection: Option<FieldSelection>,
 }
 
 impl WaitReply {

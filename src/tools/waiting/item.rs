@@ -18,7 +18,7 @@ pub(crate) const LONGEST_NAME: usize = 80;
 /// Number of running tests that a progress message names.
 pub(super) const MOST_NAMES: usize = 3;
 
-/// Known results (supplement 2.3). Results that are not in this list are passed on unchanged.
+/// Known results (service.md 2.3). Results that are not in this list are passed on unchanged.
 const RESULTS: [&str; 8] =
     ["SUCCESS", "FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS"];
 
@@ -49,7 +49,7 @@ pub struct ResultItem {
 }
 
 impl ResultItem {
-    /// Creates the item of a job (supplement 3.2).
+    /// Creates the item of a job (service.md 3.2).
     pub(crate) fn from_job(job: &Job) -> Self {
         let attempt = deciding_attempt(&job.runs);
         // The result of an attempt is final only when the job is completed: a retry may follow.
@@ -68,7 +68,7 @@ impl ResultItem {
         }
     }
 
-    /// Creates the item of a run (supplement 2.2).
+    /// Creates the item of a run (service.md 2.2).
     pub(crate) fn from_run(run: &RunHead) -> Self {
         let is_finished = is_completed(Some(&run.state));
 
@@ -106,7 +106,7 @@ impl ResultItem {
         })
     }
 
-    /// Returns whether the verdict is SUCCESS. No other result counts as passed (supplement 2.3).
+    /// Returns whether the verdict is SUCCESS. No other result counts as passed (service.md 2.3).
     pub fn has_passed(&self) -> bool {
         self.verdict().is_some_and(|verdict| verdict == "SUCCESS")
     }
@@ -128,13 +128,13 @@ pub(crate) fn canonical_result(result: &str) -> String {
     known.map_or(result, |known| *known).to_owned()
 }
 
-/// Returns whether a status or state means that a record is completed, in either letter case (supplement 1.7).
+/// Returns whether a status or state means that a record is completed, in either letter case (service.md 1.7).
 pub(crate) fn is_completed(status: Option<&str>) -> bool {
     status.is_some_and(|status| status.eq_ignore_ascii_case("completed"))
 }
 
 /// Returns the attempt that decides the result of a job: the one that was started last. If no attempt has a start
-/// time, returns the last of the list (supplement 3.2).
+/// time, returns the last of the list (service.md 3.2).
 fn deciding_attempt(runs: &[JobRun]) -> Option<&JobRun> {
     let start = |run: &JobRun| {
         let start = run.started_at.clone()?;

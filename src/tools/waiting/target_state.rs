@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     call::{
-        Gateway,
+        Caller,
         paging::{self, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page, is_list_missing},
         reply::Reply,
     },
@@ -67,7 +67,7 @@ impl TargetState {
     pub(super) fn new(
         target: WaitTarget,
         expected_jobs: Vec<String>,
-        gateway: Gateway,
+        caller: Caller,
         project: Option<String>,
     ) -> Self {
         let ids = match &target {
@@ -84,7 +84,7 @@ impl TargetState {
 
         Self {
             target,
-            client: ProjectClient { gateway, project },
+            client: ProjectClient { caller, project },
             resource: None,
             run: None,
             execution: None,
@@ -361,7 +361,7 @@ impl TargetState {
     }
 
     /// Returns whether the target is completed. Jobs and executions end by their status, runs by their state
-    /// (supplement 3.3).
+    /// (service.md 3.3).
     pub(super) fn is_finished(&self) -> bool {
         let items = match self.target.kind() {
             Some(ResultKind::Execution) if !self.is_execution_completed() => return false,
@@ -406,7 +406,7 @@ impl TargetState {
     }
 
     /// Returns the number of finished tests for each verdict that occurs, according to the record of the execution
-    /// (supplement 5.1).
+    /// (service.md 5.1).
     pub(super) fn verdict_counts(&self) -> Vec<(&'static str, usize)> {
         self.execution.as_ref().map(|execution| execution.test_status.verdict_counts()).unwrap_or_default()
     }
@@ -455,7 +455,7 @@ fn fields_of(reply: Reply) -> Option<Fields> {
     }
 }
 
-/// Returns how far each player of a run is, for people; `None` if the service does not say so (supplement 2.2).
+/// Returns how far each player of a run is, for people; `None` if the service does not say so (service.md 2.2).
 fn describe_steps(run: &RunDetail) -> Option<String> {
     let players = run.players.iter().take(MOST_PLAYERS);
     let steps: Option<Vec<_>> = players

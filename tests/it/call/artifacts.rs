@@ -1,4 +1,4 @@
-//! Artifacts of players: lists, and files in parts (supplement 12).
+//! Artifacts of players: lists, and files in parts (service.md 12).
 
 use serde_json::{Value, json};
 use tas_mcp::{

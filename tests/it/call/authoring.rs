@@ -1,5 +1,4 @@
-//! Writing tests, folders, plans and shared steps, as callers of the tools see it (specification, Endpoints;
-//! supplement 4, 6, 7, 8).
+//! Writing tests, folders, plans and shared steps, as callers of the tools see it (service.md 4, 6, 7, 8).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;

@@ -1,4 +1,4 @@
-//! Export to the test-management system, as callers of the tool see it (specification, POST runs/export).
+//! Export to the test-management system, as callers of the tool see it (service.md 2.7).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{Options, keys, seed};

@@ -1,5 +1,4 @@
-//! The installer of Minions: the tool answers with its address and downloads nothing (specification, GET
-//! minions/download).
+//! The installer of Minions: the tool answers with its address and downloads nothing (service.md 14).
 
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};

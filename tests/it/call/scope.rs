@@ -1,4 +1,4 @@
-//! Which project a call goes to (`design.md` 4).
+//! Which project a call goes to.
 
 use serde_json::{Value, json};
 

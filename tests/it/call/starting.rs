@@ -1,4 +1,4 @@
-//! Starting and stopping runs, as callers of the tools see it (specification, POST runs; supplement 2.1, 2.6, 4.6).
+//! Starting and stopping runs, as callers of the tools see it (service.md 2.1, 2.6, 4.6).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;

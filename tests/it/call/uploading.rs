@@ -1,5 +1,4 @@
-//! Uploading a build step by step, as callers of the tools and the storage host see it (specification, Multipart build
-//! upload; supplement 10).
+//! Uploading a build step by step, as callers of the tools and the storage host see it (service.md 10).
 
 use reqwest::{Response, header};
 use serde_json::{Value, json};
@@ -68,7 +67,7 @@ async fn part_urls(host: &mut Host, upload: &Value, numbers: &[usize]) -> Vec<St
     urls.iter().map(|url| text(&url["url"]).to_owned()).collect()
 }
 
-/// PUTs bytes with the content type that the specification requires.
+/// PUTs bytes with the content type that the service requires (service.md 10.6).
 async fn put(url: &str, bytes: &[u8]) -> reqwest::Result<Response> {
     let client = crate::support::plain_client().build().expect("a client");
     let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream");

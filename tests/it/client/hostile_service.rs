@@ -107,7 +107,7 @@ fn arguments(entry: &OperationEntry) -> Fields {
 /// The outcomes that are right for a call of `entry` with `arguments`.
 fn right_outcomes(case: &Case, entry: &OperationEntry, arguments: &Fields) -> BTreeSet<&'static str> {
     let codes = if entry.is_repeatable(arguments) { case.reading } else { case.writing };
-    // A file may have any content, and some answers consist of their status (supplement 10.4).
+    // A file may have any content, and some answers consist of their status (service.md 10.7, 12.2).
     let kind = entry.request.response_kind;
     let is_free = matches!(kind, ResponseKind::File | ResponseKind::Status);
     // A service on this machine may name its addresses. A file is followed there, and an address is passed on.

@@ -1,6 +1,6 @@
 //! The limits of the number of requests and of the memory of their bodies.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
@@ -131,26 +131,32 @@ async fn announced_bodies_take_no_memory_of_other_clients() {
 }
 
 #[tokio::test]
-async fn a_long_body_needs_a_credential_that_the_service_has_accepted() {
+async fn strangers_at_one_address_hold_one_long_body_together() {
     let service = Service::start().await;
-    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-    let long = json!({"unknown": "x".repeat(70_000)});
-    let send = |key: &'static str| {
-        let (server, long) = (&server, long.clone());
-        async move {
-            let request = json!({"name": "list_runs", "arguments": long});
-            let response = server.modern("/mcp", &[("x-api-key", key)], "tools/call", request).await;
-            (response.status().as_u16(), json_of(response).await.to_string())
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: svc_one\r\ncontent-type: application/json\r\ncontent-length: 4194304\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.expect("a sent head");
+    stream.write_all(&vec![b' '; 4_190_000]).await.expect("a part of a body");
+
+    let call = async |key: &str| {
+        let arguments = json!({"name": "list_runs", "arguments": {"unknown": "x".repeat(30_000)}});
+        server.modern("/mcp", &[("x-api-key", key)], "tools/call", arguments).await.status().as_u16()
+    };
+    // The server may not have read all of the long body yet.
+    let refused = async {
+        while call("svc_two").await != 503 {
+            tokio::task::yield_now().await;
         }
     };
+    tokio::time::timeout(Duration::from_secs(20), refused).await.expect("a refusal");
 
-    let (status, refused) = send(keys::DEMO).await;
-    assert_eq!(status, 413, "{refused}");
-    assert!(refused.contains("until the service has accepted the credential"), "{refused}");
-
-    server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({})).await;
-    let (status, answer) = send(keys::DEMO).await;
-    assert_eq!(status, 200, "{answer}");
-    let (status, _) = send("svc_stranger").await;
-    assert_eq!(status, 413);
+    drop(stream);
+    let accepted = async {
+        while call("svc_two").await != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), accepted).await.expect("memory that is free again");
 }

@@ -1,4 +1,4 @@
-//! Artifacts of players, as bytes (supplement 12).
+//! Artifacts of players, as bytes (service.md 12).
 
 use reqwest::{Response, StatusCode, header::HeaderMap};
 use serde_json::json;

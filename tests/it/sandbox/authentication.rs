@@ -1,4 +1,4 @@
-//! Keys and permissions (specification, Authentication).
+//! Keys and permissions (service.md 1.2).
 
 use serde_json::json;
 use tas_mcp::sandbox::{
@@ -13,7 +13,7 @@ async fn get_with_key(key: &'static str, path: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn authentication_errors_match_the_specification() {
+async fn authentication_errors_have_the_fixed_texts() {
     let missing = Client::demo().await.without_key().get("/runs").await;
 
     assert_eq!(missing, error(401, "API key required"));

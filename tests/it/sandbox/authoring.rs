@@ -1,4 +1,4 @@
-//! Creating and changing tests, and the effect on their runs (supplement 6.3, 6.4, 8).
+//! Creating and changing tests, and the effect on their runs (service.md 6.3, 6.4, 8).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{

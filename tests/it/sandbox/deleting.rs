@@ -1,4 +1,4 @@
-//! Deleting tests, plans and shared steps (supplement 1.5, 4.5, 6.5, 8).
+//! Deleting tests, plans and shared steps (service.md 1.5, 4.5, 6.5, 8).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{

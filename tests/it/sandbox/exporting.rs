@@ -1,4 +1,4 @@
-//! Export to the test-management system (specification, POST runs/export; supplement 2.7).
+//! Export to the test-management system (service.md 2.7).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{

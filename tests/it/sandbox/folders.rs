@@ -1,4 +1,4 @@
-//! Creating folders (specification, POST test-folders).
+//! Creating folders (service.md 7.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::FOLDER_LEVELS;

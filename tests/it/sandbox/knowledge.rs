@@ -1,4 +1,4 @@
-//! Knowledge files (specification, Knowledge file; supplement 13).
+//! Knowledge files (service.md 13).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};

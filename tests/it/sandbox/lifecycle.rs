@@ -1,4 +1,4 @@
-//! From the start of a job to its end (specification, States; supplement 2.3, 3).
+//! From the start of a job to its end (service.md 2.3, 3).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{

@@ -1,4 +1,4 @@
-//! Lists: filters, paging, order (supplement 1.3 and the list of each resource).
+//! Lists: filters, paging, order (service.md 1.3 and the list of each resource).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
@@ -42,7 +42,7 @@ async fn pages_continue_each_other() {
 }
 
 #[tokio::test]
-async fn default_page_sizes_are_those_of_the_supplement() {
+async fn default_page_sizes_are_20_or_25() {
     let client = Client::demo().await;
 
     for (path, size) in [

@@ -1,4 +1,4 @@
-//! The live state of runs (supplement 1.8, 2.5).
+//! The live state of runs (service.md 1.8, 2.5).
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Creating and changing plans (specification, PATCH test-plans; supplement 4).
+//! Creating and changing plans (service.md 4).
 
 use serde_json::json;
 use tas_mcp::sandbox::seed::{

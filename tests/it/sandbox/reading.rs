@@ -1,4 +1,4 @@
-//! Complete records: tests, shared steps and builds (supplement 6.2, 8, 10.2).
+//! Complete records: tests, shared steps and builds (service.md 6.2, 8, 10.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{

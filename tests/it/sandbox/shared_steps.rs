@@ -1,4 +1,4 @@
-//! Changing shared steps (specification, PATCH shared-steps; supplement 8).
+//! Changing shared steps (service.md 8).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::STEPS_SIGN_IN;

@@ -1,4 +1,4 @@
-//! Rules of a start (specification, POST runs; supplement 2.1, 4.6).
+//! Rules of a start (service.md 2.1, 4.6).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{

@@ -1,4 +1,4 @@
-//! Stopping jobs (supplement 2.6).
+//! Stopping jobs (service.md 2.6).
 
 use serde_json::json;
 use tas_mcp::sandbox::{

@@ -1,4 +1,4 @@
-//! Rules of uploads (specification, Multipart build upload; supplement 10).
+//! Rules of uploads (service.md 10).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tas_mcp::sandbox::{Options, keys, seed::BUILD_ANDROID};
 
 use super::client::{Answer, Client, error};
 
-/// Content type of parts (specification, Multipart build upload).
+/// Content type of parts (service.md 10.6).
 const BYTES: &str = "application/octet-stream";
 
 /// Starts a sandbox with parts of 4 bytes.

@@ -15,7 +15,7 @@ pub(crate) use self::{
 /// Prefix of every path of the main API.
 const PREFIX: &str = "/api/v1";
 
-/// Prefix of a path that names its project (supplement 1.1).
+/// Prefix of a path that names its project (service.md 1.1).
 const IN_PROJECT: &str = "/project/{projectId}";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {

@@ -12,10 +12,11 @@ use std::{path::Path, sync::Arc};
 
 use serde_json::Value;
 use tas_mcp::{
+    failure::Failure,
     mcp::Server,
     sandbox::{Options, keys},
     settings::Settings,
-    tools::{dispatcher::Dispatcher, upload::UploadTiming},
+    tools::{context::CallerWithFiles, upload::UploadTiming},
 };
 use tempfile::TempDir;
 
@@ -176,7 +177,7 @@ impl Fixture {
             Time::SimulatedBy(clock) => clock.clone(),
         };
         let settings = self.settings(&service, &self.key, &[]);
-        let host = Host::to(Server::new(self.dispatcher(&settings, &clock), &settings));
+        let host = Host::to(Server::new(self.tools(&settings, &clock), &settings));
 
         Session { service, clock, files_root, state_directory, host, fixture: self }
     }
@@ -192,13 +193,13 @@ impl Fixture {
         }
     }
 
-    fn dispatcher(&self, settings: &Settings, clock: &Arc<SimulatedClock>) -> Dispatcher {
-        let dispatcher = Dispatcher::new(settings.tools_config());
+    fn tools(&self, settings: &Settings, clock: &Arc<SimulatedClock>) -> Result<CallerWithFiles, Failure> {
+        let tools = settings.tools_config().map(CallerWithFiles::new)?;
 
-        match &self.time {
-            Time::Real => dispatcher,
-            Time::Simulated | Time::SimulatedBy(_) => dispatcher.with_clock(clock.clone()),
-        }
+        Ok(match &self.time {
+            Time::Real => tools,
+            Time::Simulated | Time::SimulatedBy(_) => tools.with_clock(clock.clone()),
+        })
     }
 }
 
@@ -215,24 +216,25 @@ impl<S> Session<S> {
 }
 
 impl<S: Backend> Session<S> {
-    /// Returns a dispatcher with the settings and the clock of this session.
-    pub(crate) fn dispatcher(&self) -> Dispatcher {
+    /// Returns a caller with the settings and the clock of this session.
+    pub(crate) fn tools(&self) -> CallerWithFiles {
         let settings = self.fixture.settings(&self.service, &self.fixture.key, &[]);
-        self.fixture.dispatcher(&settings, &self.clock)
+        self.fixture.tools(&settings, &self.clock).expect("usable settings")
     }
 
     /// Returns another server for the service of this session, with another key and further variables.
     pub(crate) fn another_server(&self, key: &str, variables: &[(&str, &str)]) -> Server {
         let settings = self.fixture.settings(&self.service, key, variables);
-        Server::new(self.fixture.dispatcher(&settings, &self.clock), &settings)
+        Server::new(self.fixture.tools(&settings, &self.clock), &settings)
     }
 
     /// Starts another server for the service of this session, which shares `store` with other servers, and initializes a
     /// session of another host.
     pub(crate) async fn sharing_host(&self, store: &Arc<MemoryStore>) -> Host {
         let settings = self.fixture.settings(&self.service, &self.fixture.key, &[]);
-        let dispatcher = self.fixture.dispatcher(&settings, &self.clock).with_shared_store(store.clone());
-        let mut host = Host::to(Server::new(dispatcher, &settings));
+        let tools = self.fixture.tools(&settings, &self.clock);
+        let tools = tools.map(|tools| tools.with_shared_store(store.clone()));
+        let mut host = Host::to(Server::new(tools, &settings));
         host.initialize("2025-11-25").await;
         host
     }

@@ -13,7 +13,7 @@ use tas_mcp::{
     failure::Failure,
     sandbox::{keys, seed},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         download::{DownloadOptions, DownloadReport, DownloadRequest},
         files::FilesRoot,
     },
@@ -108,7 +108,7 @@ fn failures(report: &Value) -> Vec<(String, String, String)> {
 struct DirectDownload {
     session: Session,
     options: DownloadOptions,
-    caller: CallerContext,
+    call_options: CallOptions,
 }
 
 impl DirectDownload {
@@ -118,7 +118,7 @@ impl DirectDownload {
         Self {
             session: fixture.simulated_time_alone().open().await,
             options: DownloadOptions { backoff, attempts: 4, ..DownloadOptions::default() },
-            caller: CallerContext::silent(),
+            call_options: CallOptions::silent(),
         }
     }
 
@@ -138,11 +138,11 @@ impl DirectDownload {
     }
 
     async fn run(&self, request: DownloadRequest) -> Result<DownloadReport, Failure> {
-        let dispatcher = self.session.dispatcher();
+        let caller = self.session.tools().caller;
         let root = FilesRoot::new(self.session.root()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
 
-        request.run(dispatcher.gateway(), &destination, &self.options, &self.caller).await
+        request.run(&caller, &destination, &self.options, &self.call_options).await
     }
 
     /// Returns the bytes of a file of the failed run as the sandbox serves them.

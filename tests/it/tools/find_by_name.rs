@@ -111,7 +111,7 @@ async fn a_list_is_read_up_to_fifty_pages_and_the_rest_is_reported() {
     assert_eq!(answer["unread"][0]["what"], "list_tests, page 50 and after");
 }
 
-/// The service may list only the tests of the root if no folder is named (supplement 6.1).
+/// The service may list only the tests of the root if no folder is named (service.md 6.1).
 #[tokio::test]
 async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {
     let stub = Stub::start(async |target: String| {

@@ -1,4 +1,4 @@
-//! `upload_build` and `tas-mcp upload` (specification, Multipart build upload; supplement 10, 15, 16).
+//! `upload_build` and `tas-mcp upload` (service.md 10, 15, 16).
 
 use std::{path::PathBuf, time::Duration};
 

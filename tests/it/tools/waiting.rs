@@ -1,4 +1,4 @@
-//! Waiting for runs, through the tool and the command line (supplement 3.3, 15). Time is simulated: it passes during
+//! Waiting for runs, through the tool and the command line (service.md 3.3, 15). Time is simulated: it passes during
 //! pauses.
 
 use serde_json::{Value, json};

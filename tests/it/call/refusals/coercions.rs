@@ -1,4 +1,4 @@
-//! Values of another type than the stated one, whose meaning is clear. Some hosts send them (`design.md` 5).
+//! Values of another type than the stated one, whose meaning is clear. Some hosts send them.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};

@@ -1,4 +1,4 @@
-//! Plan executions of a service without the operation that reads one of them (supplement 5.2).
+//! Plan executions of a service without the operation that reads one of them (service.md 5.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};

@@ -93,7 +93,7 @@ async fn an_id_that_the_key_cannot_read_is_not_resolved() {
     assert_eq!(service.writes().await, [""; 0]);
 }
 
-/// The service may name a project by a slug in paths and by a UUID in records (supplement 1.1).
+/// The service may name a project by a slug in paths and by a UUID in records (service.md 1.1).
 #[tokio::test]
 async fn two_names_of_one_project_are_equal() {
     const UUID: &str = "0d9d5c1c-93a5-4c0b-8a3a-6a3f6dd9c1aa";

@@ -15,7 +15,7 @@ async fn answering(status: u16, body: Value) -> (Stub, Host) {
     (stub, host)
 }
 
-/// Success is judged by the status, not by the body (supplement 10.7).
+/// Success is judged by the status, not by the body (service.md 10.7).
 #[tokio::test]
 async fn the_status_alone_decides_whether_a_completion_succeeds() {
     for (body, expected) in [

@@ -1,4 +1,4 @@
-//! Deletion of a build, which a person confirms first (supplement 10.3).
+//! Deletion of a build, which a person confirms first (service.md 10.3).
 
 use serde_json::json;
 use tas_mcp::sandbox::seed;
@@ -32,7 +32,7 @@ async fn the_bytes_of_a_deleted_build_are_deleted() {
     assert_eq!(host.fail("delete_build", arguments).await["code"], "not_found");
 }
 
-/// Pinning prevents automatic deletion only (supplement 10.1).
+/// Pinning prevents automatic deletion only (service.md 10.1).
 #[tokio::test]
 async fn a_pinned_build_can_be_deleted() {
     let Session { service: _service, mut host, .. } = fixture().open().await;

@@ -102,7 +102,7 @@ async fn an_uploaded_build_has_its_description_and_can_be_started() {
     assert_eq!(host.succeed("start_run", start).await["build_id"], upload["build_id"]);
 }
 
-/// In the specification the answer has no `upload_type`. The sandbox answers like that for `arena`.
+/// `upload_type` may be absent (service.md 10.4). The sandbox omits it for `arena`.
 #[tokio::test]
 async fn an_upload_without_a_type_in_its_answer_can_be_completed() {
     let Session { service, mut host, .. } = fixture().key(keys::ARENA).open().await;

@@ -1,4 +1,4 @@
-//! The storage of a project is limited (supplement 10.4).
+//! The storage of a project is limited (service.md 10.4).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};

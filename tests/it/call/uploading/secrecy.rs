@@ -1,5 +1,4 @@
-//! No key goes to the route of the part addresses or to the storage host (specification, Authentication; supplement
-//! 10.6).
+//! No key goes to the route of the part addresses or to the storage host (service.md 1.2, 10.6).
 
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use tas_mcp::{
     clock::Clock,
     mcp::Server,
     sandbox::{keys, seed},
-    tools::dispatcher::Dispatcher,
+    tools::context::CallerWithFiles,
 };
 
 use super::{MODERN, modern};
@@ -62,8 +62,8 @@ async fn a_request_whose_handler_panics_is_answered() {
     let template = json!({"type": "ref/resource", "uri": "tas://projects/{project}/runs/{run}"});
     let completion = json!({"ref": template, "argument": {"name": "run", "value": ""}, "_meta": meta});
     let clock = Arc::new(BrokenClock::default());
-    let dispatcher = Dispatcher::new(settings.tools_config()).with_clock(clock.clone());
-    let mut host = Host::to(Server::new(dispatcher, &settings));
+    let tools = settings.tools_config().map(|config| CallerWithFiles::new(config).with_clock(clock.clone()));
+    let mut host = Host::to(Server::new(tools, &settings));
 
     for (method, params) in [
         ("tools/call", &wait),

@@ -16,7 +16,7 @@ use tas_mcp::{
 
 use crate::support::listed_tool;
 
-/// Keywords that an input schema may use (`design.md` 5).
+/// Keywords that an input schema may use.
 const KEYWORDS: [&str; 14] = [
     "type",
     "description",

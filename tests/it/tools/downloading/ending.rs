@@ -15,7 +15,7 @@ use tas_mcp::{
     failure::Code,
     sandbox::seed,
     tools::{
-        caller::{CallerContext, ProgressSink},
+        call_options::{CallOptions, ProgressSink},
         download::{Disk, DownloadOptions, DownloadRequest},
     },
 };
@@ -37,7 +37,7 @@ async fn after_the_wait_limit_the_same_call_continues() {
 
     assert_eq!((interrupted.status, interrupted.file_count), ("incomplete", NAMES.len() - 1));
 
-    download.caller.wait_limit = Some(Duration::ZERO);
+    download.call_options.wait_limit = Some(Duration::ZERO);
     let late =
         serde_json::to_value(download.run(request_for_all_files()).await.expect("a report")).expect("JSON");
 
@@ -51,7 +51,7 @@ async fn after_the_wait_limit_the_same_call_continues() {
     assert!(late["progress"].as_str().expect("a text").contains(" MiB, "), "{late}");
     assert!(!download.out().join("recording.mp4").exists());
 
-    download.caller.wait_limit = None;
+    download.call_options.wait_limit = None;
     download.session.service.heal().await;
 
     let before = download.file_requests().await.len();
@@ -203,7 +203,8 @@ impl ProgressSink for ByteProgress {
 async fn progress_increases_to_the_total() {
     let mut download = DirectDownload::open(fixture()).await;
     let log = Arc::new(ByteProgress::default());
-    download.caller = CallerContext { progress: Arc::<ByteProgress>::clone(&log), ..CallerContext::silent() };
+    download.call_options =
+        CallOptions { progress: Arc::<ByteProgress>::clone(&log), ..CallOptions::silent() };
 
     let report = download.run(request_for_all_files()).await.expect("a report");
     let entries = log.0.lock().expect("no test panics here");

@@ -8,7 +8,8 @@ use tas_mcp::{
     sandbox::keys,
     service::api::minions::MinionPlatform,
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
+        context::CallerWithFiles,
         download::{DownloadOptions, InstallerRequest},
         files::FilesRoot,
     },
@@ -196,8 +197,7 @@ async fn a_broken_download_of_an_installer_is_continued_with_a_new_address() {
         session.service.fault(fault).await;
     }
 
-    let dispatcher = session.dispatcher();
-    let storage = &dispatcher.files().expect("usable settings").storage;
+    let CallerWithFiles { caller, files } = session.tools();
     let destination =
         FilesRoot::new(session.root()).expect("a directory").destination("tools").expect("below");
     let options = DownloadOptions {
@@ -206,7 +206,7 @@ async fn a_broken_download_of_an_installer_is_continued_with_a_new_address() {
     };
     let request = InstallerRequest { project: None, platform: MinionPlatform::Linux, overwrite: false };
     let saved = request
-        .run(dispatcher.gateway(), storage, &destination, &options, &CallerContext::silent())
+        .run(&caller, &files.storage, &destination, &options, &CallOptions::silent())
         .await
         .expect("a file");
 

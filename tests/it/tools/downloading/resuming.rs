@@ -255,7 +255,7 @@ async fn retry_after_sets_the_length_of_a_pause() {
 async fn a_pause_beyond_the_wait_limit_is_an_error() {
     for (wait_limit, asked) in [(Some(Duration::from_secs(45)), 46), (None, 3_601)] {
         let mut download = DirectDownload::open(fixture()).await;
-        download.caller.wait_limit = wait_limit;
+        download.call_options.wait_limit = wait_limit;
 
         let fault = json!({"status": 503, "headers": {"retry-after": asked.to_string()}});
         download.fault(ARTIFACT, fault).await;

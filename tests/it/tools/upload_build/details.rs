@@ -1,4 +1,4 @@
-//! The provenance of a build: git and CI (supplement 10.8).
+//! The provenance of a build: git and CI (service.md 10.8).
 
 use std::path::Path;
 

@@ -41,7 +41,7 @@ async fn an_expired_address_is_replaced() {
     assert_eq!(requests.count(), 1 + 3);
 }
 
-/// The address of a single-part upload is only in the answer to its initiation (supplement 10.6).
+/// The address of a single-part upload is only in the answer to its initiation (service.md 10.6).
 #[tokio::test]
 async fn a_refused_address_of_a_single_part_upload_initiates_another_upload_once() {
     for (refusals, outcome) in [(1, "uploaded"), (2, "rejected")] {

@@ -86,7 +86,7 @@ async fn a_single_part_upload_sends_the_whole_file() {
     assert_eq!(session.journals(), [""; 0]);
 }
 
-/// The specification has an answer without `upload_type`. The project of this key gives it.
+/// `upload_type` may be absent (service.md 10.4). The project of this key omits it.
 #[tokio::test]
 async fn an_initiation_without_an_upload_type_is_accepted() {
     let session = fixture().open().await;
@@ -226,7 +226,7 @@ async fn upload_with_lost_completion(fault: Value, status: Value) -> (Session, V
     (session, serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON"))
 }
 
-/// The service may add statuses (supplement 10.1).
+/// The service may add statuses (service.md 10.1).
 #[tokio::test]
 async fn a_build_with_an_unknown_status_is_not_a_success() {
     let words = ["UPLOADING", "uploading", "pending", "processing", "FAILED", "broken", ""];

@@ -60,7 +60,7 @@ async fn the_platform_is_required_if_the_file_name_does_not_show_it() {
     assert_eq!(record["platform"], "xbox");
 }
 
-/// Supplement 16.
+/// See service.md 16.
 #[test]
 fn the_platform_follows_from_the_extension() {
     let known = [

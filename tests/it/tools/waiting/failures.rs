@@ -9,7 +9,7 @@ use tas_mcp::{
     sandbox::seed::{JOB_PASSED, JOB_RUNNING},
     service::result_kind::{ResultId, ResultKind},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         waiting::{Completion, Wait, WaitStatus, WaitTarget},
     },
 };
@@ -41,7 +41,6 @@ async fn a_failed_poll_does_not_end_the_wait() {
 
 /// Waits with a time limit of two hours and `interval` seconds between polls.
 async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Completion, Failure> {
-    let dispatcher = session.dispatcher();
     let wait = Wait {
         target: WaitTarget::Single(ResultId::new(ResultKind::Job, job)),
         expected_jobs: Vec::new(),
@@ -50,7 +49,7 @@ async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Comple
         interval: Some(Duration::from_secs(interval)),
     };
 
-    wait.run(dispatcher.gateway(), &CallerContext::silent()).await
+    wait.run(&session.tools().caller, &CallOptions::silent()).await
 }
 
 /// A service that restarts is available again after a while.

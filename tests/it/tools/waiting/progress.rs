@@ -14,7 +14,7 @@ use tas_mcp::{
     },
     service::result_kind::{ResultId, ResultKind},
     tools::{
-        caller::{CallerContext, ProgressSink},
+        call_options::{CallOptions, ProgressSink},
         waiting::{Wait, WaitTarget},
     },
 };
@@ -49,9 +49,9 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
         interval: Some(Duration::from_secs(32)),
     };
 
-    let caller = CallerContext { progress: log.clone(), ..CallerContext::silent() };
+    let options = CallOptions { progress: log.clone(), ..CallOptions::silent() };
 
-    let end = wait.run(session.dispatcher().gateway(), &caller).await.unwrap();
+    let end = wait.run(&session.tools().caller, &options).await.unwrap();
     let entries = log.entries.lock().unwrap();
 
     assert_eq!(entries[0].0, Duration::ZERO);
@@ -81,10 +81,10 @@ async fn progress_is_reported_during_a_slow_first_poll() {
         interval: None,
     };
 
-    let caller = CallerContext { progress: log.clone(), ..CallerContext::silent() };
+    let options = CallOptions { progress: log.clone(), ..CallOptions::silent() };
 
     session.clock.set_time_limits_expire(true);
-    wait.run(session.dispatcher().gateway(), &caller).await.expect_err("no poll");
+    wait.run(&session.tools().caller, &options).await.expect_err("no poll");
     let first = log.entries.lock().unwrap()[0].clone();
 
     assert_eq!(first, (Duration::from_secs(4), 0, 2, "reading the status".to_owned()));

@@ -1,4 +1,4 @@
-//! `tas-mcp run --wait` with different answers of a start (supplement 1.7, 2.1).
+//! `tas-mcp run --wait` with different answers of a start (service.md 1.7, 2.1).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{

@@ -99,7 +99,7 @@ async fn statuses_are_accepted_in_either_letter_case() {
     assert_eq!(job["items"][0]["result"], "success", "as the service writes it");
 }
 
-/// A service without the operation is asked for the list (supplement 5.2).
+/// A service without the operation is asked for the list (service.md 5.2).
 #[tokio::test]
 async fn an_execution_that_cannot_be_read_is_found_in_the_list() {
     let mut session = Fixture::new().simulated_time().open().await;
@@ -108,7 +108,7 @@ async fn an_execution_that_cannot_be_read_is_found_in_the_list() {
     assert_eq!((&end["status"], &end["finished"]), (&json!("completed"), &json!(4)));
 }
 
-/// Without a list of jobs, the verdicts follow from the counts (supplement 5.1).
+/// Without a list of jobs, the verdicts follow from the counts (service.md 5.1).
 #[tokio::test]
 async fn an_execution_without_a_list_of_jobs_is_described_by_its_counts() {
     let mut session = Fixture::new().simulated_time().open().await;

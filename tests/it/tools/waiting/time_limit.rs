@@ -14,7 +14,7 @@ use tas_mcp::{
     sandbox::seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
     service::result_kind::{ResultId, ResultKind},
     tools::{
-        caller::CallerContext,
+        call_options::CallOptions,
         waiting::{Wait, WaitTarget},
     },
 };
@@ -53,10 +53,10 @@ async fn a_process_that_stops_ends_its_waits_as_if_their_time_had_passed() {
         timeout: Duration::from_secs(7_200),
         interval: None,
     };
-    let caller = CallerContext::silent();
-    caller.stopping.waits.cancel();
+    let options = CallOptions::silent();
+    options.stopping.waits.cancel();
 
-    let end = wait.run(session.dispatcher().gateway(), &caller).await.expect("a result");
+    let end = wait.run(&session.tools().caller, &options).await.expect("a result");
     let end = serde_json::to_value(end).expect("JSON");
 
     assert_eq!((&end["status"], &end["polls"]), (&json!("timed_out"), &json!(1)), "{end}");

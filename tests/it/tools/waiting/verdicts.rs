@@ -1,4 +1,4 @@
-//! Verdicts of a wait (supplement 2.3, 3.2).
+//! Verdicts of a wait (service.md 2.3, 3.2).
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{

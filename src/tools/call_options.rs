@@ -1,17 +1,17 @@
-//! The caller of a tool: its wait limit, and the receiver of progress messages.
+//! What the other side of a call of a tool offers: the time that it waits, a receiver of progress messages, and its end.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-/// The caller of a tool.
+/// What the host, or the command, that calls a tool offers to the call.
 #[derive(Clone, Debug)]
-pub struct CallerContext {
+pub struct CallOptions {
     /// Receives the progress of the call.
     pub progress: Arc<dyn ProgressSink>,
     /// Maximum duration of a call before it returns an intermediate answer. `None`: no limit. Zero: one poll.
     pub wait_limit: Option<Duration>,
-    /// Whether the caller gets links to files, because it shares no files with this process.
+    /// Whether the reply has links to files, because the host shares no files with this process.
     pub gets_links: bool,
     /// The end of the process.
     pub stopping: Stopping,
@@ -26,8 +26,8 @@ pub struct Stopping {
     pub calls: CancellationToken,
 }
 
-impl CallerContext {
-    /// Creates a caller that receives no progress and waits without limit.
+impl CallOptions {
+    /// Returns the options of a call without progress and without a limit.
     pub fn silent() -> Self {
         Self {
             progress: Arc::new(NoProgress),
@@ -37,8 +37,8 @@ impl CallerContext {
         }
     }
 
-    /// Returns the wait limit of a call. A caller that receives progress has no limit, because it sees that the call is
-    /// still active.
+    /// Returns the wait limit of a call. A host that receives progress sets no limit, because it sees that the call is still
+    /// active.
     pub(super) fn effective_wait_limit(&self) -> Option<Duration> {
         self.wait_limit.filter(|_| !self.progress.is_observed())
     }

@@ -1,4 +1,4 @@
-//! Parses JSON of the service, which may contain what other JSON libraries write and serde refuses.
+//! Parses JSON of the service and of callers, which may contain what other JSON libraries write and serde refuses.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 120;
 
 /// Parses a JSON document. A lone surrogate, and a byte that is not UTF-8, becomes U+FFFD and spoils nothing else. Numbers
 /// keep all their digits.
-pub fn parse_json(text: &[u8]) -> Result<Value, String> {
+pub(crate) fn parse_json(text: &[u8]) -> Result<Value, String> {
     let text = repaired_json(text, MAX_VALUES)?;
 
     serde_json::from_str(&text).map_err(|error| format!("is not JSON ({error})"))
@@ -23,7 +23,7 @@ pub fn parse_json(text: &[u8]) -> Result<Value, String> {
 ///
 /// # Errors
 /// The text has more than `max_values` values or too many levels, as a clause of an error message.
-pub fn repaired_json(text: &[u8], max_values: usize) -> Result<Cow<'_, str>, String> {
+pub(crate) fn repaired_json(text: &[u8], max_values: usize) -> Result<Cow<'_, str>, String> {
     let text = String::from_utf8_lossy(text);
     let Scan { values, depth, lone_surrogates, .. } = scan(text.as_bytes());
 

@@ -1,0 +1,206 @@
+//! Calls of tools for requests of the host: the choice of the caller, cancellation, progress notifications and one log line
+//! per call.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rmcp::{RoleServer, service::RequestContext};
+use tokio_util::sync::CancellationToken;
+
+use super::{callers::Callers, config::McpConfig, progress::progress_channel};
+use crate::{
+    call::{
+        arguments::{CommonArguments, ToolArguments},
+        reply::Reply,
+    },
+    failure::{Code, Failure},
+    service::{
+        api::runs::GetRun,
+        result_kind::{ResultId, ResultKind},
+        tool::ToolDefinition,
+    },
+    tools::{
+        call_options::{CallOptions, ProgressSink, Stopping},
+        catalog::{ListedTool as _, Tool, typed_answer},
+        composite::WaitForCompletion,
+        context::ToolCall,
+        report::{PictureAlbum, pictures_for_host},
+        upload::FileServices,
+        waiting::WaitReply,
+    },
+};
+
+/// Runs tools for requests of the host. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct ToolRunner {
+    callers: Arc<dyn Callers>,
+    files: Arc<FileServices>,
+    wait_limit: Duration,
+    /// Whether replies have links to files.
+    gives_links: bool,
+    /// The end of the process, or of the session of the host.
+    stopping: Stopping,
+}
+
+impl ToolRunner {
+    pub(super) fn new(
+        callers: Arc<dyn Callers>,
+        files: Arc<FileServices>,
+        config: &McpConfig,
+        stopping: Stopping,
+    ) -> Self {
+        let gives_links = config.gives_links();
+        Self { callers, files, wait_limit: config.wait_limit, gives_links, stopping }
+    }
+
+    pub(super) fn callers(&self) -> &dyn Callers {
+        &*self.callers
+    }
+
+    pub(super) fn files(&self) -> &FileServices {
+        &self.files
+    }
+
+    /// Returns the maximum time that a call waits if the host shows no progress.
+    pub(super) fn wait_limit(&self) -> Duration {
+        self.wait_limit
+    }
+
+    /// Returns the token whose cancellation ends every call in progress.
+    pub(super) fn shutdown_token(&self) -> &CancellationToken {
+        &self.stopping.calls
+    }
+
+    /// Runs a tool and sends its progress to the host meanwhile.
+    ///
+    /// # Errors
+    /// Every failure of the tool, and `cancelled` if the host cancels the request or the server stops.
+    pub(super) async fn run(
+        &self,
+        tool: Tool,
+        arguments: ToolArguments,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Failure> {
+        let started = Instant::now();
+        let (sender, forwarder) = progress_channel(context);
+        let options = self.call_options(Arc::new(sender), self.wait_limit);
+
+        let call = async { (tool.run)(self.prepare(tool, arguments, options).await?).await };
+        let outcome = tokio::select! {
+            outcome = call => outcome,
+            never = forwarder.forward() => never,
+            reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
+        };
+
+        log_outcome(tool.info, &outcome, started);
+        outcome
+    }
+
+    /// Runs `wait_for_completion`, but lets it poll the service only once. `progress` receives the progress.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) async fn poll_once(
+        &self,
+        arguments: ToolArguments,
+        progress: Arc<dyn ProgressSink>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<WaitReply, Failure> {
+        let tool = WaitForCompletion::tool();
+        let options = self.call_options(progress, Duration::ZERO);
+        let call = async {
+            let call = self.prepare(tool, arguments, options).await?;
+            let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
+            Ok(WaitReply { completion, selection })
+        };
+
+        self.run_until_cancelled(tool, call, context).await
+    }
+
+    /// Reads a run with `get_run` and loads its pictures.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) async fn load_pictures(
+        &self,
+        project: Option<&str>,
+        run_id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<PictureAlbum, Failure> {
+        let tool = GetRun::tool();
+        let own = ResultId::new(ResultKind::Run, run_id).to_arguments();
+        let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
+        let loading = async {
+            let caller = self.callers.choose(tool.info, &arguments).await?;
+            pictures_for_host(&caller, project, run_id).await
+        };
+
+        self.run_until_cancelled(tool, loading, context).await
+    }
+
+    /// Returns the call of a tool by the caller that is chosen for it.
+    async fn prepare(
+        &self,
+        tool: Tool,
+        arguments: ToolArguments,
+        options: CallOptions,
+    ) -> Result<ToolCall, Failure> {
+        let caller = self.callers.choose(tool.info, &arguments).await?;
+        Ok(ToolCall { caller, files: Arc::clone(&self.files), arguments, options })
+    }
+
+    fn call_options(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallOptions {
+        CallOptions {
+            progress,
+            wait_limit: Some(wait_limit),
+            gets_links: self.gives_links,
+            stopping: self.stopping.clone(),
+        }
+    }
+
+    /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.
+    async fn run_until_cancelled<T>(
+        &self,
+        tool: Tool,
+        call: impl Future<Output = Result<T, Failure>>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<T, Failure> {
+        let started = Instant::now();
+        let outcome = tokio::select! {
+            outcome = call => outcome,
+            reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
+        };
+
+        log_outcome(tool.info, &outcome, started);
+        outcome
+    }
+
+    /// Waits until the host cancels the request or the server stops. Returns which of them happened.
+    async fn interruption(&self, context: &RequestContext<RoleServer>) -> &'static str {
+        tokio::select! {
+            () = context.ct.cancelled() => "cancelled by the caller",
+            () = self.stopping.calls.cancelled() => "the server is stopping",
+        }
+    }
+}
+
+/// Returns the failure of a call that was interrupted. A request that changes something may have reached the service.
+fn cancelled(tool: &ToolDefinition, reason: &str) -> Failure {
+    let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
+    match tool.failure_hints.recovery {
+        Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
+        None => failure,
+    }
+}
+
+/// Logs how a call ended. No other place logs the outcome of a call.
+fn log_outcome<T>(tool: &ToolDefinition, outcome: &Result<T, Failure>, started: Instant) {
+    let (tool, duration_ms) = (tool.name, started.elapsed().as_millis());
+    if let Err(failure) = outcome {
+        tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");
+    } else {
+        tracing::info!(tool, duration_ms, "call answered");
+    }
+}
