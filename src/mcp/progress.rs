@@ -1,17 +1,22 @@
 //! Progress notifications of a call, for requests with a progress token.
 
+use std::{pin::pin, time::Duration};
+
 use rmcp::{
     Peer, RoleServer,
     model::{ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::timeout};
 
 use crate::tools::call_options::ProgressSink;
 
 /// Increment of the reported value if a report has the same value as the report before: the protocol requires that
 /// the value increases with each notification.
 const SMALLEST_INCREMENT: f64 = 0.0001;
+
+/// Time limit of sending a notification after the end of its call.
+const SENDING_LIMIT: Duration = Duration::from_secs(1);
 
 /// The content of one notification.
 #[derive(Debug)]
@@ -62,13 +67,25 @@ pub(super) fn progress_channel(context: &RequestContext<RoleServer>) -> (Progres
 }
 
 impl ProgressForwarder {
-    /// Sends the reports until the future is dropped, at the end of the call. A host that does not read does not delay the call.
-    pub(super) async fn forward<T>(mut self) -> T {
-        while let Some(report) = self.reports.recv().await {
-            self.notify(report).await;
+    /// Sends the reports of `call` until it ends. A notification that is being sent is sent completely, so that the host gets it
+    /// before the answer. A host that does not read delays the end of the call by [`SENDING_LIMIT`] at most.
+    pub(super) async fn forward_during<T>(mut self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
+        loop {
+            let report = tokio::select! {
+                outcome = &mut call => return outcome,
+                Some(report) = self.reports.recv() => report,
+            };
+
+            let mut sending = pin!(self.notify(report));
+            tokio::select! {
+                () = &mut sending => {}
+                outcome = &mut call => {
+                    timeout(SENDING_LIMIT, sending).await.unwrap_or_default();
+                    return outcome;
+                }
+            }
         }
-        // The last report comes before the end of the call.
-        std::future::pending().await
     }
 
     #[expect(clippy::cast_precision_loss, reason = "the protocol has no other number")]

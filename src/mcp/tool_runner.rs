@@ -89,8 +89,7 @@ impl ToolRunner {
 
         let call = async { (tool.run)(self.prepare(tool, arguments, options).await?).await };
         let outcome = tokio::select! {
-            outcome = call => outcome,
-            never = forwarder.forward() => never,
+            outcome = forwarder.forward_during(call) => outcome,
             reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
         };
 
