@@ -28,7 +28,7 @@ const CONCURRENCY_PAUSE_S: u64 = 1;
 /// Largest size of all bodies that are held, in KiB.
 pub(super) const MAX_BUFFERED_KIB: usize = 256 * 1024;
 
-/// Largest size of the bodies of one accepted credential that are held, in KiB.
+/// Largest size of the bodies of one accepted credential that are held, in KiB, unless one body may be longer.
 const MAX_CREDENTIAL_KIB: usize = MAX_BUFFERED_KIB / 8;
 
 /// A limit that a request exceeds.
@@ -103,13 +103,13 @@ pub(super) struct ClientLimits {
 impl ClientLimits {
     /// Returns the limits of a credential that the service has accepted.
     pub(super) fn of_credential(settings: &HttpSettings) -> Self {
-        Self::new(settings, MAX_CREDENTIAL_KIB)
+        Self::new(settings, MAX_CREDENTIAL_KIB.max(longest_body_kib(settings)))
     }
 
     /// Returns the limits of the clients at one address without an accepted credential. Their bodies have room for one of the
     /// longest bodies.
     pub(super) fn of_address(settings: &HttpSettings) -> Self {
-        Self::new(settings, MAX_CREDENTIAL_KIB.min(settings.max_body / 1024 + 1))
+        Self::new(settings, longest_body_kib(settings))
     }
 
     fn new(settings: &HttpSettings, body_kib: usize) -> Self {
@@ -138,6 +138,11 @@ impl ClientLimits {
             _of_all: place(all).map_err(|_| Exceeded::AllClients)?,
         })
     }
+}
+
+/// Returns the memory that the longest body takes.
+fn longest_body_kib(settings: &HttpSettings) -> usize {
+    settings.max_body / 1024 + 1
 }
 
 /// Returns a semaphore with this number of places.

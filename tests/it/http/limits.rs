@@ -4,7 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
-use tokio::{io::AsyncWriteExt as _, net::TcpStream, sync::Semaphore};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::Semaphore,
+};
 
 use crate::support::{
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
@@ -113,15 +117,18 @@ async fn announced_bodies_take_no_memory_of_other_clients() {
 
     let service = Service::start().await;
     let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: svc_stranger\r\ncontent-type: application/json\r\ncontent-length: 65000\r\n\r\n{";
-    let own_head = head.replace("svc_stranger", keys::DEMO).replace("65000", "4194000");
-    // The service has accepted this key, so that it may announce long bodies.
-    server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({})).await;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: {}\r\ncontent-type: application/json\r\ncontent-length: 4194000\r\nexpect: 100-continue\r\n\r\n",
+        keys::DEMO
+    );
 
     let mut open = Vec::new();
-    for head in [head, &own_head].repeat(ANNOUNCED) {
+    for _ in 0..ANNOUNCED {
         let mut stream = TcpStream::connect(server.address).await.expect("a connection");
         stream.write_all(head.as_bytes()).await.expect("a sent head");
+        // The server answers as soon as it waits for the body.
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).await.expect("an answer");
         open.push(stream);
     }
 
@@ -159,4 +166,20 @@ async fn strangers_at_one_address_hold_one_long_body_together() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), accepted).await.expect("memory that is free again");
+}
+
+#[tokio::test]
+async fn the_longest_body_that_the_settings_allow_is_read() {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_MAX_BODY", "67108864")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let long = json!({"name": "list_runs", "arguments": {"unknown": "x".repeat(40 << 20)}});
+
+    let headers = [("x-api-key", keys::DEMO)];
+    let before = server.modern("/mcp", &headers, "tools/call", long.clone()).await;
+    server.call("/mcp", &headers, "list_runs", json!({})).await;
+    let after = server.modern("/mcp", &headers, "tools/call", long).await;
+
+    // The key is accepted between the two requests.
+    assert_eq!((before.status().as_u16(), after.status().as_u16()), (200, 200));
 }
