@@ -65,11 +65,16 @@ impl Application {
     /// # Errors
     /// `not_configured` with every unusable setting.
     pub fn from_settings(settings: &Settings) -> Result<Self, Failure> {
-        Self::new(settings, |shared, requester| shared.tenants.server(&requester.tenant, &requester.endpoint))
+        let shared = Shared::from_settings(settings)?;
+        let open = |shared: &Shared, requester: &Requester| {
+            shared.tenants.server(&requester.tenant, &requester.endpoint)
+        };
+        Ok(Self::new(shared, open))
     }
 
     /// Creates an application that serves another MCP handler than the servers of credentials. `open` returns the handler of
-    /// each request. Origins, credentials, limits and messages are handled as for the server.
+    /// each request. Origins, credentials, limits and messages are handled as for the server, but the service is not asked
+    /// whether it accepts a credential.
     ///
     /// # Errors
     /// `not_configured` with every unusable setting.
@@ -77,17 +82,18 @@ impl Application {
         settings: &Settings,
         open: impl Fn() -> S + Clone + Send + Sync + 'static,
     ) -> Result<Self, Failure> {
-        Self::new(settings, move |_, _| open())
+        let mut shared = Shared::from_settings(settings)?;
+        shared.confirms_credentials = false;
+        Ok(Self::new(shared, move |_, _| open()))
     }
 
     fn new<S: ServerHandler>(
-        settings: &Settings,
+        shared: Shared,
         open: impl Fn(&Shared, &Requester) -> S + Clone + Send + Sync + 'static,
-    ) -> Result<Self, Failure> {
-        let (http, tools) = settings.http_config()?;
-        let shared = Arc::new(Shared::new(http, tools, settings)?);
+    ) -> Self {
+        let shared = Arc::new(shared);
         let router = router(&shared, open);
-        Ok(Self { shared, router })
+        Self { shared, router }
     }
 
     /// Returns the configuration of the HTTP server.
@@ -108,7 +114,7 @@ fn router<S: ServerHandler>(
         serve(shared, server, request).await
     };
     let endpoint = post(serve)
-        .route_layer(from_fn_with_state(Arc::clone(&shared.bodies), read_message))
+        .route_layer(from_fn_with_state(Arc::clone(shared), read_message))
         .route_layer(from_fn_with_state(Arc::clone(shared), identify))
         .fallback(method_not_allowed);
 

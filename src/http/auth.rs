@@ -36,6 +36,8 @@ pub(super) struct Requester {
     pub(super) endpoint: Endpoint,
     /// The limits that apply to the request.
     pub(super) limits: Arc<ClientLimits>,
+    /// Whether the client sends more than it may. The handler answers a call that it exceeds.
+    pub(super) rate: Result<(), Exceeded>,
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
 }
@@ -58,9 +60,9 @@ pub(super) async fn identify(
     line.identify(&tenant, endpoint.project.as_deref());
 
     let limits = app.tenants.limits(&tenant, address);
+    let rate = limits.count_request();
     let accepts_events = accepts_events(&parts.headers);
-    parts.extensions.insert(Arc::clone(&limits));
-    parts.extensions.insert(Requester { tenant, endpoint, limits, accepts_events });
+    parts.extensions.insert(Requester { tenant, endpoint, limits, rate, accepts_events });
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
@@ -89,8 +91,8 @@ impl Shared {
         };
 
         // Guesses of tokens count towards the limits of the address.
-        let admission = tenants.limits_of_address(address).admit(&self.places);
-        Err(admission.map_or_else(Exceeded::refusal, |_| refusal))
+        let rate = tenants.limits_of_address(address).count_request();
+        Err(rate.map_or_else(Exceeded::refusal, |()| refusal))
     }
 }
 

@@ -21,10 +21,15 @@ use tokio::{
 };
 
 use super::{
-    limits::{ClientLimits, MAX_BUFFERED_KIB},
+    auth::Requester,
+    limits::{Exceeded, MAX_BUFFERED_KIB},
     refusal::Refusal,
+    state::SharedState,
 };
-use crate::mcp::message::{InvalidMessage, check};
+use crate::{
+    failure::Failure,
+    mcp::message::{InvalidMessage, check},
+};
 
 /// Time limit of reading a body.
 const READ_LIMIT: Duration = Duration::from_secs(30);
@@ -35,7 +40,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Least rate of a body, in bytes per second.
 const LEAST_RATE: usize = 32 * 1024;
 
-/// Longest message that is checked on the thread that serves other requests, in bytes.
+/// Longest body of a credential that the service has not accepted, and longest message that is checked on the thread that
+/// serves other requests, in bytes.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
 /// Longest body that is read although it is refused, in bytes.
@@ -65,6 +71,7 @@ pub(super) struct BodyMemory {
 }
 
 /// A body, and the memory that it takes until it is dropped.
+#[derive(Default)]
 struct HeldBody {
     bytes: BytesMut,
     of_all: Option<OwnedSemaphorePermit>,
@@ -76,21 +83,21 @@ impl BodyMemory {
         Self { max_bytes, free_kib: Arc::new(Semaphore::new(MAX_BUFFERED_KIB)) }
     }
 
-    /// Reads a body. Only what has arrived takes memory of the client and of all clients: a stated length costs nothing.
+    /// Reads a body. Only what has arrived takes memory of the client and of all clients: a stated length costs nothing. The
+    /// service is asked for the credential of a long body, unless it `is_confirmed`.
     async fn read(
         &self,
         headers: &HeaderMap,
         chunks: &mut BodyDataStream,
-        limits: &ClientLimits,
+        requester: &Requester,
+        mut is_confirmed: bool,
     ) -> Result<HeldBody, Refusal> {
         let stated =
             headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        if stated.is_some_and(|stated: usize| stated > self.max_bytes) {
-            return Err(self.too_large());
-        }
+        self.check_length(stated.unwrap_or_default(), requester, &mut is_confirmed).await?;
 
-        let start = Instant::now();
-        let mut held = HeldBody { bytes: BytesMut::new(), of_all: None, of_client: None };
+        let mut start = Instant::now();
+        let mut held = HeldBody::default();
         loop {
             let deadline = start + time_for(held.bytes.len());
             let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
@@ -99,19 +106,48 @@ impl BodyMemory {
             let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
 
             let length = held.bytes.len() + chunk.len();
-            if length > self.max_bytes {
-                return Err(self.too_large());
-            }
-            grow(&mut held.of_client, &limits.body_kib, length)?;
+            // The time of a question to the service is not the client's.
+            start += self.check_length(length, requester, &mut is_confirmed).await?;
+            grow(&mut held.of_client, &requester.limits.body_kib, length)?;
             grow(&mut held.of_all, &self.free_kib, length)?;
             held.bytes.extend_from_slice(&chunk);
         }
     }
 
-    fn too_large(&self) -> Refusal {
-        let message = format!("the body is longer than {} bytes", self.max_bytes);
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    /// Checks that a body of this length may be read, and returns how long the service was asked for the credential of a long
+    /// one. It is asked once.
+    async fn check_length(
+        &self,
+        length: usize,
+        requester: &Requester,
+        is_confirmed: &mut bool,
+    ) -> Result<Duration, Refusal> {
+        if length > self.max_bytes {
+            return Err(too_large(self.max_bytes, ""));
+        }
+        if length <= MAX_INLINE_BYTES || *is_confirmed {
+            return Ok(Duration::ZERO);
+        }
+        // Work for a client that sends too much ends here.
+        requester.rate.map_err(Exceeded::refusal)?;
+
+        let start = Instant::now();
+        let confirmed = requester.tenant.confirm(&requester.endpoint).await;
+        confirmed.map_err(|failure| too_large(MAX_INLINE_BYTES, &unconfirmed(&failure)))?;
+        *is_confirmed = true;
+
+        Ok(start.elapsed())
     }
+}
+
+/// Says why a longer body is not read.
+fn unconfirmed(failure: &Failure) -> String {
+    format!(", and the service has not accepted the credential of the request: {}", failure.message)
+}
+
+fn too_large(max_bytes: usize, reason: &str) -> Refusal {
+    let message = format!("the body is longer than {max_bytes} bytes{reason}");
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
 }
 
 /// Returns the time within which the next bytes of a body must arrive, of which `length` bytes have arrived.
@@ -174,18 +210,19 @@ fn too_slow() -> Refusal {
 /// Reads the body once, and passes the request on with the whole body.
 ///
 /// # Errors
-/// Status 415 for another media type than JSON, 413 for a long body, 503 if the memory is used up, 408 for a slow body, and 400
-/// if the body ends early, has too many values, or comes with an unusable version.
+/// Status 415 for another media type than JSON, 413 for a long body, 429 if the client sends too much, 503 if the memory is used
+/// up, 408 for a slow body, and 400 if the body ends early, has too many values, or comes with an unusable version.
 pub(super) async fn read_message(
-    State(bodies): State<Arc<BodyMemory>>,
-    Extension(limits): Extension<Arc<ClientLimits>>,
+    State(app): State<SharedState>,
+    Extension(mut requester): Extension<Requester>,
     request: Request,
     next: Next,
 ) -> Result<Response, Refusal> {
     check_media_type(request.headers())?;
     let (mut parts, body) = request.into_parts();
     let mut chunks = body.into_data_stream();
-    let held = match bodies.read(&parts.headers, &mut chunks, &limits).await {
+    let reading = app.bodies.read(&parts.headers, &mut chunks, &requester, !app.confirms_credentials);
+    let held = match reading.await {
         Ok(held) => held,
         Err(refusal) => {
             discard(chunks).await;
@@ -195,10 +232,19 @@ pub(super) async fn read_message(
 
     // The memory is held until the response has been made.
     let HeldBody { bytes, of_all: _all, of_client: _client } = held;
+    requester.rate = requester.rate.and_then(|()| requester.limits.count_body(bytes.len()));
+    // Nothing is decoded for a client that sends too much, except a short request, which its method refuses.
+    let refused = requester.rate.err().map(Exceeded::refusal);
+    if let Some(refusal) = refused
+        && (bytes.len() > MAX_INLINE_BYTES || message_id(&bytes).is_none())
+    {
+        return Err(refusal);
+    }
+
     let message = checked(bytes.freeze()).await?;
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
-
+    parts.extensions.insert(requester);
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     let response = next.run(Request::from_parts(parts, message.clone().into())).await;
     Ok(as_json_rpc(response, &message, version.as_ref()).await)

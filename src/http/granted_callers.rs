@@ -6,11 +6,16 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    call::{Caller, User, arguments::ToolArguments, scope::ASK_OPERATOR},
+    call::{
+        Caller, User,
+        arguments::{CommonArguments, ToolArguments},
+        scope::ASK_OPERATOR,
+    },
     client::ApiKey,
     failure::{Code, Failure},
+    fields::Fields,
     mcp::Callers,
-    service::tool::ToolDefinition,
+    service::{api::tests::ListTests, catalog::ListedOperation as _, tool::ToolDefinition},
 };
 
 /// An API key that users may use, and for what.
@@ -67,6 +72,19 @@ impl GrantedCallers {
     /// Returns whether the service has accepted a key.
     pub(super) fn is_key_accepted(&self) -> bool {
         self.all().iter().any(Caller::is_key_accepted)
+    }
+
+    /// Asks the service whether it accepts the first key, with a small request that every key may make.
+    ///
+    /// # Errors
+    /// `unauthenticated` if it does not, or why it cannot be asked.
+    pub(super) async fn confirm_key(&self) -> Result<(), Failure> {
+        let caller = self.first()?;
+        let project = caller.known_projects().into_iter().next();
+        let arguments = Fields::from_iter([("page_size".to_owned(), 1.into())]);
+
+        let common = CommonArguments::in_project(project.as_deref());
+        caller.call(ListTests::entry(), ToolArguments::new(arguments, common)).await.map(drop)
     }
 
     /// Returns whether a caller remembers calls of unknown outcome.
@@ -135,10 +153,7 @@ impl Callers for GrantedCallers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::{
-        api::{runs::ListRuns, shared_steps::ListSharedSteps},
-        catalog::ListedOperation as _,
-    };
+    use crate::service::api::{runs::ListRuns, shared_steps::ListSharedSteps};
 
     fn only(text: &str) -> Arc<[String]> {
         [text.to_owned()].into()

@@ -67,7 +67,7 @@ impl<S: ServerHandler> CallHandler<S> {
         };
 
         line.describe(operation);
-        let admission = match requester.limits.admit(&self.app.places) {
+        let admission = match requester.rate.and_then(|()| requester.limits.admit(&self.app.places)) {
             Ok(admission) => admission,
             Err(exceeded) => return refuse(exceeded),
         };

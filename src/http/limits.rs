@@ -1,4 +1,5 @@
-//! Limits of the number of requests: at the same time and per second, of one credential or address, and of all clients.
+//! Limits of requests, of one credential or address, and of all clients: how many at the same time, and how many and how long
+//! ones per second.
 
 use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -24,6 +25,9 @@ const BURST_SECONDS: u32 = 3;
 
 /// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
 const CONCURRENCY_PAUSE_S: u64 = 1;
+
+/// How many bytes of a long body count as one request more.
+const BYTES_PER_REQUEST: usize = 256 * 1024;
 
 /// Largest size of all bodies that are held, in KiB.
 pub(super) const MAX_BUFFERED_KIB: usize = 256 * 1024;
@@ -98,6 +102,8 @@ pub(super) struct ClientLimits {
     /// The memory that its bodies may take, in KiB.
     pub(super) body_kib: Arc<Semaphore>,
     rate: DefaultDirectRateLimiter,
+    /// Largest number of requests at once.
+    burst: NonZeroU32,
 }
 
 impl ClientLimits {
@@ -119,19 +125,41 @@ impl ClientLimits {
             places: semaphore(settings.concurrency),
             body_kib: Arc::new(Semaphore::new(body_kib)),
             rate: RateLimiter::direct(quota),
+            burst,
         }
     }
 
-    /// Admits a request within the limits of this client and within those of `all` clients.
+    /// Counts a request, before any work is done for it.
+    ///
+    /// # Errors
+    /// The client sends too many requests.
+    pub(super) fn count_request(&self) -> Result<(), Exceeded> {
+        self.count(NonZeroU32::MIN)
+    }
+
+    /// Counts the body of a request that is counted already: a long body as several requests.
+    ///
+    /// # Errors
+    /// The client sends too much.
+    pub(super) fn count_body(&self, length: usize) -> Result<(), Exceeded> {
+        let requests = u32::try_from(length / BYTES_PER_REQUEST).unwrap_or(u32::MAX);
+        NonZeroU32::new(requests).map_or(Ok(()), |requests| self.count(requests.min(self.burst)))
+    }
+
+    fn count(&self, requests: NonZeroU32) -> Result<(), Exceeded> {
+        // More than the burst is never counted.
+        let outcome = self.rate.check_n(requests).unwrap_or(Ok(()));
+        outcome.map_err(|until| {
+            let pause = until.wait_time_from(DefaultClock::default().now());
+            Exceeded::Rate(pause.as_secs() + 1)
+        })
+    }
+
+    /// Takes the places of a request among those of this client and of `all` clients.
     ///
     /// # Errors
     /// The limit that the request exceeds.
     pub(super) fn admit(&self, all: &Arc<Semaphore>) -> Result<Admission, Exceeded> {
-        self.rate.check().map_err(|until| {
-            let pause = until.wait_time_from(DefaultClock::default().now());
-            Exceeded::Rate(pause.as_secs() + 1)
-        })?;
-
         let place = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
         Ok(Admission {
             _of_client: place(&self.places).map_err(|_| Exceeded::Concurrency)?,

@@ -13,6 +13,7 @@ use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use super::{
@@ -39,9 +40,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// Largest number of open connections.
 const MAX_CONNECTIONS: usize = 16_384;
 
-/// How long a connection may be without the whole head of a request, from its beginning or from the end of the last response.
-/// The span is longer than that of common proxies, so that the proxy closes idle connections first.
-const HEAD_LIMIT: Duration = Duration::from_secs(75);
+/// How long a new connection may take to send the whole head of its first request.
+const FIRST_HEAD_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a connection may be without the whole head of a further request after the last response. The span is longer than
+/// that of common proxies, so that the proxy closes idle connections first.
+const IDLE_LIMIT: Duration = Duration::from_secs(75);
 
 /// Largest number of bytes of the head of a request.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -116,6 +120,13 @@ fn open_listener(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(MAX_WAITING_CONNECTIONS)
 }
 
+/// Completes if a connection does not begin its first request in time.
+async fn silence(begun: &CancellationToken) {
+    if tokio::time::timeout(FIRST_HEAD_LIMIT, begun.cancelled()).await.is_ok() {
+        std::future::pending::<()>().await;
+    }
+}
+
 /// The open connections.
 struct Connections {
     application: Application,
@@ -159,21 +170,27 @@ impl Connections {
         let count = self.application.shared.metrics.count_connection();
 
         let router = self.application.router.clone();
+        let begun = CancellationToken::new();
+        let first_head = begun.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+            first_head.cancel();
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(PeerAddress(peer.ip()));
             router.clone().oneshot(request)
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_LIMIT)
+            .header_read_timeout(IDLE_LIMIT)
             .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), service);
 
         let connection = self.open.watch(connection);
         tokio::spawn(async move {
             // Errors of a connection are the client's: it may close the connection at any time.
-            drop(connection.await);
+            tokio::select! {
+                outcome = connection => drop(outcome),
+                () = silence(&begun) => {}
+            }
             drop((count, place));
         });
     }
@@ -218,5 +235,22 @@ impl Connections {
 
         shared.stopping.calls.cancel();
         drop(tokio::time::timeout(CANCELLATION_LIMIT, ended).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_begins_its_first_request_within_ten_seconds() {
+        let begun = CancellationToken::new();
+        let started = tokio::time::Instant::now();
+        silence(&begun).await;
+        assert_eq!(started.elapsed(), FIRST_HEAD_LIMIT);
+
+        begun.cancel();
+        let idle = tokio::time::timeout(IDLE_LIMIT, silence(&begun)).await;
+        assert!(idle.is_err(), "a connection that has begun may be idle");
     }
 }

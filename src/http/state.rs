@@ -26,7 +26,7 @@ use crate::{
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
     store::RedisStore,
-    tools::{call_options::Stopping, config::ToolsConfig, context::CallerWithFiles},
+    tools::{call_options::Stopping, context::CallerWithFiles},
 };
 
 /// What all requests share.
@@ -39,6 +39,8 @@ pub(super) struct Shared {
     /// What the operator offers: the widest endpoint.
     pub(super) offered: Endpoint,
     pub(super) tenants: Tenants,
+    /// Whether the service is asked to accept a credential before a long body is read.
+    pub(super) confirms_credentials: bool,
     /// Signs in users, if there is an issuer.
     pub(super) authorization: Option<Authorization>,
     pub(super) bodies: Arc<BodyMemory>,
@@ -56,7 +58,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(http: HttpSettings, tools: ToolsConfig, settings: &Settings) -> Result<Self, Failure> {
+    /// Creates the state of a server with these settings.
+    ///
+    /// # Errors
+    /// `not_configured` with every unusable setting.
+    pub(super) fn from_settings(settings: &Settings) -> Result<Self, Failure> {
+        let (http, tools) = settings.http_config()?;
         let stopping = Stopping::default();
         let config = McpConfig::from(settings);
         let offered = Endpoint {
@@ -83,6 +90,7 @@ impl Shared {
             origins: Arc::new(KnownOrigins::from_settings(&http)),
             offered,
             tenants,
+            confirms_credentials: true,
             authorization,
             bodies: Arc::new(BodyMemory::new(http.max_body)),
             places: semaphore(http.max_calls),

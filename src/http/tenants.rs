@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     client::ApiKey,
+    failure::Failure,
     mcp::{McpConfig, Server, ServerProfile},
     settings::HttpSettings,
     tools::{call_options::Stopping, context::CallerWithFiles},
@@ -192,6 +193,18 @@ impl Tenant {
     /// credential.
     pub(super) fn log_name(&self) -> String {
         self.id.first_chunk().map(|start| format!("{:08x}", u32::from_be_bytes(*start))).unwrap_or_default()
+    }
+
+    /// Asks the service whether it accepts the credential, unless this is known. The issuer knows a person who is signed in.
+    ///
+    /// # Errors
+    /// Why the credential cannot be used, or why the service cannot be asked.
+    pub(super) async fn confirm(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+        if !self.subject.is_empty() || self.callers.is_key_accepted() {
+            return Ok(());
+        }
+
+        self.callers.with_scope(endpoint.project.as_deref(), true).confirm_key().await
     }
 
     /// Returns the person who is signed in; empty for a key.

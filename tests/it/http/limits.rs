@@ -116,7 +116,8 @@ async fn announced_bodies_take_no_memory_of_other_clients() {
     const ANNOUNCED: usize = 70;
 
     let service = Service::start().await;
-    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
     let head = format!(
         "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: {}\r\ncontent-type: application/json\r\ncontent-length: 4194000\r\nexpect: 100-continue\r\n\r\n",
         keys::DEMO
@@ -138,12 +139,12 @@ async fn announced_bodies_take_no_memory_of_other_clients() {
 }
 
 #[tokio::test]
-async fn strangers_at_one_address_hold_one_long_body_together() {
+async fn clients_at_one_address_hold_one_long_body_together_until_a_call_was_accepted() {
     let service = Service::start().await;
     let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
     let server = HttpUnderTest::start(&service.settings("", &variables));
     let mut stream = TcpStream::connect(server.address).await.expect("a connection");
-    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: svc_one\r\ncontent-type: application/json\r\ncontent-length: 4194304\r\n\r\n";
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: svc_one\r\ncontent-type: application/json\r\ncontent-length: 4194304\r\n\r\n".replace("svc_one", keys::DEMO);
     stream.write_all(head.as_bytes()).await.expect("a sent head");
     stream.write_all(&vec![b' '; 4_190_000]).await.expect("a part of a body");
 
@@ -166,6 +167,48 @@ async fn strangers_at_one_address_hold_one_long_body_together() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), accepted).await.expect("memory that is free again");
+}
+
+#[tokio::test]
+async fn a_long_body_is_read_only_with_a_credential_that_the_service_accepts() {
+    let service = Service::start().await;
+    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    let post = async |path: &str, key: &str, length: usize| {
+        let call = json!({"name": "list_runs", "arguments": {"unknown": "x".repeat(length)}});
+        let response = server.modern(path, &[("x-api-key", key)], "tools/call", call).await;
+        let status = response.status().as_u16();
+        (status, json_of(response).await["error"]["message"].as_str().unwrap_or_default().to_owned())
+    };
+
+    let (status, message) = post("/mcp", "svc_unknown", 100_000).await;
+    assert_eq!(status, 413, "{message}");
+    assert!(
+        message.starts_with("the body is longer than 65536 bytes, and the service has not accepted"),
+        "{message}"
+    );
+    // The calls of this key name their projects, and nothing names one here.
+    assert_eq!(post("/mcp", keys::ORGANIZATION, 100_000).await.0, 413);
+
+    assert_eq!(post("/mcp", "svc_unknown", 10_000).await.0, 200);
+    assert_eq!(post("/mcp", keys::DEMO, 100_000).await.0, 200);
+    assert_eq!(post("/mcp/demo", keys::ORGANIZATION, 100_000).await.0, 200);
+}
+
+#[tokio::test]
+async fn messages_without_an_answer_count_towards_the_rate() {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let notify = async || {
+        let message = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let response = server.post("/mcp").body(message.to_string()).send().await;
+        response.expect("a response").status().as_u16()
+    };
+
+    for _ in 0..3 {
+        assert_eq!(notify().await, 202);
+    }
+    assert_eq!(notify().await, 429);
 }
 
 #[tokio::test]
