@@ -3,7 +3,7 @@
 //! The library's `StreamableHttpService` speaks the protocol, in an axum `Router`. The server keeps no session: each request
 //! brings its credential, and any process can serve any request. One request passes these steps:
 //!
-//! 1. `listen` accepts the connection; hyper reads the head of the request, with a time limit;
+//! 1. `listen` accepts the connection, if `connections` has a place for it; hyper reads the head of the request, with a time limit;
 //! 2. `app` has the routes and the layers around them, `state` what all requests share: a line of the `access_log`, the check of host and `origin`, requests of browsers;
 //! 3. `auth` finds the caller: `endpoint` reads the project and the tools that address and headers choose, and `tenants` has the
 //!    server and the `limits` of the credential. `oauth`, `issuer`, `token` and `grants` check the token of a user, and
@@ -19,6 +19,7 @@ mod admin;
 mod app;
 mod auth;
 mod body;
+mod connections;
 mod endpoint;
 mod granted_callers;
 mod grants;

@@ -30,6 +30,7 @@ mod value_source;
 
 pub use callers::Callers;
 pub use config::McpConfig;
+pub use confirmation::Confirmer;
 pub use handler::known_method;
 pub use host_quirks::serve_stdio;
 pub use panic_guard::PanicGuard;

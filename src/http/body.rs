@@ -22,9 +22,9 @@ use tokio::{
 
 use super::{
     auth::Requester,
-    limits::{Exceeded, MAX_BUFFERED_KIB},
+    limits::Exceeded,
     refusal::Refusal,
-    state::SharedState,
+    state::{Shared, SharedState},
 };
 use crate::{
     failure::Failure,
@@ -62,14 +62,6 @@ const VERSION: &str = "mcp-protocol-version";
 /// The media types that the library asks a client to accept.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// The memory of all bodies.
-#[derive(Debug)]
-pub(super) struct BodyMemory {
-    /// Largest body, in bytes.
-    max_bytes: usize,
-    free_kib: Arc<Semaphore>,
-}
-
 /// A body, and the memory that it takes until it is dropped.
 #[derive(Default)]
 struct HeldBody {
@@ -78,66 +70,58 @@ struct HeldBody {
     of_client: Option<OwnedSemaphorePermit>,
 }
 
-impl BodyMemory {
-    pub(super) fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, free_kib: Arc::new(Semaphore::new(MAX_BUFFERED_KIB)) }
+/// Reads a body. Only what has arrived takes memory of the client and of all clients: a stated length costs nothing.
+async fn read(
+    app: &Shared,
+    headers: &HeaderMap,
+    chunks: &mut BodyDataStream,
+    requester: &Requester,
+) -> Result<HeldBody, Refusal> {
+    let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let mut is_confirmed = !app.confirms_credentials;
+    check_length(stated.unwrap_or_default(), app, requester, &mut is_confirmed).await?;
+
+    let mut start = Instant::now();
+    let mut held = HeldBody::default();
+    loop {
+        let deadline = start + time_for(held.bytes.len());
+        let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
+            return Ok(held);
+        };
+        let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
+
+        let length = held.bytes.len() + chunk.len();
+        // The time of a question to the service is not the client's.
+        start += check_length(length, app, requester, &mut is_confirmed).await?;
+        grow(&mut held.of_client, &requester.limits.body_kib, length)?;
+        grow(&mut held.of_all, &app.body_kib, length)?;
+        held.bytes.extend_from_slice(&chunk);
     }
+}
 
-    /// Reads a body. Only what has arrived takes memory of the client and of all clients: a stated length costs nothing. The
-    /// service is asked for the credential of a long body, unless it `is_confirmed`.
-    async fn read(
-        &self,
-        headers: &HeaderMap,
-        chunks: &mut BodyDataStream,
-        requester: &Requester,
-        mut is_confirmed: bool,
-    ) -> Result<HeldBody, Refusal> {
-        let stated =
-            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        self.check_length(stated.unwrap_or_default(), requester, &mut is_confirmed).await?;
-
-        let mut start = Instant::now();
-        let mut held = HeldBody::default();
-        loop {
-            let deadline = start + time_for(held.bytes.len());
-            let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
-                return Ok(held);
-            };
-            let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
-
-            let length = held.bytes.len() + chunk.len();
-            // The time of a question to the service is not the client's.
-            start += self.check_length(length, requester, &mut is_confirmed).await?;
-            grow(&mut held.of_client, &requester.limits.body_kib, length)?;
-            grow(&mut held.of_all, &self.free_kib, length)?;
-            held.bytes.extend_from_slice(&chunk);
-        }
+/// Checks that a body of this length may be read, and returns how long the service was asked for the credential of a long one,
+/// unless it `is_confirmed` already.
+async fn check_length(
+    length: usize,
+    app: &Shared,
+    requester: &Requester,
+    is_confirmed: &mut bool,
+) -> Result<Duration, Refusal> {
+    if length > app.settings.max_body {
+        return Err(too_large(app.settings.max_body, ""));
     }
-
-    /// Checks that a body of this length may be read, and returns how long the service was asked for the credential of a long
-    /// one. It is asked once.
-    async fn check_length(
-        &self,
-        length: usize,
-        requester: &Requester,
-        is_confirmed: &mut bool,
-    ) -> Result<Duration, Refusal> {
-        if length > self.max_bytes {
-            return Err(too_large(self.max_bytes, ""));
-        }
-        if length <= MAX_INLINE_BYTES || *is_confirmed {
-            return Ok(Duration::ZERO);
-        }
-        // Work for a client that sends too much ends here.
-        requester.rate.map_err(Exceeded::refusal)?;
-
-        let start = Instant::now();
-        let confirmed = requester.tenant.confirm(&requester.endpoint).await;
-        confirmed.map_err(|failure| too_large(MAX_INLINE_BYTES, &unconfirmed(&failure)))?;
-        *is_confirmed = true;
-
-        Ok(start.elapsed())
+    if length <= MAX_INLINE_BYTES || *is_confirmed {
+        return Ok(Duration::ZERO);
     }
+    // Work for a client that sends too much ends here.
+    requester.rate.map_err(Exceeded::refusal)?;
+
+    let start = Instant::now();
+    let confirmed = requester.tenant.confirm(&requester.endpoint).await;
+    confirmed.map_err(|failure| too_large(MAX_INLINE_BYTES, &unconfirmed(&failure)))?;
+    *is_confirmed = true;
+
+    Ok(start.elapsed())
 }
 
 /// Says why a longer body is not read.
@@ -221,8 +205,7 @@ pub(super) async fn read_message(
     check_media_type(request.headers())?;
     let (mut parts, body) = request.into_parts();
     let mut chunks = body.into_data_stream();
-    let reading = app.bodies.read(&parts.headers, &mut chunks, &requester, !app.confirms_credentials);
-    let held = match reading.await {
+    let held = match read(&app, &parts.headers, &mut chunks, &requester).await {
         Ok(held) => held,
         Err(refusal) => {
             discard(chunks).await;

@@ -1,24 +1,23 @@
 //! Listening, and the end of the process.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
-use axum::body::Body;
+use axum::{Router, body::Body};
 use http::Request;
 use hyper::{body::Incoming, server::conn::http1};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
-use tokio::{
-    net::{TcpListener, TcpSocket, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-};
-use tokio_util::sync::CancellationToken;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tower::ServiceExt as _;
 
 use super::{
     admin,
     app::{Application, PeerAddress},
+    connections::{ACCEPT_PAUSE, OpenConnections, Place},
 };
 
 /// How long further connections are accepted after the signal to stop, but at most half of the time that calls have to
@@ -33,15 +32,6 @@ const CANCELLATION_LIMIT: Duration = Duration::from_secs(1);
 
 /// Largest number of connections that wait to be accepted. The system may have a lower limit.
 const MAX_WAITING_CONNECTIONS: u32 = 1024;
-
-/// Pause after a connection could not be accepted. For example, no file descriptor is free.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
-
-/// Largest number of open connections.
-const MAX_CONNECTIONS: usize = 16_384;
-
-/// How long a new connection may take to send the whole head of its first request.
-const FIRST_HEAD_LIMIT: Duration = Duration::from_secs(10);
 
 /// How long a connection may be without the whole head of a further request after the last response. The span is longer than
 /// that of common proxies, so that the proxy closes idle connections first.
@@ -120,37 +110,27 @@ fn open_listener(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(MAX_WAITING_CONNECTIONS)
 }
 
-/// Completes if a connection does not begin its first request in time.
-async fn silence(begun: &CancellationToken) {
-    if tokio::time::timeout(FIRST_HEAD_LIMIT, begun.cancelled()).await.is_ok() {
-        std::future::pending::<()>().await;
-    }
-}
-
-/// The open connections.
+/// The connections of an application.
 struct Connections {
     application: Application,
-    places: Arc<Semaphore>,
-    open: GracefulShutdown,
+    open: Arc<OpenConnections>,
 }
 
 impl Connections {
     fn new(application: Application) -> Self {
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        Self { application, places, open: GracefulShutdown::new() }
+        Self { application, open: Arc::new(OpenConnections::new()) }
     }
 
     /// Accepts connections forever.
     async fn accept(&self, listener: &TcpListener) {
         let mut is_failing = false;
         loop {
-            // Further clients wait until a connection ends. No code closes the semaphore, so that the wait cannot fail.
-            let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return };
+            self.open.wait_for_place().await;
 
             match listener.accept().await {
                 Ok((stream, peer)) => {
                     is_failing = false;
-                    self.serve(stream, peer, place);
+                    self.serve(stream, peer.ip());
                 }
                 Err(error) => {
                     // One line is enough for a cause that lasts.
@@ -163,34 +143,18 @@ impl Connections {
         }
     }
 
-    /// Starts to serve a connection.
-    fn serve(&self, stream: TcpStream, peer: SocketAddr, place: OwnedSemaphorePermit) {
+    /// Starts to serve a connection. One above the share of its address is closed.
+    fn serve(&self, stream: TcpStream, peer: IpAddr) {
+        let shared = &self.application.shared;
+        let is_proxy = shared.settings.trusted_proxies.iter().any(|known| known.contains(&peer));
+        let Some(place) = self.open.enter(peer, is_proxy) else { return };
         // Without this option, small responses wait for a full packet. If it cannot be set, responses are only slower.
         drop(stream.set_nodelay(true));
-        let count = self.application.shared.metrics.count_connection();
 
+        let count = shared.metrics.count_connection();
         let router = self.application.router.clone();
-        let begun = CancellationToken::new();
-        let first_head = begun.clone();
-        let service = hyper::service::service_fn(move |request: Request<Incoming>| {
-            first_head.cancel();
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(PeerAddress(peer.ip()));
-            router.clone().oneshot(request)
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(IDLE_LIMIT)
-            .max_buf_size(MAX_HEAD_BYTES)
-            .serve_connection(TokioIo::new(stream), service);
-
-        let connection = self.open.watch(connection);
         tokio::spawn(async move {
-            // Errors of a connection are the client's: it may close the connection at any time.
-            tokio::select! {
-                outcome = connection => drop(outcome),
-                () = silence(&begun) => {}
-            }
+            serve_connection(stream, peer, &router, &place).await;
             drop((count, place));
         });
     }
@@ -201,12 +165,10 @@ impl Connections {
         // Without waiting, the time between the last connection and the end of the listener is as short as possible.
         let Ok(listener) = listener.into_std() else { return };
 
-        while let Ok(place) = Arc::clone(&self.places).try_acquire_owned()
-            && let Ok((stream, peer)) = listener.accept()
-        {
+        while let Ok((stream, peer)) = listener.accept() {
             let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
             if let Ok(stream) = stream {
-                self.serve(stream, peer, place);
+                self.serve(stream, peer.ip());
             }
         }
     }
@@ -228,7 +190,7 @@ impl Connections {
         let last_requests = deadline.min(tokio::time::Instant::now() + LAST_REQUEST_LIMIT);
         tokio::time::sleep_until(last_requests).await;
 
-        let mut ended = std::pin::pin!(self.open.shutdown());
+        let mut ended = std::pin::pin!(self.open.end_all());
         if tokio::time::timeout_at(deadline, &mut ended).await.is_ok() {
             return;
         }
@@ -238,19 +200,30 @@ impl Connections {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Serves the requests of a connection until it ends.
+async fn serve_connection(stream: TcpStream, peer: IpAddr, router: &Router, place: &Place) {
+    let service = hyper::service::service_fn(|request: Request<Incoming>| async {
+        place.begin_request();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(PeerAddress(peer));
+        let response = router.clone().oneshot(request).await;
+        place.end_request();
+        response
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE_LIMIT)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
 
-    #[tokio::test(start_paused = true)]
-    async fn a_connection_begins_its_first_request_within_ten_seconds() {
-        let begun = CancellationToken::new();
-        let started = tokio::time::Instant::now();
-        silence(&begun).await;
-        assert_eq!(started.elapsed(), FIRST_HEAD_LIMIT);
-
-        begun.cancel();
-        let idle = tokio::time::timeout(IDLE_LIMIT, silence(&begun)).await;
-        assert!(idle.is_err(), "a connection that has begun may be idle");
+    // Errors of a connection are the client's: it may close the connection at any time.
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        outcome = connection.as_mut() => return drop(outcome),
+        () = place.end() => {}
+    }
+    if place.has_begun() {
+        connection.as_mut().graceful_shutdown();
+        drop(connection.await);
     }
 }

@@ -54,10 +54,14 @@ pub(super) struct KnownOrigins {
     hosts: Vec<String>,
     /// Origins as browsers write them.
     origins: Vec<String>,
+    /// Whether web pages of every server on this machine are served.
+    serves_loopback_origins: bool,
 }
 
 impl KnownOrigins {
-    pub(super) fn from_settings(settings: &HttpSettings) -> Self {
+    /// Returns the hosts and origins of the settings. If the server calls the service with a key of its own, a page needs none, so
+    /// that only the listed origins are served.
+    pub(super) fn from_settings(settings: &HttpSettings, has_own_key: bool) -> Self {
         let public = settings.public_url.as_ref();
         let public_host = public.and_then(Url::host_str).map(str::to_ascii_lowercase);
         let public_origin = public.map(|url| url.origin().ascii_serialization());
@@ -65,6 +69,7 @@ impl KnownOrigins {
         Self {
             hosts: settings.allowed_hosts.iter().cloned().chain(public_host).collect(),
             origins: settings.allowed_origins.iter().cloned().chain(public_origin).collect(),
+            serves_loopback_origins: !has_own_key,
         }
     }
 
@@ -101,13 +106,14 @@ impl KnownOrigins {
     fn serves_origin(&self, origin: &str) -> bool {
         let url = Url::parse(origin).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let Some(url) = url else { return false };
-        url.host_str().is_some_and(is_loopback_host)
+        let is_loopback = url.host_str().is_some_and(is_loopback_host);
+        (is_loopback && self.serves_loopback_origins)
             || self.origins.contains(&url.origin().ascii_serialization())
     }
 }
 
 /// Returns the host that a request names, in its target or else in its header (RFC 9112, 3.2.2).
-fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Refusal> {
+pub(super) fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority, Refusal> {
     let refusal = |message| Refusal::new(StatusCode::BAD_REQUEST, message);
 
     let mut values = headers.get_all(header::HOST).iter();
@@ -177,6 +183,7 @@ mod tests {
         KnownOrigins {
             hosts: vec!["tas.example.com".to_owned(), "tas.internal:8900".to_owned()],
             origins: vec!["https://ide.example.com".to_owned()],
+            serves_loopback_origins: true,
         }
     }
 
@@ -208,6 +215,14 @@ mod tests {
 
         for (target, headers, expected) in cases {
             assert_eq!(check(target, headers), expected, "{target} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_with_a_key_of_its_own_obeys_listed_origins_only() {
+        let strict = KnownOrigins { serves_loopback_origins: false, ..known() };
+        for (origin, is_served) in [("http://localhost:6274", false), ("https://ide.example.com", true)] {
+            assert_eq!(strict.serves_origin(origin), is_served, "{origin}");
         }
     }
 

@@ -11,10 +11,9 @@ use tokio::sync::Semaphore;
 #[cfg(feature = "otlp")]
 use super::traces::Traces;
 use super::{
-    body::BodyMemory,
     endpoint::Endpoint,
     granted_callers::GrantedCallers,
-    limits::semaphore,
+    limits::{MAX_BUFFERED_KIB, semaphore},
     metrics::Metrics,
     oauth::{Authorization, Resource},
     origin::KnownOrigins,
@@ -43,7 +42,8 @@ pub(super) struct Shared {
     pub(super) confirms_credentials: bool,
     /// Signs in users, if there is an issuer.
     pub(super) authorization: Option<Authorization>,
-    pub(super) bodies: Arc<BodyMemory>,
+    /// The memory of the bodies of all clients, in KiB.
+    pub(super) body_kib: Arc<Semaphore>,
     /// The places of the requests of all clients.
     pub(super) places: Arc<Semaphore>,
     pub(super) metrics: Arc<Metrics>,
@@ -87,12 +87,15 @@ impl Shared {
             authorization.map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))?;
 
         Ok(Self {
-            origins: Arc::new(KnownOrigins::from_settings(&http)),
+            origins: Arc::new(KnownOrigins::from_settings(
+                &http,
+                settings.has_key() && !settings.wants_sandbox(),
+            )),
             offered,
             tenants,
             confirms_credentials: true,
             authorization,
-            bodies: Arc::new(BodyMemory::new(http.max_body)),
+            body_kib: Arc::new(Semaphore::new(MAX_BUFFERED_KIB)),
             places: semaphore(http.max_calls),
             metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
             #[cfg(feature = "otlp")]

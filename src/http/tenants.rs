@@ -1,9 +1,10 @@
 //! The servers of the callers, by credential. Nothing that one credential has caused is visible to another one.
 
 use std::{
+    collections::BTreeMap,
     net::IpAddr,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -19,7 +20,7 @@ use super::{
 use crate::{
     client::ApiKey,
     failure::Failure,
-    mcp::{McpConfig, Server, ServerProfile},
+    mcp::{Confirmer, McpConfig, Server, ServerProfile},
     settings::HttpSettings,
     tools::{call_options::Stopping, context::CallerWithFiles},
 };
@@ -52,7 +53,11 @@ pub(super) struct Tenants {
     config: McpConfig,
     settings: HttpSettings,
     stopping: Stopping,
+    /// A yes counts once, whatever endpoint or headers the repeated call has.
+    confirmer: Arc<Confirmer>,
     known: Cache<Vec<u8>, Arc<Tenant>>,
+    /// The tenants of requests under way. Simultaneous first requests of a credential have one tenant.
+    under_way: Mutex<BTreeMap<Vec<u8>, Weak<Tenant>>>,
     addresses: Cache<IpAddr, Arc<ClientLimits>>,
     profiles: Cache<Endpoint, Arc<ServerProfile>>,
 }
@@ -86,33 +91,46 @@ impl Tenants {
             config,
             settings,
             stopping,
+            confirmer: Arc::default(),
             known: recently_used(),
+            under_way: Mutex::default(),
             addresses: recently_used(),
             profiles: Cache::new(MAX_PROFILES),
         }
     }
 
-    /// Returns the tenant of a key. The tenant of a key that the service has not accepted yet is a new one.
+    /// Returns the tenant of a key. The tenant of a key that the service has not accepted yet is forgotten after its requests.
     pub(super) fn tenant(&self, key: &ApiKey) -> Arc<Tenant> {
-        let id = key.derive_key(ID_PURPOSE);
-        if let Some(known) = self.known.get(&id) {
-            return known;
-        }
-
-        let callers = GrantedCallers::one(Ok(self.keyless.caller.with_key(key.clone())));
-        Arc::new(Tenant::new(id, callers, &self.settings))
+        self.find_or_create(key.derive_key(ID_PURPOSE), |id| {
+            let callers = GrantedCallers::one(Ok(self.keyless.caller.with_key(key.clone())));
+            Tenant::new(id, callers, &self.settings)
+        })
     }
 
     /// Returns the tenant of a person. A person whose grants have changed is another tenant.
     pub(super) fn tenant_of_person(&self, person: &Person) -> Arc<Tenant> {
-        let id = person_id(person);
+        self.find_or_create(person_id(person), |id| {
+            let callers = GrantedCallers::of_user(&self.keyless.caller, &person.principal, &person.grants);
+            let tenant = Tenant::new(id, callers, &self.settings);
+            Tenant { subject: person.subject.clone(), ..tenant }
+        })
+    }
+
+    fn find_or_create(&self, id: Vec<u8>, create: impl FnOnce(Vec<u8>) -> Tenant) -> Arc<Tenant> {
         if let Some(known) = self.known.get(&id) {
             return known;
         }
 
-        let callers = GrantedCallers::of_user(&self.keyless.caller, &person.principal, &person.grants);
-        let tenant = Tenant::new(id, callers, &self.settings);
-        Arc::new(Tenant { subject: person.subject.clone(), ..tenant })
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.retain(|_, tenant| tenant.strong_count() > 0);
+        // A request may have ended, and its tenant be remembered, since the first look.
+        let tenant = under_way.get(&id).and_then(Weak::upgrade).or_else(|| self.known.get(&id));
+        if let Some(tenant) = tenant {
+            return tenant;
+        }
+        let tenant = Arc::new(create(id.clone()));
+        under_way.insert(id, Arc::downgrade(&tenant));
+        tenant
     }
 
     pub(super) fn anonymous(&self) -> Arc<Tenant> {
@@ -124,7 +142,6 @@ impl Tenants {
     pub(super) fn remember(&self, tenant: &Arc<Tenant>) {
         let callers = &tenant.callers;
         if !tenant.id.is_empty() && (callers.is_key_accepted() || callers.has_uncertain_calls()) {
-            // A request at the same time may have remembered the credential already.
             self.known.get_with_by_ref(&tenant.id, || Arc::clone(tenant));
         }
     }
@@ -158,7 +175,8 @@ impl Tenants {
             let selection = endpoint.selection.clone().permitted_by(|tool| callers.permit(tool));
             let profile = self.profile(&Endpoint { selection, ..endpoint.clone() });
             let files = Arc::clone(&self.keyless.files);
-            Server::with_profile(Arc::new(callers), files, profile, self.stopping.clone())
+            let confirmer = Arc::clone(&self.confirmer);
+            Server::with_profile(Arc::new(callers), files, profile, confirmer, self.stopping.clone())
         };
         let mut servers = tenant.servers.lock().unwrap_or_else(PoisonError::into_inner);
         servers.get_or_insert(endpoint.clone(), create).clone()

@@ -23,6 +23,13 @@ const LEEWAY_S: u64 = 30;
 /// Longest subject, in bytes.
 const MAX_SUBJECT_BYTES: usize = 255;
 
+/// Media types of access tokens (RFC 9068, 2.1), and that of tokens of any kind, which many issuers use.
+const ACCESS_TOKEN_TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
+
+/// Claims that only ID tokens have (`OpenID` Connect Core 1.0, 2 and 3.3.2.11). A client gets one to know its user, not to call a
+/// server.
+const ID_TOKEN_CLAIMS: [&str; 3] = ["nonce", "at_hash", "c_hash"];
+
 /// The claims of a token whose signature, issuer, audience and times are valid.
 #[derive(Debug)]
 pub(super) struct Claims(Fields);
@@ -44,6 +51,11 @@ impl Claims {
         audiences: &[String],
     ) -> Result<Self, TokenError> {
         let header = jsonwebtoken::decode_header(token).map_err(|error| describe(error.kind(), audiences))?;
+        if !header.typ.as_deref().is_none_or(is_access_token) {
+            return Err(TokenError::Invalid(
+                "the token is no access token: its `typ` names another kind".to_owned(),
+            ));
+        }
         // A parameter that must be understood could change what the token means (RFC 7515, 4.1.11).
         if header.crit.is_some() {
             return Err(TokenError::Invalid("the token has critical parameters".to_owned()));
@@ -54,7 +66,7 @@ impl Claims {
         let mut problem = "no key of the issuer fits the token".to_owned();
         for candidate in keys.candidates(header.kid.as_deref(), header.alg) {
             match jsonwebtoken::decode::<Fields>(token, &candidate.key, &validation) {
-                Ok(token) => return Self::check_subject(token.claims),
+                Ok(token) => return Self::check(token.claims),
                 Err(error) => problem = describe_text(error.kind(), audiences),
             }
         }
@@ -62,7 +74,13 @@ impl Claims {
         Err(TokenError::Invalid(problem))
     }
 
-    fn check_subject(claims: Fields) -> Result<Self, TokenError> {
+    fn check(claims: Fields) -> Result<Self, TokenError> {
+        if let Some(claim) = ID_TOKEN_CLAIMS.iter().find(|claim| claims.contains_key(**claim)) {
+            let problem =
+                format!("the token is an ID token, as its claim {claim} shows, and no access token");
+            return Err(TokenError::Invalid(problem));
+        }
+
         let claims = Self(claims);
         let subject = claims.subject();
         if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES {
@@ -88,6 +106,10 @@ impl Claims {
     pub(super) fn fields(&self) -> &Fields {
         &self.0
     }
+}
+
+fn is_access_token(media_type: &str) -> bool {
+    ACCESS_TOKEN_TYPES.iter().any(|known| known.eq_ignore_ascii_case(media_type))
 }
 
 fn validation(algorithm: Algorithm, issuer: &Issuer, audiences: &[String]) -> Validation {

@@ -6,13 +6,10 @@
 //! The state of a question is sealed with a key that is derived from the API key, so that every process with the same API
 //! key accepts the answer.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use lru::LruCache;
+use moka::{policy::EvictionPolicy, sync::Cache};
 use rmcp::{
     RoleServer,
     model::{
@@ -40,7 +37,7 @@ const KEY_PURPOSE: &[u8] = b"tas-mcp confirmations 1";
 const ANSWER_LIMIT: Duration = Duration::from_secs(600);
 
 /// Largest number of answered questions that are remembered.
-const MAX_ANSWERED: usize = 1_000;
+const MAX_ANSWERED: u64 = 100_000;
 
 /// What a host adds when it repeats a call after `input_required`.
 #[derive(Debug, Default)]
@@ -74,17 +71,18 @@ pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
 }
 
-/// Asks persons to confirm calls.
+/// Asks persons to confirm calls. All servers of a process share one.
 #[derive(Debug)]
-pub(super) struct Confirmer {
+pub struct Confirmer {
     /// Ids of the questions that were answered. Each answer counts once in this process, and once in all processes that
     /// share a store.
-    answered: Mutex<LruCache<String, ()>>,
+    answered: Cache<String, ()>,
 }
 
 impl Default for Confirmer {
     fn default() -> Self {
-        Self { answered: Mutex::new(LruCache::unbounded()) }
+        let answered = Cache::builder().max_capacity(MAX_ANSWERED).eviction_policy(EvictionPolicy::lru());
+        Self { answered: answered.time_to_live(ANSWER_LIMIT).build() }
     }
 }
 
@@ -148,15 +146,7 @@ impl Confirmer {
 
     /// Returns whether the question `id` was answered before, and records that it is answered.
     async fn is_answered(&self, id: String, caller: &Caller) -> bool {
-        let is_first = {
-            let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_first = answered.put(id.clone(), ()).is_none();
-            if answered.len() > MAX_ANSWERED {
-                answered.pop_lru();
-            }
-            is_first
-        };
-
+        let is_first = self.answered.entry_by_ref(&id).or_insert(()).is_fresh();
         !is_first || caller.is_used_elsewhere(&id, ANSWER_LIMIT).await
     }
 }

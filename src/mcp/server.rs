@@ -29,7 +29,7 @@ pub struct Server {
 pub(super) struct ServerState {
     pub(super) profile: Arc<ServerProfile>,
     pub(super) tool_runner: ToolRunner,
-    pub(super) confirmer: Confirmer,
+    pub(super) confirmer: Arc<Confirmer>,
     pub(super) completer: Completer,
     pub(super) tasks: TaskService,
 }
@@ -58,21 +58,22 @@ impl Server {
         };
 
         let profile = Arc::new(ServerProfile::new(config.into()));
-        Self::with_profile(Arc::new(caller), files, profile, Stopping::default())
+        Self::with_profile(Arc::new(caller), files, profile, Arc::default(), Stopping::default())
     }
 
-    /// Creates a server with this profile, for which `callers` make the calls. `stopping` is the end of the process.
+    /// Creates a server with this profile, for which `callers` make the calls. `confirmer` and `stopping` are those of the process.
     pub fn with_profile(
         callers: Arc<dyn Callers>,
         files: Arc<FileServices>,
         profile: Arc<ServerProfile>,
+        confirmer: Arc<Confirmer>,
         stopping: Stopping,
     ) -> Self {
         let tool_runner = ToolRunner::new(callers, files, &profile.config, stopping);
 
         Self {
             state: Arc::new(ServerState {
-                confirmer: Confirmer::default(),
+                confirmer,
                 completer: Completer::default(),
                 tasks: TaskService::new(tool_runner.clone(), Arc::clone(&profile)),
                 tool_runner,

@@ -34,7 +34,7 @@ pub(super) const ALLOWED_ORIGINS: Setting = Setting {
     variable: "TAS_HTTP_ALLOWED_ORIGINS",
     flag: "allowed-origins",
     value: "ORIGINS",
-    meaning: "Comma-separated further origins of web pages that may call the server",
+    meaning: "Comma-separated further origins of web pages that may call the server. If the server has a key of its own, pages of this machine must be named too",
     default: "this machine and the public URL",
 };
 pub(super) const TRUSTED_PROXIES: Setting = Setting {

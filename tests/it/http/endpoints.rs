@@ -36,6 +36,21 @@ async fn the_admin_listener_reports_health_and_numbers() {
 }
 
 #[tokio::test]
+async fn the_admin_listener_of_this_machine_serves_no_name_of_a_web_page() {
+    let service = Service::start().await;
+    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    let status = async |host: &str| {
+        let request = crate::support::plain_client()
+            .build()
+            .expect("a client")
+            .get(format!("http://{}/metrics", server.admin));
+        request.header("host", host).send().await.expect("a response").status().as_u16()
+    };
+    assert_eq!(status("rebound.example:8901").await, 403);
+    assert_eq!(status("localhost:8901").await, 200);
+}
+
+#[tokio::test]
 async fn the_endpoint_serves_no_path_of_the_admin_listener() {
     let service = Service::start().await;
     let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));

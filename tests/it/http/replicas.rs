@@ -64,3 +64,32 @@ async fn any_replica_continues_a_task() {
     let refused = read(creating, keys::ARENA).await;
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }
+
+#[tokio::test]
+async fn a_yes_counts_once_in_the_first_requests_of_a_credential() {
+    let service = Service::start().await;
+    let settings = service.settings("", &FREE_PORTS);
+    let (asking, other) = (HttpUnderTest::start(&settings), HttpUnderTest::start(&settings));
+    let costly = json!({
+        "multiplayer_test_id": seed::TEST_PASSES,
+        "deployment_config_id": seed::CONFIG_PHONES,
+        "run_on_all_configured_devices": true,
+    });
+    let mut params = json!({"name": "start_run", "arguments": costly});
+    let key = ("x-api-key", keys::DEMO);
+    let question = json_of(asking.modern("/mcp", &[key], "tools/call", params.clone()).await).await;
+    params["requestState"] = question["result"]["requestState"].clone();
+    params["inputResponses"] = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
+
+    // The other endpoints of the same credential have servers of their own.
+    let toolsets = ["all", "default", "lean,start_run", "all", "default", "lean,start_run"];
+    let answers = toolsets.map(|toolsets| {
+        let headers = [key, ("x-mcp-toolsets", toolsets)];
+        let (other, params) = (&other, params.clone());
+        async move { json_of(other.modern("/mcp", &headers, "tools/call", params).await).await }
+    });
+    let answers = futures_util::future::join_all(answers).await;
+
+    let refused = answers.iter().filter(|answer| answer.to_string().contains("was used before")).count();
+    assert_eq!((refused, service.writes().await.len()), (toolsets.len() - 1, 1), "{answers:?}");
+}

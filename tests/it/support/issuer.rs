@@ -140,10 +140,9 @@ impl Issuer {
         self.lock().key.sign_with_public_key(&self.claims(audience, &json!({})))
     }
 
-    /// Returns a token with a parameter that every reader must understand.
-    pub(crate) fn token_with_critical_parameter(&self, audience: &str) -> String {
-        let parameters = json!({"crit": ["tenant"], "tenant": "a"});
-        self.lock().key.sign_with_header(&parameters, &self.claims(audience, &json!({})))
+    /// Returns a token with these parameters in its header.
+    pub(crate) fn token_with_header(&self, audience: &str, parameters: &Value) -> String {
+        self.lock().key.sign_with_header(parameters, &self.claims(audience, &json!({})))
     }
 
     /// Replaces the key.

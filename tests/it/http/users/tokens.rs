@@ -64,7 +64,7 @@ async fn a_token_needs_a_signature_of_the_issuer() {
     let forged = [
         SigningKey::new("first").sign(&claims),
         team.issuer.token_signed_with_public_key(AUDIENCE),
-        team.issuer.token_with_critical_parameter(AUDIENCE),
+        team.issuer.token_with_header(AUDIENCE, &json!({"crit": ["tenant"], "tenant": "a"})),
         format!("{}.", unsigned(&json!({"alg": "none"}), &claims)),
         format!("{message}."),
         format!("{other_subject}.{signature}"),
@@ -80,6 +80,29 @@ async fn a_token_needs_a_signature_of_the_issuer() {
         assert!(!challenge.contains(&token) && !message.contains(&token), "{message}");
     }
     assert!(team.service.requests().await.is_empty(), "no token is tried as a key");
+}
+
+#[tokio::test]
+async fn a_token_of_another_kind_than_an_access_token_is_refused() {
+    let team = TeamServer::start(&[(keys::DEMO, "")], &[]).await;
+    for (kind, expected) in [
+        (json!("at+jwt"), 200),
+        (json!("application/AT+JWT"), 200),
+        (json!("JWT"), 200),
+        (json!(null), 200),
+        (json!("logout+jwt"), 401),
+        (json!("dpop+jwt"), 401),
+        (json!(""), 401),
+    ] {
+        let token = team.issuer.token_with_header(AUDIENCE, &json!({"typ": kind}));
+        assert_eq!(answer(&team, &token).await.0, expected, "{kind}");
+    }
+
+    for claim in ["nonce", "at_hash", "c_hash"] {
+        let (status, _, message) = answer(&team, &team.issuer.token(AUDIENCE, &json!({claim: "x"}))).await;
+        assert_eq!(status, 401);
+        assert!(message.contains(claim), "{message}");
+    }
 }
 
 #[tokio::test]
