@@ -28,6 +28,7 @@ use crate::{
         catalog::OperationEntry,
         operation::{Operation, ResponseKind},
         result_kind::ResultId,
+        schema,
         view::view,
     },
     text::{remove_hidden, visible},
@@ -271,7 +272,7 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
         return None;
     }
 
-    let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
+    let known = schema::properties(entry.output_schema())?;
     let has_known_field = object.keys().any(|name| known.contains_key(name));
 
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
@@ -351,7 +352,7 @@ mod tests {
     #[test]
     fn no_answer_makes_a_reply_that_is_too_long_or_has_hidden_characters_or_the_key() {
         for entry in &OPERATIONS {
-            let properties = entry.output_schema().get("properties").and_then(Value::as_object);
+            let properties = schema::properties(entry.output_schema());
             let names: Vec<_> = properties.into_iter().flat_map(Fields::keys).cloned().collect();
             let required: Vec<_> = entry.required_fields.iter().map(|name| (*name).to_owned()).collect();
             let inputs = (object_with(names), value(), bytes(), 200..600_u16);

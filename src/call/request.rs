@@ -4,7 +4,9 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
+use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
@@ -24,6 +26,7 @@ use crate::{
         operation::{Fallback, ResponseKind},
         request::{self, Layout},
         tool::Access,
+        view::{lenient, objects, view},
     },
     text::shorten_line,
 };
@@ -320,6 +323,15 @@ impl RequestSender<'_> {
     }
 }
 
+/// Arguments, or an object among them, with the name that a record is to get.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct Named {
+    name: Option<String>,
+}
+
+objects!(Named);
+
 /// Returns what a call of `entry` is about, such as `run 7` or `"Login"`. Returns an empty text if the arguments name
 /// nothing.
 ///
@@ -332,9 +344,9 @@ fn subject(entry: &OperationEntry, arguments: &Fields) -> String {
         return in_path.join(", ");
     }
 
-    let own_name = arguments.get("name").or_else(|| arguments.values().find_map(|value| value.get("name")));
-    if let Some(name) = own_name.and_then(Value::as_str) {
-        return format!("\"{}\"", shorten_line(name, MAX_NAME_CHARACTERS));
+    let own_name = view::<Named>(arguments).name;
+    if let Some(name) = own_name.or_else(|| arguments.values().find_map(|value| view::<Named>(value).name)) {
+        return format!("\"{}\"", shorten_line(&name, MAX_NAME_CHARACTERS));
     }
 
     let others = arguments.iter().filter_map(|(name, value)| named(name, value));
@@ -381,6 +393,7 @@ mod tests {
         ] {
             let entry = catalog::find(operation).expect("an operation");
             let arguments = arguments.as_object().expect("an object");
+
             assert_eq!(subject(entry, arguments), expected, "{operation}");
         }
     }

@@ -1,6 +1,8 @@
 //! Responses of the service that are not 2xx, as failures (service.md 1.5).
 
+use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 
 use super::{
     key::{ApiKey, KeyKind},
@@ -12,7 +14,11 @@ use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
     json::parse_json,
-    service::{operation::UrlBase, tool::FailureHints},
+    service::{
+        operation::UrlBase,
+        tool::FailureHints,
+        view::{lenient, objects, view},
+    },
     text::remove_hidden,
 };
 
@@ -74,6 +80,23 @@ struct ServiceRefusal<'a> {
     part_list: Option<&'static str>,
 }
 
+/// The versions in the body of a refused change.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct VersionConflict {
+    expected_version: Option<Value>,
+    latest_version: Option<Value>,
+}
+
+objects!(VersionConflict);
+
+impl VersionConflict {
+    fn describe(self) -> Option<String> {
+        let (expected, latest) = self.expected_version.zip(self.latest_version)?;
+        Some(format!("; the call expected version {expected}, and the latest version is {latest}"))
+    }
+}
+
 /// What the caller can do next.
 enum Hint {
     Plain(String),
@@ -111,19 +134,9 @@ impl<'a> ServiceRefusal<'a> {
         };
         let attempts = attempts_note(self.response.attempts);
         let (label, status) = (self.request.label(), self.response.status);
-        let versions = self.versions().map(|(expected, latest)| {
-            format!("; the call expected version {expected}, and the latest version is {latest}")
-        });
+        let versions = view::<VersionConflict>(&self.body).describe().unwrap_or_default();
 
-        format!(
-            "{label}: the service answered {status}{attempts}: {explanation}{}",
-            versions.unwrap_or_default()
-        )
-    }
-
-    /// Returns the version that a refused change expected and the latest version of the record.
-    fn versions(&self) -> Option<(&Value, &Value)> {
-        self.body.get("expected_version").zip(self.body.get("latest_version"))
+        format!("{label}: the service answered {status}{attempts}: {explanation}{versions}")
     }
 
     /// Returns the permission that the key lacks, if the text names one.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     fields::Fields,
     json::parse_json,
-    service::schema::{KNOWN, OR_TYPE, UNQUOTED},
+    service::schema::{self, KNOWN, OR_TYPE, UNQUOTED},
     text::{misspelled, most_similar, shorten_name},
     violation::Violation,
 };
@@ -85,7 +85,7 @@ impl SchemaCheck<'_> {
 
     fn object(&mut self, schema: &Fields, object: &mut Fields, path: &str) {
         let none = Fields::new();
-        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let properties = schema::properties(schema).unwrap_or(&none);
 
         // Models send `null` for arguments that they leave out. In an object with any fields `null` is a value.
         if self.mode == Mode::Arguments && !properties.is_empty() {
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn any_arguments_are_checked_against_every_schema() {
         for entry in &OPERATIONS {
-            let properties = entry.input_schema().get("properties").and_then(Value::as_object);
+            let properties = schema::properties(entry.input_schema());
             let names = properties.into_iter().flat_map(Fields::keys).cloned().collect();
 
             check_values(&object_with(names), OPERATIONS.len(), |mut arguments| {

@@ -172,6 +172,19 @@ pub const RECORDS: &str = "data";
 /// Keywords that describe the fields of an object.
 const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
+/// Returns the schemas of the fields of an object.
+pub fn properties(schema: &Fields) -> Option<&Fields> {
+    schema.get("properties")?.as_object()
+}
+
+/// Returns the schema of the object at the path `path` of dotted names. A name below a list leads into its entries.
+pub fn object_below<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
+    path.split('.').filter(|name| !name.is_empty()).try_fold(schema, |object, name| {
+        let field = properties(object)?.get(name)?;
+        field.get("items").unwrap_or(field).as_object()
+    })
+}
+
 /// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the keywords
 /// that only the check of arguments reads.
 pub fn published(schema: &Fields) -> Fields {

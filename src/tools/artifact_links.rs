@@ -5,6 +5,7 @@
 use std::{cmp::Reverse, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
+use serde::Deserialize as _;
 
 use crate::{
     call::{
@@ -36,8 +37,8 @@ pub(super) fn requested_player(
     options: &CallOptions,
 ) -> Option<String> {
     let is_requested = options.gets_links && entry.name == ListRunArtifacts::NAME;
-    let player = is_requested.then(|| arguments.own.get("run_id"))??;
-    player.as_str().map(str::to_owned)
+    // Invalid arguments fail with the call.
+    is_requested.then(|| ListRunArtifacts::deserialize(&arguments.own).ok())?.map(|list| list.run_id.0)
 }
 
 /// Adds links to the largest files of a list of artifacts of `player`.

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indexmap::IndexSet;
 use lru::LruCache;
+use serde::Deserialize;
 use serde_json::{Value, json};
+use serde_with::apply;
 
 use super::{ResolvedProject, scope_mismatch};
 use crate::{
@@ -17,6 +19,7 @@ use crate::{
         api::{runs::ListRuns, shared_steps::ListSharedSteps},
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultId,
+        view::{lenient, objects, view},
     },
 };
 
@@ -319,9 +322,18 @@ impl OwnerLookup<'_> {
     }
 }
 
+/// Any record of a project.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct ProjectRecord {
+    project_id: Option<String>,
+}
+
+objects!(ProjectRecord);
+
 /// Returns the project that a record names.
 fn project_of(record: Option<&Value>) -> Option<String> {
-    Some(record?.get("project_id")?.as_str()?.to_owned())
+    view::<ProjectRecord>(record?).project_id
 }
 
 /// Facts about projects that answers have shown. All calls share them.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 
 use super::CompositeTool;
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
         api::Id,
         rule::Rule,
         tool::{ToolInfo, Toolset},
+        view::{lenient, objects, view},
     },
     tools::{
         context::ToolContext,
@@ -87,29 +89,44 @@ impl CompositeTool for DownloadRunFiles {
     }
 }
 
+// The arguments that a rule reads. Their types may be wrong, which the check of the schema reports.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct FilesOfRun {
+    run_id: String,
+    files: Vec<Value>,
+}
+
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct UncheckedFile {
+    run_id: Option<String>,
+    file_ref: Option<String>,
+    relative_path: Option<String>,
+}
+
+objects!(FilesOfRun, UncheckedFile);
+
 /// Checks the entries of `files` that a schema cannot check: player ids, references and names.
 fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let run = arguments.get("run_id").and_then(Value::as_str).unwrap_or_default();
-    let files = arguments.get("files").and_then(Value::as_array).into_iter().flatten();
+    let FilesOfRun { run_id: run, files } = view(arguments);
 
-    for (place, file) in files.enumerate() {
+    for (place, file) in files.iter().map(view::<UncheckedFile>).enumerate() {
         let mut broken = |name: &str, rule: String| {
             violations.push(Violation::new(format!("files.{place}.{name}"), rule));
         };
-        if let Some(id) = text(file, "run_id")
+        if let Some(id) = file.run_id
             && (id == DownloadRequest::run_id_of(&id)
-                || DownloadRequest::run_id_of(&id) != DownloadRequest::run_id_of(run))
+                || DownloadRequest::run_id_of(&id) != DownloadRequest::run_id_of(&run))
         {
-            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_id_of(run)));
+            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_id_of(&run)));
         }
 
-        if text(file, "file_ref").is_some_and(|file_ref| !DownloadRequest::is_file_ref(&file_ref)) {
+        if file.file_ref.is_some_and(|file_ref| !DownloadRequest::is_file_ref(&file_ref)) {
             broken("file_ref", "must be `artifact:<path>`".to_owned());
         }
 
-        if let Some(problem) = text(file, "relative_path").as_deref().and_then(DownloadRequest::path_problem)
-        {
+        if let Some(problem) = file.relative_path.as_deref().and_then(DownloadRequest::path_problem) {
             broken("relative_path", format!("is not a valid name: it {problem}"));
         }
     }

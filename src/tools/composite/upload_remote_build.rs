@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 
 use super::{CompositeTool, upload_build::UPLOAD_BUILD};
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
         api::uploads::{CompletedPart, UploadedFile, check_etags, check_part_numbers},
         rule::Rule,
         tool::ToolInfo,
+        view::{lenient, objects, view},
     },
     tools::{
         context::ToolContext,
@@ -76,13 +78,23 @@ impl CompositeTool for UploadRemoteBuild {
     }
 }
 
+// The arguments that a rule reads. Their types may be wrong, which the check of the schema reports.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct UncheckedFile {
+    file_name: Option<String>,
+    platform: Option<Value>,
+}
+
+objects!(UncheckedFile);
+
 /// Checks that the platform is given, or follows from the file name.
 fn check_platform(arguments: &Fields, violations: &mut Vec<Violation>) {
-    let file_name = arguments.get("file_name").and_then(Value::as_str);
-    if let Some(file_name) = file_name.filter(|_| !arguments.contains_key("platform"))
-        && platform_from_file_name(file_name).is_none()
+    let UncheckedFile { file_name, platform } = view(arguments);
+    if let Some(file_name) = file_name.filter(|_| platform.is_none())
+        && platform_from_file_name(&file_name).is_none()
     {
-        violations.push(platform_violation(file_name));
+        violations.push(platform_violation(&file_name));
     }
 }
 
