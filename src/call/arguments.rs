@@ -6,10 +6,10 @@
 use serde_json::Value;
 
 use super::{
-    Caller, CheckedCall, ids_of_call,
+    Caller, CheckedCall,
     reply::FieldSelection,
     request::OperationRequest,
-    scope::{ASK_OPERATOR, find_invalid_ids},
+    scope::{ASK_OPERATOR, find_invalid_ids, ids_of_call},
 };
 use crate::{
     failure::{Code, Failure},

@@ -120,7 +120,7 @@ impl Reply {
 
     /// Decodes the pictures that can be delivered by `deadline`.
     #[must_use]
-    pub(crate) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+    pub(super) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         if !extracted.is_empty() {
             self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
@@ -131,7 +131,7 @@ impl Reply {
 
     /// Sets the project that the call went to.
     #[must_use]
-    pub(crate) fn with_project(self, project: Option<String>) -> Self {
+    pub(super) fn with_project(self, project: Option<String>) -> Self {
         Self { project, ..self }
     }
 
@@ -153,7 +153,7 @@ impl Reply {
     }
 
     /// Adds how to request the next page, if there is one.
-    pub(crate) fn add_next_page(&mut self) {
+    fn add_next_page(&mut self) {
         let number = |name| self.value.pointer(name).and_then(Value::as_u64);
         let Some(page) = number("/pagination/page").and_then(|page| page.checked_add(1)) else { return };
 
@@ -239,6 +239,9 @@ impl Conversion {
             let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
             if let Some(selection) = self.selection {
                 reply.select(selection);
+            }
+            if self.request.entry.takes_pages() {
+                reply.add_next_page();
             }
 
             Ok((reply, ids))

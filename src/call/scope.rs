@@ -276,6 +276,14 @@ fn needs_project(entry: &OperationEntry) -> bool {
     entry.request.url_base == UrlBase::NamedProject || entry.request.names_project()
 }
 
+/// Returns the ids in the arguments that identify the project of a call.
+pub(super) fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
+    // The operations of the knowledge host take the ids of players, which contain the id of the run.
+    let are_players = entry.request.url_base == UrlBase::Knowledge;
+    let ids = owned_ids(arguments).into_iter();
+    ids.map(|id| if are_players { id.without_player() } else { id }).collect()
+}
+
 /// Returns the ids in arguments or at the top level of an answer, each once.
 pub fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
     let ids = id_fields().flat_map(|(kind, name)| texts(fields, name).map(move |(_, id)| (kind, id)));
