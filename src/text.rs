@@ -1,7 +1,6 @@
 //! Text from the service and from callers: hidden characters, text that is too long, and misspelled names.
 
 mod hidden;
-mod joining;
 mod shortening;
 mod similarity;
 
