@@ -15,6 +15,7 @@ use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use serde_with::skip_serializing_none;
 use tokio::time::Instant;
 
 pub use self::installer::{InstallerRequest, SavedInstaller};
@@ -178,6 +179,7 @@ impl Disk for SystemDisk {
 }
 
 /// The files of a run, saved or not.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of the service")]
 pub struct DownloadReport {
@@ -192,11 +194,8 @@ pub struct DownloadReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedFile>,
     /// Number of files that are not saved yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 

@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 pub use self::{
     page::{page_with_data, view_page},
@@ -157,30 +158,23 @@ fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
 
 /// The data of a report page, with the field names that the script of the page reads: the record of a run with its bugs, or
 /// the summary of a job or an execution with its runs, or a trend.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct ReportData {
     /// The record of the run, if the subject is a run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     bugs: Option<Vec<Value>>,
     /// Number of bugs that the service states, which may be more than it returns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     bugs_found: Option<u64>,
     /// The runs of a job or an execution.
-    #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<Value>>,
     /// The status of a job or an execution. The summary only distinguishes `completed` and `running`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
     /// The summary; `None` for a run that is not compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
     /// Absent if no pictures are requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pictures: Option<PictureAlbum>,
     /// The executions of a plan. The page has no other data then.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
     unread: Vec<Omission>,
 }

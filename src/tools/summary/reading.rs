@@ -322,5 +322,5 @@ fn bugs_of_page(answer: RunBugPage) -> Vec<RunBug> {
         return answer.page.data;
     }
     let bugs = answer.bug_occurrences.into_iter().flatten();
-    bugs.map(|bug| view(&Value::Object(bug))).collect()
+    bugs.map(|bug| view(Value::Object(bug))).collect()
 }

@@ -7,6 +7,7 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{
     answer::{BuildName, Omission, TestName},
@@ -60,16 +61,14 @@ pub struct Trend {
 }
 
 /// A column of the grid.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TrendExecution {
     pub test_plan_execution_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// The build, if the whole execution tests one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildName>,
 }
 

@@ -203,7 +203,7 @@ mod tests {
         ];
 
         for (runs, expected) in cases {
-            let job: Job = view(&json!({"runs": runs}));
+            let job: Job = view(json!({"runs": runs}));
             let deciding = deciding_attempt(&job.runs).and_then(|run| run.state.as_deref());
             assert_eq!(deciding, expected, "{runs}");
         }
