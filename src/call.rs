@@ -201,8 +201,8 @@ impl Caller {
         Ok(reply.with_decoded_pictures(sender.deadline).await.with_project(project))
     }
 
-    /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its version
-    /// and the record can be read. The caller then needs no further call to merge the change.
+    /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its
+    /// version and the record can be read. The caller then needs no further call to merge the change.
     async fn with_current_record(
         &self,
         failure: Failure,
@@ -220,7 +220,8 @@ impl Caller {
         }
     }
 
-    /// Reads the record that `request` changes, cut to the length of a reply. Returns `None` if the record cannot be read.
+    /// Reads the record that `request` changes, cut to the length of a reply. Returns `None` if the record cannot be
+    /// read.
     async fn read_current_record(
         &self,
         request: &OperationRequest,

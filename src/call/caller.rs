@@ -40,8 +40,8 @@ pub struct CallConfig {
     pub read_only: bool,
 }
 
-/// Calls operations of the service with one API key, in one project scope. The clones share the client, and what was learned
-/// with the key.
+/// Calls operations of the service with one API key, in one project scope. The clones share the client, and what was
+/// learned with the key.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub(super) client: Arc<Client>,
@@ -123,8 +123,8 @@ impl Caller {
         }
     }
 
-    /// Returns the caller for one of the keys that a signed-in user may use, within `projects` and `permissions`. `None` is all
-    /// that the key allows.
+    /// Returns the caller for one of the keys that a signed-in user may use, within `projects` and `permissions`.
+    /// `None` is all that the key allows.
     #[must_use]
     pub fn with_key_of_user(
         &self,
@@ -137,7 +137,8 @@ impl Caller {
         Self { scope, permissions, user: Some(user), ..self.with_key(key) }
     }
 
-    /// Returns a caller with the same key in another project scope; `None` is global scope. Both share what they remember.
+    /// Returns a caller with the same key in another project scope; `None` is global scope. Both share what they
+    /// remember.
     #[must_use]
     pub fn with_scope(&self, project: Option<&str>, is_read_only: bool) -> Self {
         let scope = self.scope.with_project(project.map(str::to_owned));
@@ -165,8 +166,8 @@ impl Caller {
         has_permission && projects.all(|project| self.scope.includes(project))
     }
 
-    /// Returns whether the key reaches what the arguments name: their project, or else the records of their ids. Every key
-    /// reaches invalid arguments, which the call itself refuses.
+    /// Returns whether the key reaches what the arguments name: their project, or else the records of their ids. Every
+    /// key reaches invalid arguments, which the call itself refuses.
     ///
     /// # Errors
     /// The failure of a look-up.
@@ -221,8 +222,8 @@ impl Caller {
         self.client.probe(url_base).await
     }
 
-    /// Derives the secret of `purpose` from the API key and, if there is one, the signed-in user. Processes with the same key
-    /// derive the same secret for the same user.
+    /// Derives the secret of `purpose` from the API key and, if there is one, the signed-in user. Processes with the
+    /// same key derive the same secret for the same user.
     pub(crate) async fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
         let Some(user) = &self.user else { return Ok(self.client.key().await?.derive_key(purpose)) };
 

@@ -52,7 +52,8 @@ const TEXT_TYPES: [&str; 13] = [
     "application/yaml",
 ];
 
-/// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::artifacts::GetRunArtifact) name.
+/// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::artifacts::GetRunArtifact)
+/// name.
 #[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
 pub(super) struct RequestedPart {

@@ -165,8 +165,8 @@ impl Reply {
         }
     }
 
-    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut reply
-    /// says what is missing and how to get it.
+    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
+    /// reply says what is missing and how to get it.
     pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
         // Even to release the memory of what was cut takes long.
         off_thread(self.answer_length, move || {
@@ -269,8 +269,8 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
         return Some(format!("lacks `{missing}`"));
     }
 
-    // The object has all required fields, which are fields of the operation. If the status alone is the answer, the body may
-    // have any fields.
+    // The object has all required fields, which are fields of the operation. If the status alone is the answer, the
+    // body may have any fields.
     if !entry.required_fields.is_empty() || entry.request.response_kind == ResponseKind::Status {
         return None;
     }

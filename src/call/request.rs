@@ -107,8 +107,8 @@ pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// process works on one long answer at a time.
 static LONG_WORK: Semaphore = Semaphore::const_new(1);
 
-/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
-/// other calls.
+/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves
+/// the other calls.
 pub(super) async fn off_thread<T: Send + 'static>(
     length: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -246,8 +246,8 @@ impl RequestSender<'_> {
         failure
     }
 
-    /// Reads the list of `fallback` page by page until it shows the record that `request` names. `refused` is the answer to
-    /// the request itself.
+    /// Reads the list of `fallback` page by page until it shows the record that `request` names. `refused` is the
+    /// answer to the request itself.
     ///
     /// If the service refuses the list too, that refusal is the answer, because it proves nothing about the record.
     async fn find_in_list(

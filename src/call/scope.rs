@@ -1,7 +1,7 @@
 //! The project that a call goes to.
 //!
-//! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan executions
-//! decide the project. Their owner is looked up only if key and arguments leave a choice.
+//! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan
+//! executions decide the project. Their owner is looked up only if key and arguments leave a choice.
 
 mod owners;
 
@@ -25,7 +25,7 @@ use crate::{
     violation::Violation,
 };
 
-/// What a person does whose call is not covered.
+/// What a user does whose call is not covered.
 pub(crate) const ASK_OPERATOR: &str =
     "nothing was sent: the person can ask the operator of this MCP server for the permission";
 

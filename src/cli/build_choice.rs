@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// Returns the build that a person names: by its name or file name, else by words of its name; `latest` is the newest one.
-/// If `platform` is known, and builds for it match, builds for other platforms are left out.
+/// Returns the build that a user names: by its name or file name, else by words of its name; `latest` is the newest
+/// one. If `platform` is known, and builds for it match, builds for other platforms are left out.
 ///
 /// # Errors
 /// `invalid_arguments` with the builds to choose from, and the failures of the list.
@@ -40,7 +40,8 @@ pub(super) async fn choose_build(
     single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, records })
 }
 
-/// Returns the builds that have the name, else those whose name contains all its words. `builds` begins with the newest.
+/// Returns the builds that have the name, else those whose name contains all its words. `builds` begins with the
+/// newest.
 fn matching<'a>(builds: &'a [Value], name: &str, platform: Option<&str>) -> Vec<&'a Value> {
     let text = |build: &'a Value, field: &str| build.get(field).and_then(Value::as_str).unwrap_or_default();
     let wanted = words(name);

@@ -7,7 +7,7 @@ use crate::{
     tools::catalog,
 };
 
-/// Commands of their own for tools that people often use. Every other tool is `tas-mcp call NAME`.
+/// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
 pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("start_run", "run test"),
     ("start_test_plan_run", "run plan"),
@@ -53,7 +53,7 @@ pub(super) fn flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-/// Returns what a person types for the text of one pair of backticks.
+/// Returns what a user types for the text of one pair of backticks.
 fn translated(span: &str, names: Names) -> Cow<'_, str> {
     if let Some((_, command)) = COMMANDS.iter().find(|(tool, _)| *tool == span) {
         return format!("tas-mcp {command}").into();

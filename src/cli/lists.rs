@@ -1,4 +1,4 @@
-//! `tas-mcp runs`, `jobs`, `plans` and the other lists for people: the newest records as a table.
+//! `tas-mcp runs`, `jobs`, `plans` and the other lists for users: the newest records as a table.
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};

@@ -1,4 +1,4 @@
-//! Completion of names and ids of records, which are read from the service while a person types.
+//! Completion of names and ids of records, which are read from the service while a user types.
 
 use std::{collections::BTreeSet, ffi::OsStr, time::Duration};
 
@@ -28,7 +28,7 @@ use crate::{
     tools::name_search::RecordKind,
 };
 
-/// Time limit of reading the records. A person does not wait longer for candidates.
+/// Time limit of reading the records. A user does not wait longer for candidates.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
 /// Largest number of candidates.
@@ -195,7 +195,7 @@ fn matching(records: &[NamedRecord], accepts_names: bool, typed: &str) -> Vec<Co
     candidates.take(MAX_CANDIDATES).collect()
 }
 
-/// Returns whether a person sees all of `text`, and it cannot be taken for a flag.
+/// Returns whether a user sees all of `text`, and it cannot be taken for a flag.
 fn can_be_typed(text: &str) -> bool {
     !text.trim().is_empty()
         && !text.starts_with('-')

@@ -37,7 +37,7 @@ pub(super) enum Latest {
     Start,
 }
 
-/// What a person names.
+/// What a user names.
 enum Found {
     /// The record with the id.
     Subject(ReportSubject),
@@ -45,7 +45,7 @@ enum Found {
     Latest(ResultId),
 }
 
-/// Finds the ids of what a person names.
+/// Finds the ids of what a user names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameResolver<'a> {
     pub(super) caller: &'a Caller,
@@ -59,8 +59,8 @@ impl<'a> NameResolver<'a> {
         Self { caller, project }
     }
 
-    /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which no
-    /// request is sent.
+    /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which
+    /// no request is sent.
     ///
     /// # Errors
     /// `invalid_arguments` with the records to choose from, if no record or several have the name.
@@ -81,8 +81,8 @@ impl<'a> NameResolver<'a> {
         single(&[kind], found)
     }
 
-    /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this name
-    /// or id. The word `latest` stands for the newest of the project.
+    /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this
+    /// name or id. The word `latest` stands for the newest of the project.
     ///
     /// # Errors
     /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
@@ -161,8 +161,8 @@ impl<'a> NameResolver<'a> {
         result.map(Some)
     }
 
-    /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than those
-    /// that have begun. `owner` is what the record belongs to.
+    /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than
+    /// those that have begun. `owner` is what the record belongs to.
     async fn newest(self, kind: ResultKind, filter: Fields, owner: &str) -> Result<ResultId, Failure> {
         let list = match kind {
             ResultKind::Execution => ListTestPlanExecutions::entry(),

@@ -198,8 +198,8 @@ impl Started<'_> {
         })
     }
 
-    /// Prints the ids of the jobs, how to wait for them, and what was not started. Prints the whole answer if it names no
-    /// job.
+    /// Prints the ids of the jobs, how to wait for them, and what was not started. Prints the whole answer if it names
+    /// no job.
     fn announce(&self) -> std::io::Result<()> {
         let Ok(subject) = self.subject() else { return print_line(format_args!("{:#}", self.reply.value())) };
         subject.announce();

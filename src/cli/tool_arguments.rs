@@ -134,7 +134,7 @@ fn argument_flag(name: &str, help: String) -> Arg {
     let long = name.replace('_', "-");
     let flag =
         Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
-    // People copy argument names from the descriptions of tools, so `--run_id` works too.
+    // Users copy argument names from the descriptions of tools, so `--run_id` works too.
     let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
 
     flag.long(long).help(help).help_heading("Arguments")

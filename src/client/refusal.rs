@@ -34,8 +34,8 @@ const MAX_PARSED_BYTES: usize = 256 * 1024;
 /// Hint for a record that was changed between reading and writing.
 const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: read it again, merge your change, and call again with its new `version`";
 
-/// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body are
-/// kept in `details`.
+/// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body
+/// are kept in `details`.
 pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: &ApiKey) -> Failure {
     let refusal = ServiceRefusal::read(request, response, key);
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
@@ -225,8 +225,8 @@ fn with_access_hint(hint: &str, hints: FailureHints) -> String {
     hints.access.map_or_else(|| hint.to_owned(), |access| format!("{hint}; {access}"))
 }
 
-/// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is the
-/// field `error`.
+/// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is
+/// the field `error`.
 fn fields_of_body(body: &[u8]) -> Fields {
     let parsed = if body.len() <= MAX_PARSED_BYTES { parse_json(body).ok() } else { None };
     if let Some(Value::Object(fields)) = parsed {
@@ -248,8 +248,8 @@ fn is_filled_list(value: Option<&Value>) -> bool {
     value.and_then(Value::as_array).is_some_and(|items| !items.is_empty())
 }
 
-/// Returns the code of the failure for a status and the service's own text. Only the text distinguishes the meanings of the
-/// status 403.
+/// Returns the code of the failure for a status and the service's own text. Only the text distinguishes the meanings of
+/// the status 403.
 fn code_for(status: u16, text: &str) -> Code {
     let text = text.to_ascii_lowercase();
     let mentions = |words: &str| text.contains(words);

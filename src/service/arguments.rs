@@ -1,8 +1,8 @@
 //! Checks arguments against an input schema and reports every violation at once.
 //!
 //! Values with a clear meaning are coerced, because some hosts send `"3"` for 3, `"true"` for true, or
-//! an object as a string of JSON. The sandbox uses the same check: with coercion for queries, whose values are all text,
-//! and without it for bodies.
+//! an object as a string of JSON. The sandbox uses the same check: with coercion for queries, whose values are all
+//! text, and without it for bodies.
 
 use indexmap::IndexSet;
 use serde::de::IgnoredAny;
@@ -29,8 +29,8 @@ pub enum Mode {
     Arguments,
     /// Text of a query. Values are coerced, unknown names are ignored.
     Query,
-    /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to the
-    /// service, unless it nearly is a known name: the service would ignore the misspelled field.
+    /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to
+    /// the service, unless it nearly is a known name: the service would ignore the misspelled field.
     PassedThrough,
     /// A JSON body as the service reads it. Nothing is coerced, unknown names are ignored.
     Body,

@@ -30,8 +30,8 @@ pub trait Operation: DeserializeOwned + Serialize + JsonSchema + 'static {
     /// Name of the tool.
     const NAME: &'static str = Self::TOOL.name;
 
-    /// The answer of the service, or the value that replaces an answer that is not JSON. Callers get the JSON as it came;
-    /// this type is the view that logic reads.
+    /// The answer of the service, or the value that replaces an answer that is not JSON. Callers get the JSON as it
+    /// came; this type is the view that logic reads.
     type Answer: View + Serialize + JsonSchema + 'static;
 }
 

@@ -29,7 +29,7 @@ pub const PROJECT_ID: &str = "project_id";
 /// Description of [`PROJECT_ID`].
 pub const PROJECT_ID_DESCRIPTION: &str = "Project, if no id decides it.";
 
-/// Argument of tools whose calls may be irreversible or costly: a person has agreed to the call.
+/// Argument of tools whose calls may be irreversible or costly: a user has agreed to the call.
 pub const CONFIRM: &str = "confirm";
 
 /// Description of [`CONFIRM`].
@@ -128,7 +128,7 @@ pub type ConfirmationQuestion = fn(&Fields) -> Option<String>;
 pub struct ToolInfo {
     /// Unique name. For an operation it is the `operationId` of the contract.
     pub name: &'static str,
-    /// Title for people.
+    /// Title for users.
     pub title: &'static str,
     /// Effect of a call.
     pub effect: Effect,
@@ -144,11 +144,11 @@ pub struct ToolInfo {
     pub own_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
-    /// Columns in which people see the records of a list. Without columns, they see every plain field.
+    /// Columns in which users see the records of a list. Without columns, they see every plain field.
     pub columns: &'static [Column],
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
-    /// The question that a person must answer before an irreversible or costly call.
+    /// The question that a user must answer before an irreversible or costly call.
     pub confirmation_question: Option<ConfirmationQuestion>,
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,

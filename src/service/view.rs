@@ -1,8 +1,8 @@
 //! Typed views of answers.
 //!
-//! Callers get the JSON of the service as it came. Logic reads a view of it, in which every field has a default: a field
-//! that is missing, or whose value has an unexpected type, becomes its default, and a list or map keeps the entries that
-//! can be read. So no surprise of the service fails a call.
+//! Callers get the JSON of the service as it came. Logic reads a view of it, in which every field has a default: a
+//! field that is missing, or whose value has an unexpected type, becomes its default, and a list or map keeps the
+//! entries that can be read. So no surprise of the service fails a call.
 
 use std::{collections::BTreeMap, fmt::Formatter};
 
@@ -79,8 +79,8 @@ pub fn view<'de, T: View>(value: impl Deserializer<'de>) -> T {
     T::read(value).unwrap_or_default()
 }
 
-/// Reads a field of a view. Only for values that are in memory: after an error, a parser would continue in the middle of
-/// the value.
+/// Reads a field of a view. Only for values that are in memory: after an error, a parser would continue in the middle
+/// of the value.
 #[expect(clippy::unnecessary_wraps, reason = "the signature that serde expects")]
 pub(crate) fn lenient<'de, T: View, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
     Ok(T::read(value).unwrap_or_default())

@@ -1,5 +1,5 @@
-//! Characters that a person cannot see and a model or a terminal reads. Titles and reports of bugs are written by people
-//! and read by models, so that hidden text could carry instructions that no person notices.
+//! Characters that a user cannot see and a model or a terminal reads. Titles and reports of bugs are written by users
+//! and read by models, so that hidden text could carry instructions that no user notices.
 
 use std::borrow::Cow;
 

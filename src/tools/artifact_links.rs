@@ -1,6 +1,7 @@
 //! Links to the files in a list of artifacts, for callers that fetch the files themselves.
 //!
-//! The listed addresses need the API key. For files on the storage host, the service redirects to addresses that need none.
+//! The listed addresses need the API key. For files on the storage host, the service redirects to addresses that need
+//! none.
 
 use std::{cmp::Reverse, time::Duration};
 

@@ -1,8 +1,8 @@
 //! Downloads of files to the local disk: the files of a run, and installers.
 //!
 //! A file is first written under a temporary name and gets its own name when it is complete. The next call continues an
-//! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written outside
-//! the destination.
+//! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written
+//! outside the destination.
 
 mod installer;
 mod local_file;
@@ -126,8 +126,8 @@ pub struct DownloadOptions {
     pub backoff: Backoff,
     /// Maximum number of successive attempts without progress, including the first.
     pub attempts: u32,
-    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless answer
-    /// would fill the disk.
+    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless
+    /// answer would fill the disk.
     pub max_unsized_bytes: u64,
     /// Writes the bytes.
     pub disk: Arc<dyn Disk>,
@@ -245,12 +245,12 @@ impl FailedFile {
 }
 
 impl DownloadRequest {
-    /// Saves the requested files. When the caller's wait limit passes, the remaining files are left to the next call. Dropping
-    /// the future leaves no incomplete file under its own name.
+    /// Saves the requested files. When the caller's wait limit passes, the remaining files are left to the next call.
+    /// Dropping the future leaves no incomplete file under its own name.
     ///
     /// # Errors
-    /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every file
-    /// failed.
+    /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every
+    /// file failed.
     pub async fn run(
         self,
         caller: &Caller,

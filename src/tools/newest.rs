@@ -1,5 +1,5 @@
-//! The newest records of a list, which is read completely and sorted here: the service states no order for most lists, and
-//! cannot sort runs (service.md 2.2).
+//! The newest records of a list, which is read completely and sorted here: the service states no order for most lists,
+//! and cannot sort runs (service.md 2.2).
 
 use std::{
     cmp::Reverse,
@@ -84,11 +84,12 @@ pub(super) async fn list_newest_runs(
     Ok(reply(json!(NewestRuns { data, runs_read, unread }), checked))
 }
 
-/// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects records, but
-/// no page.
+/// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects
+/// records, but no page.
 ///
 /// # Errors
-/// The violations of the arguments, and the failure of the first page. Other pages that cannot be read are named in the reply.
+/// The violations of the arguments, and the failure of the first page. Other pages that cannot be read are named in the
+/// reply.
 pub async fn list_newest(
     caller: &Caller,
     list: &'static OperationEntry,

@@ -34,8 +34,8 @@ impl ProjectClient {
         self.send(O::entry(), arguments_of(operation)?).await
     }
 
-    /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked whether
-    /// the earlier call happened.
+    /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked
+    /// whether the earlier call happened.
     ///
     /// # Errors
     /// As [`Caller::call_guarded`].
@@ -82,7 +82,7 @@ impl ProjectClient {
     }
 
     fn common_arguments(&self) -> CommonArguments {
-        // The person has been asked about the composite tool that makes this call.
+        // The user has been asked about the composite tool that makes this call.
         CommonArguments::in_project(self.project.as_deref()).confirmed()
     }
 }

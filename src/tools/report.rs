@@ -156,8 +156,8 @@ fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
     ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) }
 }
 
-/// The data of a report page, with the field names that the script of the page reads: the record of a run with its bugs, or
-/// the summary of a job or an execution with its runs, or a trend.
+/// The data of a report page, with the field names that the script of the page reads: the record of a run with its
+/// bugs, or the summary of a job or an execution with its runs, or a trend.
 #[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct ReportData {
@@ -185,8 +185,8 @@ impl From<Trend> for ReportData {
     }
 }
 
-/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not be
-/// read.
+/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not
+/// be read.
 ///
 /// # Errors
 /// Failures of the summary.

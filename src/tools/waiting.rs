@@ -93,8 +93,8 @@ impl Wait {
     /// Waits until the target is completed or the time limit has passed. Dropping the future ends the wait.
     ///
     /// # Errors
-    /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a row
-    /// and two minutes; the failure then contains what is known.
+    /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a
+    /// row and two minutes; the failure then contains what is known.
     pub async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Completion, Failure> {
         let (limit, grace) = match options.effective_wait_limit() {
             // A caller without time still gets one poll, which may last as long as one request.
@@ -307,8 +307,8 @@ impl PollLoop {
         }
     }
 
-    /// Reports the progress of `completion`. The number of finished tests never decreases between reports, because hosts
-    /// reject progress that goes back.
+    /// Reports the progress of `completion`. The number of finished tests never decreases between reports, because
+    /// hosts reject progress that goes back.
     fn report_progress(&mut self, completion: &Completion) {
         let done = completion.finished.max(self.last_report.done);
         let message = completion.progress_message(self.state.steps());

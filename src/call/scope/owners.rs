@@ -132,12 +132,12 @@ impl OwnerLookup<'_> {
         }
     }
 
-    /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners of
-    /// the ids.
+    /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners
+    /// of the ids.
     ///
     /// # Errors
-    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project, or the failure
-    /// of a look-up.
+    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project, or the
+    /// failure of a look-up.
     pub(super) async fn common_owner(
         self,
         requested: Option<&str>,
@@ -171,11 +171,12 @@ impl OwnerLookup<'_> {
         Ok(ResolvedProject { project: Some(expected), record })
     }
 
-    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is only
-    /// one id.
+    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is
+    /// only one id.
     ///
     /// # Errors
-    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a look-up.
+    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a
+    /// look-up.
     pub(super) async fn confirm_owner(
         self,
         requested: &str,
@@ -289,8 +290,8 @@ impl OwnerLookup<'_> {
         Ok(())
     }
 
-    /// Returns the record of an id if `project` has it. A project can have two names (service.md 1.1), so that a comparison
-    /// of names does not decide this.
+    /// Returns the record of an id if `project` has it. A project can have two names (service.md 1.1), so that a
+    /// comparison of names does not decide this.
     async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         match self.look_up(id, Some(project)).await? {
             LookupResult::Found(record) => Ok(Some(*record)),

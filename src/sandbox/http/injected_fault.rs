@@ -1,4 +1,4 @@
-//! Faults that a test or a person injects into the next requests.
+//! Faults that a test or a user injects into the next requests.
 
 use std::{collections::BTreeMap, time::Duration};
 

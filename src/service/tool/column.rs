@@ -1,4 +1,4 @@
-//! How people see the records of a list: the columns of a table.
+//! How users see the records of a list: the columns of a table.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct Column {
 pub enum ColumnFormat {
     /// A text, which is shortened where the terminal is too narrow.
     Text,
-    /// An id, which is never shortened, because people copy it.
+    /// An id, which is never shortened, because users copy it.
     Id,
     /// The result or state of a test.
     Verdict,

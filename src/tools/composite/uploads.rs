@@ -1,5 +1,5 @@
-//! The tool `upload_build`, in two variants: from a local file, and for a server without local files, where the caller sends
-//! the bytes to the storage host itself.
+//! The tool `upload_build`, in two variants: from a local file, and for a server without local files, where the caller
+//! sends the bytes to the storage host itself.
 #![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use schemars::JsonSchema;

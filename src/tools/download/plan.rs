@@ -109,7 +109,8 @@ impl From<RunArtifactRef> for ListedFile {
 #[derive(Debug)]
 pub(super) struct DownloadPlan<'a> {
     request: &'a DownloadRequest,
-    /// Whether the files of each player are saved in a directory, because those of several players may have equal names.
+    /// Whether the files of each player are saved in a directory, because those of several players may have equal
+    /// names.
     has_directories: bool,
     pub(super) files: Vec<PlannedFile>,
     /// Requested files that cannot be saved.

@@ -160,8 +160,8 @@ impl TransferContext {
         }
     }
 
-    /// Pauses before a repetition of what failed with `failure`: for `retry_after` if the service asks for it, otherwise for
-    /// `pause`.
+    /// Pauses before a repetition of what failed with `failure`: for `retry_after` if the service asks for it,
+    /// otherwise for `pause`.
     ///
     /// # Errors
     /// `failure`, if the service asks for a pause beyond the deadline.

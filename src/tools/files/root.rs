@@ -18,7 +18,7 @@ use crate::failure::{Code, Failure};
 /// A directory at which relative names begin.
 ///
 /// A confined root is the default: nothing outside it is read or written, even if a link inside it leads out. A root
-/// for a person at the command line may be unconfined, because a person names files outside it on purpose.
+/// for a user at the command line may be unconfined, because a user names files outside it on purpose.
 #[derive(Clone, Debug)]
 pub struct FilesRoot {
     path: PathBuf,
@@ -251,8 +251,8 @@ impl OpenFile {
     }
 }
 
-/// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does not
-/// lead there.
+/// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does
+/// not lead there.
 fn relative_name<'a>(root: &Path, name: &'a str) -> Option<&'a Path> {
     // The empty name stands for the root itself.
     let path = Path::new(if name.is_empty() { "." } else { name });

@@ -96,8 +96,8 @@ impl Subject {
         ends.max_by_key(|end| sort_key(end))
     }
 
-    /// Returns the key by which results of one plan or test are sorted: the start of an execution, which is how the service
-    /// sorts the list of executions, or the creation of a run or a job.
+    /// Returns the key by which results of one plan or test are sorted: the start of an execution, which is how the
+    /// service sorts the list of executions, or the creation of a run or a job.
     pub(super) fn age(&self) -> Option<(Option<Timestamp>, String)> {
         let time = match self.target.kind {
             ResultKind::Execution => self.execution.as_ref()?.started_at.as_deref(),
@@ -138,8 +138,8 @@ impl Subject {
         builds.next().filter(|_| builds.next().is_none())
     }
 
-    /// Adds an omission if a list that was read to its end contains fewer tests than the execution counts. The counts of
-    /// an execution include all its tests.
+    /// Adds an omission if a list that was read to its end contains fewer tests than the execution counts. The counts
+    /// of an execution include all its tests.
     pub(super) fn add_unlisted_tests(&mut self, list: &str) {
         let total = self.total_tests().unwrap_or_default();
         let missing = total.saturating_sub(self.tests.len());
@@ -265,8 +265,8 @@ impl TestResult {
         self.job_id.as_deref().or(self.run_id.as_deref())
     }
 
-    /// Returns the key that identifies the test: its id, else the id of its job or run. Returns `None` if there is no id
-    /// at all.
+    /// Returns the key that identifies the test: its id, else the id of its job or run. Returns `None` if there is no
+    /// id at all.
     pub(super) fn key(&self) -> Option<String> {
         self.test_id.as_deref().or_else(|| self.id()).map(str::to_ascii_lowercase)
     }

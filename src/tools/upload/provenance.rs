@@ -125,8 +125,8 @@ fn branch_name(reference: &str) -> Option<String> {
     (!name.starts_with("refs/")).then(|| name.to_owned())
 }
 
-/// Returns commit and branch of the checkout that contains `directory`, or `None` if there is none or it cannot be read.
-/// Nothing outside of `boundary` is read. Without a boundary, nothing outside of the checkout is read.
+/// Returns commit and branch of the checkout that contains `directory`, or `None` if there is none or it cannot be
+/// read. Nothing outside of `boundary` is read. Without a boundary, nothing outside of the checkout is read.
 pub(super) fn find_head(boundary: Option<&Path>, directory: &Path) -> Option<Checkout> {
     let is_inside = |ancestor: &&Path| boundary.is_none_or(|boundary| ancestor.starts_with(boundary));
     let has_git = |ancestor: &&Path| ancestor.join(".git").symlink_metadata().is_ok();
@@ -148,7 +148,8 @@ pub(super) fn find_head(boundary: Option<&Path>, directory: &Path) -> Option<Che
 
 /// The `.git` directory of a checkout, read without git.
 ///
-/// All files are opened relative to one directory that they cannot leave: neither links nor a `.git` file lead out of it.
+/// All files are opened relative to one directory that they cannot leave: neither links nor a `.git` file lead out of
+/// it.
 #[derive(Debug)]
 struct GitDirectory {
     /// Directory that no file is read outside of.
@@ -177,8 +178,8 @@ impl GitDirectory {
         Some(git)
     }
 
-    /// Returns the commit of the reference `name`. Returns `None` if it has no commit yet, or if the references are not stored
-    /// as files.
+    /// Returns the commit of the reference `name`. Returns `None` if it has no commit yet, or if the references are not
+    /// stored as files.
     fn commit_of(&self, name: &str) -> Option<String> {
         let loose = self.read(&self.common.join(name)).and_then(|text| object_id(&text));
         loose.or_else(|| {

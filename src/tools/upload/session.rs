@@ -184,8 +184,8 @@ impl UploadSession {
         }
     }
 
-    /// Returns the plan in the answer to the initiation of an upload of `size` bytes. The upload is cancelled if the answer is
-    /// unusable.
+    /// Returns the plan in the answer to the initiation of an upload of `size` bytes. The upload is cancelled if the
+    /// answer is unusable.
     pub(super) async fn plan_of(&self, answer: InitiatedUpload, size: u64) -> Result<UploadPlan, Failure> {
         let (build_id, object_key) = (answer.build_id.clone(), answer.object_key.clone());
         let ids = UploadIds { build_id, upload_id: present(answer.upload_id.clone()), object_key };

@@ -93,8 +93,8 @@ impl ResultItem {
         !self.is_finished() && self.status.as_deref().is_some_and(|status| !is_queued(status))
     }
 
-    /// Returns the verdict once the job or run is completed: the result of the service, in capitals if it is a known one,
-    /// or `no_result` or `no_run`.
+    /// Returns the verdict once the job or run is completed: the result of the service, in capitals if it is a known
+    /// one, or `no_result` or `no_run`.
     pub fn verdict(&self) -> Option<String> {
         if !self.is_finished() {
             return None;
