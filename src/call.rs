@@ -98,9 +98,6 @@ impl Caller {
     }
 
     /// Calls an operation for another tool, which knows what a repetition does.
-    ///
-    /// # Errors
-    /// Every failure of the operation.
     pub async fn call(
         &self,
         entry: &'static OperationEntry,
@@ -170,9 +167,6 @@ impl Caller {
     }
 
     /// Sends the request of a call, unless its answer is already known, and makes the reply.
-    ///
-    /// # Errors
-    /// Every failure of the operation.
     async fn execute(&self, call: PreparedCall<'_>) -> Result<Reply, Failure> {
         let PreparedCall { mut request, sender, ids, project, selection, answer } = call;
         let mut answer = match answer {

@@ -168,9 +168,6 @@ impl Caller {
 
     /// Returns whether the key reaches what the arguments name: their project, or else the records of their ids. Every
     /// key reaches invalid arguments, which the call itself refuses.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     pub async fn reaches(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<bool, Failure> {
         if !arguments.violations.is_empty() || !find_invalid_ids(&arguments.own).is_empty() {
             return Ok(true);

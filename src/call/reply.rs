@@ -230,9 +230,6 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Returns the reply, and all ids in the answer: the selection may leave ids out.
-    ///
-    /// # Errors
-    /// Those of [`Reply::new`].
     pub(super) async fn run(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
         off_thread(self.answer.response.body.len(), move || {
             let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;

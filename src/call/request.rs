@@ -296,9 +296,6 @@ impl RequestSender<'_> {
     }
 
     /// Opens a file as a stream, in one attempt. `listed_url` is the address of the file in an earlier answer.
-    ///
-    /// # Errors
-    /// The failure, and whether another attempt may succeed.
     pub(super) async fn open(
         &self,
         request: &OperationRequest,

@@ -165,9 +165,6 @@ impl Scope {
     }
 
     /// Returns whether the key reaches the project of a call, or the records of its `ids` if nothing names the project.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     pub(super) async fn is_reached(
         &self,
         sender: &RequestSender<'_>,
@@ -183,9 +180,6 @@ impl Scope {
     }
 
     /// Returns whether the key can be one of `project`: its own project is another one only if a record shows this.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     async fn has_key_of(&self, sender: &RequestSender<'_>, project: &str) -> Result<bool, Failure> {
         if sender.key.kind() == KeyKind::Organization {
             return Ok(true);
@@ -199,9 +193,6 @@ impl Scope {
     }
 
     /// Returns whether the key can read the records of all `ids` in this scope.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     async fn has_records(&self, sender: &RequestSender<'_>, ids: &[ResultId]) -> Result<bool, Failure> {
         let lookup = self.lookup(sender);
         let outcome = match (self.project(), sender.key.kind()) {

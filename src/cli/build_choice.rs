@@ -1,6 +1,6 @@
 //! The choice of a build by words of its name.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::name_resolution::{LATEST, NameResolver, single};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     service::{api::builds::ListBuilds, catalog::ListedOperation as _},
     tools::{
         name_search::{FoundRecord, NameMatch, NameResult, RecordKind, is_named},
-        newest::{WantedRecords, list_newest},
+        newest::{WantedRecords, read_newest},
     },
 };
 
@@ -26,13 +26,12 @@ pub(super) async fn choose_build(
 ) -> Result<FoundRecord, Failure> {
     let arguments = ToolArguments::new(Fields::new(), CommonArguments::in_project(resolver.project));
     let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-    let reply = list_newest(resolver.caller, ListBuilds::entry(), arguments, wanted).await?;
-    for page in reply.value().get("unread").and_then(Value::as_array).into_iter().flatten() {
-        tracing::warn!("not all builds could be read: {page}");
+    let builds = read_newest(resolver.caller, ListBuilds::entry(), arguments, wanted).await?;
+    for page in &builds.unread {
+        tracing::warn!("not all builds could be read: {}", json!(page));
     }
-    let builds = reply.value().get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
 
-    let matching = matching(builds, name, platform);
+    let matching = matching(&builds.data, name, platform);
     let records: Vec<_> =
         matching.into_iter().filter_map(|build| FoundRecord::from_record(RecordKind::Build, build)).collect();
     let r#match = if records.is_empty() { NameMatch::None } else { NameMatch::Exact };
@@ -81,8 +80,6 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

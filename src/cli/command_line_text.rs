@@ -3,7 +3,10 @@
 use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
 use crate::{
-    service::tool::{CONFIRM, FIELDS, PROJECT_ID},
+    service::{
+        schema,
+        tool::{CONFIRM, FIELDS, PROJECT_ID},
+    },
     tools::catalog,
 };
 
@@ -77,8 +80,7 @@ fn is_argument(name: &str) -> bool {
     let names = NAMES.get_or_init(|| {
         let common = [PROJECT_ID, FIELDS].map(str::to_owned);
         let own = catalog::tools().filter_map(|tool| {
-            let properties = tool.input_schema().get("properties")?.as_object()?;
-            Some(properties.keys().cloned().collect::<Vec<_>>())
+            Some(schema::properties(tool.input_schema())?.keys().cloned().collect::<Vec<_>>())
         });
 
         own.flatten().chain(common).collect()

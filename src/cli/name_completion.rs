@@ -17,12 +17,14 @@ use crate::{
     fields::field_at,
     service::{
         api::{
+            ListPage,
             executions::ListTestPlanExecutions,
             jobs::ListJobs,
             runs::{ListRuns, NEWEST},
         },
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultKind,
+        view::view,
     },
     text::{single_line, visible},
     tools::name_search::RecordKind,
@@ -128,8 +130,8 @@ impl NameReader {
         let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
         let reply = caller.call(list.operation, arguments).await;
 
-        let records = reply.ok().and_then(|reply| reply.value().get("data")?.as_array().cloned());
-        records.unwrap_or_default().iter().filter_map(|record| list.parse(record)).collect()
+        let page: ListPage<Value> = reply.map(|reply| view(reply.value())).unwrap_or_default();
+        page.data.iter().filter_map(|record| list.parse(record)).collect()
     }
 }
 

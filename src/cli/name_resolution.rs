@@ -10,15 +10,20 @@ use crate::{
     failure::{Code, Failure},
     fields::{Fields, field_at},
     service::{
-        api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
+        api::{
+            executions::ListTestPlanExecutions,
+            jobs::{Job, ListJobs},
+            runs::ListRuns,
+        },
         arguments::is_uuid,
         catalog::ListedOperation as _,
         result_kind::{ResultId, ResultKind},
+        view::view,
     },
     tools::{
         call_options::CallOptions,
         name_search::{FoundRecord, NameMatch, NameResult, NameSearch, RecordKind},
-        newest::{WantedRecords, list_newest},
+        newest::{WantedRecords, read_newest},
         report::ReportSubject,
         summary::SummaryTarget,
         waiting::WaitTarget,
@@ -171,9 +176,8 @@ impl<'a> NameResolver<'a> {
         };
         let arguments = ToolArguments::new(filter, CommonArguments::in_project(self.project));
         let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-        let reply = list_newest(self.caller, list, arguments, wanted).await?;
+        let records = read_newest(self.caller, list, arguments, wanted).await?.data;
 
-        let records = reply.value().get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
         let queued = records.iter().find(is_queued).filter(|_| kind == ResultKind::Execution);
         let id = queued.or(records.first()).and_then(|record| record.get(kind.id_field())?.as_str());
@@ -221,15 +225,15 @@ pub(super) async fn jobs_of(
 
     let arguments = ToolArguments::new(result.to_arguments(), CommonArguments::in_project(project));
     let wanted = WantedRecords { filter: is_unfinished, limit: usize::MAX };
-    let reply = list_newest(caller, ListJobs::entry(), arguments, wanted).await?;
-    let jobs = field_at(reply.value(), "data").and_then(Value::as_array).into_iter().flatten();
+    let jobs = read_newest(caller, ListJobs::entry(), arguments, wanted).await?.data;
+    let ids = jobs.iter().map(|job| view::<Job>(job).job_id);
 
-    Ok(jobs.filter_map(|job| Some(job.get("job_id")?.as_str()?.to_owned())).collect())
+    Ok(ids.filter(|id| !id.is_empty()).collect())
 }
 
 /// Returns whether a job is queued or running, so that it can be stopped.
 fn is_unfinished(job: &Value) -> bool {
-    !job.get("status").and_then(Value::as_str).is_some_and(|status| status.eq_ignore_ascii_case("completed"))
+    !view::<Job>(job).status.eq_ignore_ascii_case("completed")
 }
 
 /// Returns whether a look-up failed because no record has the id.

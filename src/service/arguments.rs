@@ -44,7 +44,6 @@ impl Mode {
         matches!(self, Self::Arguments | Self::Query)
     }
 
-    /// Returns whether unknown names are violations.
     const fn denies_unknown_names(self) -> bool {
         matches!(self, Self::Arguments | Self::ClosedBody)
     }
@@ -308,7 +307,6 @@ fn unquoted(text: &str) -> Option<Value> {
     Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
 }
 
-/// Returns whether a value has the JSON type `kind`.
 fn has_type(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),

@@ -174,9 +174,6 @@ async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<
 
 /// Checks the arguments of the composite tool `T` and runs it. Returns its whole answer, and the fields that the
 /// arguments select.
-///
-/// # Errors
-/// Every failure of the tool.
 pub async fn typed_answer<T: CompositeTool + ListedTool>(
     call: ToolCall,
 ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {

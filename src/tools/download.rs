@@ -154,15 +154,9 @@ impl DownloadOptions {
 /// Writes downloaded bytes to files.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Writes all bytes.
-    ///
-    /// # Errors
-    /// The error of the file system.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits until the written bytes are stored permanently.
-    ///
-    /// # Errors
-    /// The error of the file system.
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()
     }

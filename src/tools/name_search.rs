@@ -390,9 +390,6 @@ struct ListReader {
 
 impl ListReader {
     /// Reads the pages of the list of `kind` that `filter` selects.
-    ///
-    /// # Errors
-    /// The failure of the first page.
     async fn read(&self, kind: RecordKind, filter: Fields) -> Result<ListRecords, Failure> {
         let (list, filter) = (kind.list(), &filter);
         let read = |number| async move {

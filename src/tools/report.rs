@@ -84,9 +84,6 @@ impl ReportSubject {
     }
 
     /// Reads the record with the id `target`.
-    ///
-    /// # Errors
-    /// The failure of the operation that reads the record.
     pub async fn read(caller: &Caller, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
         let record = client(caller, project).read_result(&target).await?.into_value();
         Ok(Self { target, record, compare_with: None })
@@ -114,9 +111,6 @@ impl ReportSubject {
     }
 
     /// Summarizes the subject with the tool `summarize_results`, which checks the id to compare with.
-    ///
-    /// # Errors
-    /// Failures of the tool.
     pub async fn summarize(
         &self,
         tools: &CallerWithFiles,
@@ -187,9 +181,6 @@ impl From<Trend> for ReportData {
 
 /// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not
 /// be read.
-///
-/// # Errors
-/// Failures of the summary.
 pub async fn gather_data(
     subject: &ReportSubject,
     tools: &CallerWithFiles,

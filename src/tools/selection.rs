@@ -65,9 +65,6 @@ impl Selection {
 
     /// Parses a list of words, which are applied from left to right. A list that starts with an exclusion starts from
     /// the default selection.
-    ///
-    /// # Errors
-    /// The first unknown word.
     pub fn parse(words: &str, read_only: bool) -> Result<Self, UnknownWord> {
         let words: Vec<_> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
         let from_default = words.first().is_none_or(|word| word.starts_with('-'));

@@ -135,7 +135,6 @@ impl OpenDirectory {
         Self { dir: Arc::new(dir), path }
     }
 
-    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -27,9 +27,6 @@ pub(crate) struct FilePattern {
 
 impl FilePattern {
     /// Compiles `pattern`.
-    ///
-    /// # Errors
-    /// The reason why the pattern is not valid.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let compiled = Self::of_whole_names(pattern.trim_start_matches('/'))?;
         Ok(Self { matches_last_segment: !pattern.contains('/'), ..compiled })

@@ -96,16 +96,12 @@ impl FilesRoot {
         self.is_confined.then_some(self.path.as_path())
     }
 
-    /// Returns the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Opens the regular file `name`. The open file is inside a confined root even if another process replaces a
     /// directory of its path by a link at the same time.
-    ///
-    /// # Errors
-    /// The same as for [`Self::resolve_file`].
     pub(crate) fn open(&self, name: &str) -> Result<OpenFile, Failure> {
         let open_error = |error: io::Error| {
             if is_escape(&error) {
@@ -206,7 +202,6 @@ impl OpenFile {
         Ok(Self { file: Arc::new(file), path, location: Some((Arc::new(dir), name)) })
     }
 
-    /// Returns the resolved path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

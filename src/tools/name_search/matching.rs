@@ -75,7 +75,6 @@ impl Matches {
         }
     }
 
-    /// Returns the results in the order of the names.
     pub(super) fn into_results(self) -> Vec<NameResult> {
         self.names.into_iter().map(MatchesOfName::into_result).collect()
     }

@@ -191,9 +191,6 @@ pub(super) async fn read_subject(reader: &SummaryReader, target: ResultId) -> Re
 }
 
 /// Reads the record `target` and its tests.
-///
-/// # Errors
-/// The failure of the operation that reads the record.
 pub(super) async fn read_record(reader: &SummaryReader, target: ResultId) -> Result<Subject, Failure> {
     let id = target.id.clone();
     match target.kind {

@@ -132,7 +132,6 @@ impl Subject {
         known.into_values().map(build).collect()
     }
 
-    /// Returns the build if there is exactly one.
     pub(super) fn single_build(&self) -> Option<BuildName> {
         let mut builds = self.builds().into_iter();
         builds.next().filter(|_| builds.next().is_none())

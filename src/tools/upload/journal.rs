@@ -146,7 +146,6 @@ impl UploadJournal {
         self.file.write_all(&line)
     }
 
-    /// Removes the journal.
     pub(super) fn remove(self) {
         // The error is ignored: a stale journal is detected when the upload is resumed.
         drop(fs::remove_file(&self.path));

@@ -389,7 +389,6 @@ impl UploadToken {
         }
     }
 
-    /// Returns the sealed token.
     async fn seal(&self, caller: &Caller) -> Result<String, Failure> {
         sealing::seal(&caller.derived_key(KEY_PURPOSE).await?, CONTEXT, self)
             .ok_or_else(|| Failure::new(Code::NotConfigured, "upload_build: the token cannot be sealed"))

@@ -114,7 +114,6 @@ type UploadOutcome = Result<FinishedUpload, Failure>;
 pub(crate) struct BackgroundUploads(Mutex<BTreeMap<String, BackgroundUpload>>);
 
 impl BackgroundUploads {
-    /// Starts an upload. Returns its token and the upload.
     pub(crate) fn start(&self, job: UploadJob) -> (String, BackgroundUpload) {
         let token = format!("upload_{}", uuid::Uuid::now_v7().simple());
         let upload = BackgroundUpload::spawn(job);

@@ -137,7 +137,6 @@ impl UploadSession {
         Ok(())
     }
 
-    /// Sets the deadline to `time_limit` from now.
     pub(super) fn set_deadline_after(&mut self, time_limit: Duration) {
         self.deadline = self.client.caller.clock().now() + time_limit;
     }
@@ -278,9 +277,6 @@ impl UploadSession {
     }
 
     /// Returns whether the upload has become a build.
-    ///
-    /// # Errors
-    /// The build cannot be read.
     pub(super) async fn is_built(&self, build_id: &str) -> Result<bool, Failure> {
         match self.call_with_retries(&GetBuild { build_id: Uuid(build_id.to_owned()) }).await {
             Ok(found) => {

@@ -69,7 +69,6 @@ impl SourceFile {
         Ok(Self { file, requested: name.to_owned(), state })
     }
 
-    /// Returns the resolved path.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
@@ -172,7 +171,6 @@ pub(super) struct FileDigest {
 }
 
 impl FileDigest {
-    /// Starts the digest of `source`.
     pub(super) fn start(source: &SourceFile) -> Self {
         let (position, receiver) = mpsc::unbounded_channel();
         let source = source.clone();

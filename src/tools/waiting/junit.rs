@@ -305,7 +305,6 @@ mod tests {
         }
     }
 
-    /// Returns the names of the elements of a document.
     fn elements(document: &str) -> Vec<String> {
         let mut reader = Reader::from_str(document);
         let mut names = Vec::new();

@@ -98,9 +98,6 @@ impl TargetState {
     }
 
     /// Reads the target once. Records that were read before a failure are kept.
-    ///
-    /// # Errors
-    /// Failures of the operations that read the target.
     pub(super) async fn poll_once(&mut self) -> Result<(), Failure> {
         match self.target.clone() {
             WaitTarget::Single(run) if run.kind == ResultKind::Run => self.read_run(&run).await,
