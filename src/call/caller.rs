@@ -47,11 +47,11 @@ pub struct Caller {
     pub(super) client: Arc<Client>,
     pub(super) scope: Scope,
     /// The only permissions that calls may need; `None` for all that the key has.
-    pub(super) permissions: Option<Arc<[String]>>,
+    permissions: Option<Arc<[String]>>,
     /// The signed-in user of the calls; `None` if the key itself identifies who calls.
-    pub(super) user: Option<Arc<User>>,
+    user: Option<Arc<User>>,
     /// Address of the main API.
-    pub(super) base_url: Arc<str>,
+    base_url: Arc<str>,
     pub(super) reply_settings: ReplySettings,
     /// Whether irreversible or costly calls need the agreement of a user.
     pub(super) requires_confirmation: bool,

@@ -1,4 +1,4 @@
-//! Tools: their properties and their schemas.
+//! Tools: their properties, their schemas, and the sets that a setting switches on or off.
 //!
 //! A tool is one operation of the service, or a composite tool that sends several requests. Both state their
 //! properties in a [`ToolInfo`].

@@ -37,12 +37,6 @@ impl CallOptions {
             stopping: Stopping::default(),
         }
     }
-
-    /// Returns the wait limit of a call. A host that receives progress sets no limit, because it sees that the call is
-    /// still active.
-    pub(super) fn effective_wait_limit(&self) -> Option<Duration> {
-        self.wait_limit.filter(|_| !self.progress.is_observed())
-    }
 }
 
 /// Receives the progress of a call.

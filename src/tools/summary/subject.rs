@@ -6,13 +6,12 @@ use jiff::Timestamp;
 
 use super::{
     answer::{BugEntry, BuildName, Omission, TestName},
-    cause::{FailureCause, filled, not_blank},
+    cause::{FailureCause, filled},
 };
 use crate::{
     failure::{Code, Failure},
     service::{
         api::{
-            bugs::RunBug,
             executions::TestPlanExecution,
             jobs::Job,
             runs::{RunDetail, RunHead},
@@ -321,20 +320,6 @@ pub(super) fn verdict_rank(verdict: &str) -> usize {
     position(&WORST_VERDICTS)
         .or_else(|| position(&BEST_VERDICTS).map(|position| unknown + 1 + position))
         .unwrap_or(unknown)
-}
-
-/// Returns a bug of a run, or `None` if it has neither a title nor an id.
-pub(super) fn bug_entry(bug: &RunBug) -> Option<BugEntry> {
-    if bug.title.is_empty() && bug.bug_id.is_empty() {
-        return None;
-    }
-    let severity = not_blank(Some(&bug.severity)).unwrap_or_else(|| "unknown".to_owned());
-
-    Some(BugEntry {
-        id: not_blank(Some(&bug.bug_id)).or_else(|| not_blank(Some(&bug.id))),
-        title: not_blank(Some(&bug.title)).unwrap_or_default(),
-        severity: shorten_line(&severity.to_lowercase(), LONGEST_WORD),
-    })
 }
 
 /// Returns the key by which timestamps are sorted: they have any offset from UTC. A text that is not a timestamp comes

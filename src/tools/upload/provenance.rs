@@ -98,10 +98,7 @@ pub fn detect_ci_job(variable: impl Fn(&str) -> Option<String>) -> Option<CiJob>
     let checkout = Checkout {
         commit: text(system.commit).and_then(|commit| object_id(&commit)).unwrap_or_default(),
         branch: system.branch.iter().find_map(|template| branch_name(&text(template)?)),
-        tag: system
-            .tag
-            .iter()
-            .find_map(|template| Some(text(template)?.strip_prefix("refs/tags/")?.to_owned())),
+        tag: text(system.tag).and_then(|name| Some(name.strip_prefix("refs/tags/")?.to_owned())),
         remote: text(system.repository).and_then(|address| public_address(&address)),
     };
 
@@ -278,10 +275,10 @@ struct CiSystem {
     marker: &'static str,
     /// Template of each field of `ci`.
     fields: &'static [(&'static str, &'static str)],
-    /// Templates of the branch. The first one that is a branch counts.
+    /// Templates of the branch. The first one that names a branch applies.
     branch: &'static [&'static str],
-    /// Templates of the tag. The first one that is a tag counts.
-    tag: &'static [&'static str],
+    /// Template of the tag, as the full name of a reference.
+    tag: &'static str,
     /// Template of the commit.
     commit: &'static str,
     /// Template of the address of the repository.
@@ -301,7 +298,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"),
         ],
         branch: &["{GITHUB_HEAD_REF}", "{GITHUB_REF}"],
-        tag: &["{GITHUB_REF}"],
+        tag: "{GITHUB_REF}",
         commit: "{GITHUB_SHA}",
         repository: "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}",
     },
@@ -317,7 +314,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("agent", "{CI_RUNNER_DESCRIPTION}"),
         ],
         branch: &["{CI_MERGE_REQUEST_SOURCE_BRANCH_NAME}", "{CI_COMMIT_BRANCH}"],
-        tag: &["refs/tags/{CI_COMMIT_TAG}"],
+        tag: "refs/tags/{CI_COMMIT_TAG}",
         commit: "{CI_COMMIT_SHA}",
         repository: "{CI_PROJECT_URL}",
     },
@@ -332,7 +329,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("agent", "{NODE_NAME}"),
         ],
         branch: &["{CHANGE_BRANCH}", "{GIT_BRANCH}", "{BRANCH_NAME}"],
-        tag: &["refs/tags/{TAG_NAME}"],
+        tag: "refs/tags/{TAG_NAME}",
         commit: "{GIT_COMMIT}",
         repository: "{GIT_URL}",
     },
@@ -347,7 +344,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("triggered_by", "{CIRCLE_USERNAME}"),
         ],
         branch: &["{CIRCLE_BRANCH}"],
-        tag: &["refs/tags/{CIRCLE_TAG}"],
+        tag: "refs/tags/{CIRCLE_TAG}",
         commit: "{CIRCLE_SHA1}",
         repository: "{CIRCLE_REPOSITORY_URL}",
     },
@@ -361,7 +358,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{TRAVIS_BUILD_WEB_URL}"),
         ],
         branch: &["{TRAVIS_PULL_REQUEST_BRANCH}", "{TRAVIS_BRANCH}"],
-        tag: &["refs/tags/{TRAVIS_TAG}"],
+        tag: "refs/tags/{TRAVIS_TAG}",
         commit: "{TRAVIS_COMMIT}",
         // The address of the repository is in no variable.
         repository: "",
@@ -381,7 +378,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ),
         ],
         branch: &["{SYSTEM_PULLREQUEST_SOURCEBRANCH}", "{BUILD_SOURCEBRANCH}"],
-        tag: &["{BUILD_SOURCEBRANCH}"],
+        tag: "{BUILD_SOURCEBRANCH}",
         commit: "{BUILD_SOURCEVERSION}",
         repository: "{BUILD_REPOSITORY_URI}",
     },
@@ -395,7 +392,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{BITRISE_BUILD_URL}"),
         ],
         branch: &["{BITRISE_GIT_BRANCH}"],
-        tag: &["refs/tags/{BITRISE_GIT_TAG}"],
+        tag: "refs/tags/{BITRISE_GIT_TAG}",
         commit: "{BITRISE_GIT_COMMIT}",
         repository: "{GIT_REPOSITORY_URL}",
     },
