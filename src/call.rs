@@ -18,24 +18,26 @@ pub mod scope;
 mod selection;
 pub mod shared_store;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::time::Instant;
 
 pub use self::{
     arguments::CheckedArguments,
     artifact::{Artifact, OpenRefusal},
-    caller::{CallConfig, Caller, User},
 };
 use self::{
     arguments::ToolArguments,
-    guard::{CallDigest, duplicate_check},
-    reply::{Conversion, FieldSelection, Reply, ReplySource},
+    guard::{CallDigest, Guard, duplicate_check},
+    reply::{Conversion, FieldSelection, Reply, ReplySettings, ReplySource},
     request::{Answer, OperationRequest, RequestSender},
-    scope::ResolvedProject,
-    shared_store::CALLS,
+    scope::{ResolvedProject, Scope},
+    shared_store::{CALLS, SharedStore},
 };
 use crate::{
-    client::CALL_LIMIT,
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
+    clock::Clock,
     failure::{Code, Failure},
     service::{
         catalog::{self, OperationEntry},
@@ -46,6 +48,57 @@ use crate::{
 
 /// What the model does with the record in `details.current`.
 const MERGE: &str = "another writer has changed the record, and nothing was written: merge your change into `details.current`, and call again with its `version`";
+
+/// The service, its projects and the rules of this server that every call follows.
+#[derive(Debug)]
+pub struct CallConfig {
+    /// Hosts, key and limits.
+    pub client: ClientConfig,
+    /// The project of project scope; `None` for global scope.
+    pub project: Option<String>,
+    /// Projects in which an organization key looks for ids.
+    pub projects: Vec<String>,
+    /// The deployment's word for the test-management system.
+    pub tmsys_name: String,
+    /// Longest reply, in characters.
+    pub max_reply_chars: usize,
+    /// Whether irreversible or costly calls need the agreement of a user.
+    pub asks_first: bool,
+    /// Whether calls that change anything are refused.
+    pub read_only: bool,
+}
+
+/// Calls operations of the service with one API key, in one project scope. The clones share the client, and what was
+/// learned with the key.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    client: Arc<Client>,
+    scope: Scope,
+    /// The only permissions that calls may need; `None` for all that the key has.
+    permissions: Option<Arc<[String]>>,
+    /// The signed-in user of the calls; `None` if the key itself identifies who calls.
+    user: Option<Arc<User>>,
+    /// Address of the main API.
+    base_url: Arc<str>,
+    reply_settings: ReplySettings,
+    /// Whether irreversible or costly calls need the agreement of a user.
+    requires_confirmation: bool,
+    is_read_only: bool,
+    /// Calls of unknown outcome.
+    guard: Arc<Guard>,
+    clock: Arc<dyn Clock>,
+    /// What several processes remember together, if they share a store.
+    shared_store: Option<Arc<dyn SharedStore>>,
+}
+
+/// A signed-in user. All callers of one user derive the same secrets, so that a token of one is valid for the others.
+#[derive(Debug)]
+pub struct User {
+    /// Identifies the user.
+    pub principal: String,
+    /// The key from which the secrets are derived.
+    pub key: ApiKey,
+}
 
 /// A call whose arguments are checked. Its project is not known yet.
 struct CheckedCall {

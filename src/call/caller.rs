@@ -1,16 +1,16 @@
-//! What makes calls: one API key in one project scope, and what is known with it.
+//! Callers for other keys and project scopes, and what is known about a caller without a call.
 
 use std::sync::Arc;
 
 use super::{
+    CallConfig, Caller, User,
     arguments::ToolArguments,
-    guard::Guard,
     reply::ReplySettings,
     scope::{Scope, find_invalid_ids, ids_of_call, owned_ids},
     shared_store::SharedStore,
 };
 use crate::{
-    client::{ApiKey, Client, ClientConfig, HostProbe, KeyKind},
+    client::{ApiKey, Client, HostProbe, KeyKind},
     clock::{Clock, SystemClock},
     failure::Failure,
     service::{
@@ -20,57 +20,6 @@ use crate::{
         tool::{Access, ToolDefinition},
     },
 };
-
-/// The service, its projects and the rules of this server that every call follows.
-#[derive(Debug)]
-pub struct CallConfig {
-    /// Hosts, key and limits.
-    pub client: ClientConfig,
-    /// The project of project scope; `None` for global scope.
-    pub project: Option<String>,
-    /// Projects in which an organization key looks for ids.
-    pub projects: Vec<String>,
-    /// The deployment's word for the test-management system.
-    pub tmsys_name: String,
-    /// Longest reply, in characters.
-    pub max_reply_chars: usize,
-    /// Whether irreversible or costly calls need the agreement of a user.
-    pub asks_first: bool,
-    /// Whether calls that change anything are refused.
-    pub read_only: bool,
-}
-
-/// Calls operations of the service with one API key, in one project scope. The clones share the client, and what was
-/// learned with the key.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    pub(super) client: Arc<Client>,
-    pub(super) scope: Scope,
-    /// The only permissions that calls may need; `None` for all that the key has.
-    permissions: Option<Arc<[String]>>,
-    /// The signed-in user of the calls; `None` if the key itself identifies who calls.
-    user: Option<Arc<User>>,
-    /// Address of the main API.
-    base_url: Arc<str>,
-    pub(super) reply_settings: ReplySettings,
-    /// Whether irreversible or costly calls need the agreement of a user.
-    pub(super) requires_confirmation: bool,
-    pub(super) is_read_only: bool,
-    /// Calls of unknown outcome.
-    pub(super) guard: Arc<Guard>,
-    pub(super) clock: Arc<dyn Clock>,
-    /// What several processes remember together, if they share a store.
-    pub(super) shared_store: Option<Arc<dyn SharedStore>>,
-}
-
-/// A signed-in user. All callers of one user derive the same secrets, so that a token of one is valid for the others.
-#[derive(Debug)]
-pub struct User {
-    /// Identifies the user.
-    pub principal: String,
-    /// The key from which the secrets are derived.
-    pub key: ApiKey,
-}
 
 impl Caller {
     /// Creates the caller that the settings describe.
@@ -233,7 +182,7 @@ impl Caller {
 impl Caller {
     /// Returns a caller in global scope whose requests fail, because no service is there.
     pub(crate) fn of_no_service() -> Self {
-        let client = ClientConfig {
+        let client = crate::client::ClientConfig {
             base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),
             knowledge_url: Ok(None),
             key: crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")),
