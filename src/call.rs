@@ -1,11 +1,11 @@
 //! One call of one operation: argument check, project scope, duplicate guard, request, reply.
 //!
-//! [`Caller::call_guarded`] is the path of a call. It uses, in this order, `arguments`, `scope`, `guard`, `execution`, `request`
-//! and `reply`.
+//! [`Caller::call_guarded`] is the path of a call. It uses, in this order, `arguments`, `scope`, `guard`, `request` and
+//! `reply`.
 
 pub mod arguments;
 mod artifact;
-mod execution;
+mod caller;
 mod files;
 mod guard;
 pub mod limit;
@@ -30,23 +30,24 @@ pub use self::{
 use self::{
     arguments::ToolArguments,
     guard::{CallDigest, Guard, duplicate_check},
-    reply::{FieldSelection, Reply, ReplySettings},
+    reply::{Conversion, FieldSelection, Reply, ReplySettings, ReplySource},
     request::{Answer, OperationRequest, RequestSender},
-    scope::{ResolvedProject, Scope, find_invalid_ids, owned_ids},
+    scope::{ResolvedProject, Scope},
     shared_store::{CALLS, SharedStore},
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, HostProbe, KeyKind},
-    clock::{Clock, SystemClock},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
+    clock::Clock,
     failure::{Code, Failure},
-    fields::Fields,
     service::{
         catalog::{self, OperationEntry},
-        operation::UrlBase,
         result_kind::ResultId,
-        tool::{Access, PROJECT_ID, ToolDefinition},
+        tool::PROJECT_ID,
     },
 };
+
+/// What the model does with the record in `details.current`.
+const MERGE: &str = "another writer has changed the record, and nothing was written: merge your change into `details.current`, and call again with its `version`";
 
 /// The service, its projects and the rules of this server that every call follows.
 #[derive(Debug)]
@@ -67,8 +68,8 @@ pub struct CallConfig {
     pub read_only: bool,
 }
 
-/// Calls operations of the service with one API key, in one project scope. The clones share the client, and what was learned
-/// with the key.
+/// Calls operations of the service with one API key, in one project scope. The clones share the client, and what was
+/// learned with the key.
 #[derive(Clone, Debug)]
 pub struct Caller {
     client: Arc<Client>,
@@ -123,77 +124,6 @@ struct PreparedCall<'a> {
 }
 
 impl Caller {
-    /// Creates the caller that the settings describe.
-    pub fn new(config: CallConfig) -> Self {
-        let base_url = config.client.base_url.as_str().into();
-        let client = Client::new(config.client);
-        let reply_settings = ReplySettings {
-            tmsys_name: config.tmsys_name,
-            max_reply_chars: config.max_reply_chars,
-            address_policy: client.address_policy(),
-        };
-
-        Self {
-            client: Arc::new(client),
-            scope: Scope::new(config.project, config.projects),
-            permissions: None,
-            user: None,
-            base_url,
-            reply_settings,
-            requires_confirmation: config.asks_first,
-            is_read_only: config.read_only,
-            guard: Arc::default(),
-            clock: Arc::new(SystemClock::default()),
-            shared_store: None,
-        }
-    }
-
-    /// Returns the same caller with another clock.
-    #[must_use]
-    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, ..self }
-    }
-
-    /// Returns the same caller with a store that it shares with other processes.
-    #[must_use]
-    pub fn with_shared_store(self, store: Arc<dyn SharedStore>) -> Self {
-        Self { shared_store: Some(store), ..self }
-    }
-
-    /// Returns a caller with another key. Both share connections, but nothing that they remember.
-    #[must_use]
-    pub fn with_key(&self, key: ApiKey) -> Self {
-        Self {
-            client: Arc::new(self.client.with_key(key)),
-            scope: self.scope.for_other_key(None),
-            permissions: None,
-            user: None,
-            guard: Arc::default(),
-            ..self.clone()
-        }
-    }
-
-    /// Returns the caller for one of the keys that a signed-in user may use, within `projects` and `permissions`. `None` is all
-    /// that the key allows.
-    #[must_use]
-    pub fn with_key_of_user(
-        &self,
-        user: Arc<User>,
-        key: ApiKey,
-        projects: Option<Arc<[String]>>,
-        permissions: Option<Arc<[String]>>,
-    ) -> Self {
-        let scope = self.scope.for_other_key(projects);
-        Self { scope, permissions, user: Some(user), ..self.with_key(key) }
-    }
-
-    /// Returns a caller with the same key in another project scope; `None` is global scope. Both share what they remember.
-    #[must_use]
-    pub fn with_scope(&self, project: Option<&str>, is_read_only: bool) -> Self {
-        let scope = self.scope.with_project(project.map(str::to_owned));
-        Self { scope, is_read_only, ..self.clone() }
-    }
-
     /// Calls an operation for a host.
     ///
     /// If the call repeats a call of unknown outcome, the service is first asked whether the earlier call happened.
@@ -208,7 +138,8 @@ impl Caller {
     ) -> Result<Reply, Failure> {
         let checked = self.check_call(entry, arguments)?;
         let sender = self.sender().await?;
-        let resolved = Box::pin(self.scope.resolve(&sender, entry, checked.requested(), &checked.ids)).await;
+        let resolved =
+            Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
         let call = self.prepare(checked, sender, resolved)?;
 
         let Some(check) = duplicate_check(entry, &call.request.arguments) else {
@@ -220,9 +151,6 @@ impl Caller {
     }
 
     /// Calls an operation for another tool, which knows what a repetition does.
-    ///
-    /// # Errors
-    /// Every failure of the operation.
     pub async fn call(
         &self,
         entry: &'static OperationEntry,
@@ -230,7 +158,8 @@ impl Caller {
     ) -> Result<Reply, Failure> {
         let checked = self.check_call(entry, arguments)?;
         let sender = self.sender().await?;
-        let resolved = Box::pin(self.scope.resolve(&sender, entry, checked.requested(), &checked.ids)).await;
+        let resolved =
+            Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
 
         Box::pin(self.execute(self.prepare(checked, sender, resolved)?)).await
     }
@@ -247,92 +176,6 @@ impl Caller {
         self.check_permitted(entry, requested)?;
         let sender = self.sender().await?;
         Ok(self.scope.resolve(&sender, entry, requested, &[]).await?.project)
-    }
-
-    /// Remembers that `project` owns these ids, which saves later owner look-ups.
-    pub(crate) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        self.scope.remember_owner(project, ids);
-    }
-
-    /// Returns the projects that are known without a request.
-    pub fn known_projects(&self) -> Vec<String> {
-        self.scope.known_projects()
-    }
-
-    /// Returns whether calls of `tool` are permitted. `requested` is the project that the arguments name.
-    pub fn permits(&self, tool: &ToolDefinition, requested: Option<&str>) -> bool {
-        let has_permission = match (&self.permissions, tool.access) {
-            (Some(permissions), Access::Permission(needed)) => permissions.iter().any(|held| held == needed),
-            _ => true,
-        };
-        let mut projects = self.scope.project().into_iter().chain(requested);
-
-        has_permission && projects.all(|project| self.scope.includes(project))
-    }
-
-    /// Returns whether the key reaches what the arguments name: their project, or else the records of their ids. Every key
-    /// reaches invalid arguments, which the call itself refuses.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
-    pub async fn reaches(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<bool, Failure> {
-        if !arguments.violations.is_empty() || !find_invalid_ids(&arguments.own).is_empty() {
-            return Ok(true);
-        }
-
-        let ids = match catalog::find(tool.name) {
-            Some(entry) => ids_of_call(entry, &arguments.own),
-            None => owned_ids(&arguments.own).into_iter().collect(),
-        };
-        let sender = self.sender().await?;
-        self.scope.is_reached(&sender, arguments.common.project_id.as_deref(), &ids).await
-    }
-
-    /// Returns whether the service has accepted the key.
-    pub fn is_key_accepted(&self) -> bool {
-        self.client.is_key_accepted()
-    }
-
-    /// Returns whether the caller remembers calls of unknown outcome.
-    pub fn has_uncertain_calls(&self) -> bool {
-        self.guard.has_calls()
-    }
-
-    /// Returns the clock.
-    pub fn clock(&self) -> &Arc<dyn Clock> {
-        &self.clock
-    }
-
-    /// Returns whether the key belongs to a project or an organization.
-    ///
-    /// # Errors
-    /// `not_configured` if there is no usable key.
-    pub async fn key_kind(&self) -> Result<KeyKind, Failure> {
-        Ok(self.client.key().await?.kind())
-    }
-
-    /// Returns the maximum length of a reply, in characters.
-    pub(crate) fn max_reply_chars(&self) -> usize {
-        self.reply_settings.max_reply_chars
-    }
-
-    /// Returns the address of the main API.
-    pub fn base_url(&self) -> &str {
-        &self.base_url
-    }
-
-    /// Checks whether the host of `url_base` answers; `None` if its address is not set.
-    pub async fn check_host(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
-        self.client.probe(url_base).await
-    }
-
-    /// Derives the secret of `purpose` from the API key and, if there is one, the signed-in user. Processes with the same key
-    /// derive the same secret for the same user.
-    pub(crate) async fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
-        let Some(user) = &self.user else { return Ok(self.client.key().await?.derive_key(purpose)) };
-
-        // No purpose contains the separator.
-        Ok(user.key.derive_key(&[purpose, b"\0", user.principal.as_bytes()].concat()))
     }
 
     /// Starts a call: gets the key and sets the deadline. The deadline does not include the time to get the key.
@@ -375,20 +218,76 @@ impl Caller {
         let answer = resolved.answer_to(&request);
         Ok(PreparedCall { request, sender, ids, project, selection, answer })
     }
-}
 
-impl CheckedCall {
-    fn requested(&self) -> Option<&str> {
-        self.requested.as_deref()
+    /// Sends the request of a call, unless its answer is already known, and makes the reply.
+    async fn execute(&self, call: PreparedCall<'_>) -> Result<Reply, Failure> {
+        let PreparedCall { mut request, sender, ids, project, selection, answer } = call;
+        let mut answer = match answer {
+            Some(answer) => answer,
+            None => sender.send(&request, project.as_deref()).await?,
+        };
+        if !answer.is_success(request.entry) {
+            let failure = sender.refusal(&request, project.as_deref(), &answer.response);
+            return Err(self.with_current_record(failure, &request, &sender, project.as_deref()).await);
+        }
+
+        // A part of a picture cannot be decoded, so that the complete file is requested.
+        let full = files::full_picture_arguments(request.entry, &request.arguments, &answer.response);
+        if let Some(arguments) = full {
+            request = sender.request(request.entry, arguments)?;
+            answer = sender.send_successfully(&request, project.as_deref()).await?;
+        }
+
+        let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
+        let (reply, found_ids) = Conversion { request, answer, key, settings, selection }.run().await?;
+        if let Some(project) = &project {
+            // The project has answered for these ids, so that it owns them.
+            self.scope.remember_owner(project, ids.into_iter().chain(found_ids));
+        }
+
+        Ok(reply.with_decoded_pictures(sender.deadline).await.with_project(project))
     }
-}
 
-/// Returns the ids in the arguments that identify the project of a call.
-fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
-    // The operations of the knowledge host take the ids of players, which contain the id of the run.
-    let are_players = entry.request.url_base == UrlBase::Knowledge;
-    let ids = owned_ids(arguments).into_iter();
-    ids.map(|id| if are_players { id.without_player() } else { id }).collect()
+    /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its
+    /// version and the record can be read. The caller then needs no further call to merge the change.
+    async fn with_current_record(
+        &self,
+        failure: Failure,
+        request: &OperationRequest,
+        sender: &RequestSender<'_>,
+        project: Option<&str>,
+    ) -> Failure {
+        if !failure.facts.is_stale {
+            return failure;
+        }
+
+        match self.read_current_record(request, sender, project).await {
+            Some(record) => failure.hint(MERGE).detail("current", record),
+            None => failure,
+        }
+    }
+
+    /// Reads the record that `request` changes, cut to the length of a reply. Returns `None` if the record cannot be
+    /// read.
+    async fn read_current_record(
+        &self,
+        request: &OperationRequest,
+        sender: &RequestSender<'_>,
+        project: Option<&str>,
+    ) -> Option<Value> {
+        let entry = catalog::find(request.entry.request.current_record?)?;
+        let id = |name: &'static str| Some((name.to_owned(), request.arguments.get(name)?.clone()));
+        let arguments = entry.request.path_fields().filter_map(id).collect();
+
+        let request = sender.request(entry, arguments).ok()?;
+        let answer = sender.send_successfully(&request, project).await.ok()?;
+        let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
+        let max_chars = settings.max_reply_chars;
+        let (reply, _) = Conversion { request, answer, key, settings, selection: None }.run().await.ok()?;
+
+        // A long record is cut off the serving thread. The failure is then cut on it.
+        Some(reply.into_limited(max_chars, ReplySource::Call(entry)).await.0)
+    }
 }
 
 /// Adds to the failure of a writing call that nothing was changed.
@@ -397,28 +296,4 @@ fn with_nothing_changed(mut failure: Failure) -> Failure {
         failure.message.push_str("; nothing was changed");
     }
     failure
-}
-
-#[cfg(test)]
-impl Caller {
-    /// Returns a caller in global scope whose requests fail, because no service is there.
-    pub(crate) fn of_no_service() -> Self {
-        let client = ClientConfig {
-            base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),
-            knowledge_url: Ok(None),
-            key: crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")),
-            ca_file: None,
-            timeout: std::time::Duration::from_secs(1),
-        };
-
-        Self::new(CallConfig {
-            client,
-            project: None,
-            projects: Vec::new(),
-            tmsys_name: "tmsys".to_owned(),
-            max_reply_chars: 1_000,
-            asks_first: false,
-            read_only: false,
-        })
-    }
 }

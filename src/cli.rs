@@ -1,4 +1,4 @@
-//! The command line, for people and CI.
+//! The command line, for users and CI.
 //!
 //! Each subcommand is a module with the name of the subcommand. `command` returns the definition of its arguments, and
 //! `run` executes it. A module of an unsuccessful subcommand returns a `CommandError`; [`run_subcommand`] prints it and

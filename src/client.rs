@@ -75,8 +75,8 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Time limit of [`Client::probe`].
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// The part that is requested to learn the address of a file: the service redirects every request for a file that the storage
-/// host has.
+/// The part that is requested to learn the address of a file: the service redirects every request for a file that the
+/// storage host has.
 const FIRST_BYTE: FileRange = FileRange { offset: 0, length: 1 };
 
 /// The hosts, the key and the limits of a [`Client`].
@@ -155,7 +155,8 @@ impl Client {
         self.hosts.connections.policy
     }
 
-    /// Returns the current API key. A key in a file is read anew, and a key elsewhere is looked up when it is first needed.
+    /// Returns the current API key. A key in a file is read anew, and a key elsewhere is looked up when it is first
+    /// needed.
     ///
     /// # Errors
     /// `not_configured` if there is no usable key.
@@ -245,8 +246,8 @@ impl Client {
         self.hosts.open(true, request, &own_url, &range, key).await.map_err(fail)
     }
 
-    /// Returns the presigned address of a file, in one attempt. Returns `None` if the file is read with the API key only,
-    /// or if the service does not respond. `listed_url` is the address that the service lists for the file.
+    /// Returns the presigned address of a file, in one attempt. Returns `None` if the file is read with the API key
+    /// only, or if the service does not respond. `listed_url` is the address that the service lists for the file.
     pub async fn presigned_address(
         &self,
         request: &HttpRequest<'_>,
@@ -268,8 +269,8 @@ impl Client {
         followed_address(&response, self.address_policy())
     }
 
-    /// Requests the address of a host without the key, to find out whether the host responds and whether its clock agrees with
-    /// the local clock. Returns `None` if the host is not configured.
+    /// Requests the address of a host without the key, to find out whether the host responds and whether its clock
+    /// agrees with the local clock. Returns `None` if the host is not configured.
     pub async fn probe(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
         let host = match ServiceHost::for_url_base(url_base) {
             ServiceHost::Main => &self.hosts.main,

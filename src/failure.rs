@@ -60,7 +60,7 @@ pub enum Code {
     BadResponse,
     /// A local file is missing, unreadable, outside the files root, was modified during the call, or cannot be written.
     FileError,
-    /// The call is irreversible or costly, and no person has confirmed it.
+    /// The call is irreversible or costly, and no user has confirmed it.
     ConfirmationRequired,
     /// The caller cancelled the call.
     Cancelled,
@@ -69,7 +69,8 @@ pub enum Code {
 }
 
 impl Code {
-    /// Returns what a caller can do after any failure of this kind. It names no tool, because no tool is always offered.
+    /// Returns what a caller can do after any failure of this kind. It names no tool, because no tool is always
+    /// offered.
     pub const fn general_hint(self) -> &'static str {
         match self {
             Self::InvalidArguments => "correct the arguments and call again; nothing was sent",
@@ -142,7 +143,7 @@ pub struct FailureFacts {
     pub violations: Vec<Violation>,
     /// Number of broken rules that are not in [`Self::violations`].
     pub violations_omitted: usize,
-    /// Lines about the records that a person can choose from, if a name is not unique.
+    /// Lines about the records that a user can choose from, if a name is not unique.
     pub choices: Vec<String>,
     /// Whether the storage host refused the address of a part of an upload, so that a new address may be accepted.
     pub is_address_refused: bool,

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 /// The arguments of a call, the fields of a request, or the fields of a response.
 pub type Fields = Map<String, Value>;
 
-/// Returns the value at `path` in a record: field names and indices with dots, such as `players.0.platform`. `null` counts
-/// as absent.
+/// Returns the value at `path` in a record: field names and indices with dots, such as `players.0.platform`. `null`
+/// counts as absent.
 pub fn field_at<'a>(record: &'a Value, path: &str) -> Option<&'a Value> {
     let value = path.split('.').try_fold(record, |value, name| match value {
         Value::Array(entries) => entries.get(name.parse::<usize>().ok()?),

@@ -9,7 +9,7 @@
 //! | `main.rs` | the process: arguments, settings, logs, subcommand, exit code | every layer |
 //! | [`demo`] | a scripted session against the sandbox | `settings`, `mcp`, `sandbox`, `cli` |
 //! | [`http`] | MCP over Streamable HTTP for many callers | `mcp`, `settings` and every layer below them, except `sandbox` |
-//! | [`cli`] | the command line for people and CI | `http`, `mcp` and every layer below them, except `sandbox` |
+//! | [`cli`] | the command line for users and CI | `http`, `mcp` and every layer below them, except `sandbox` |
 //! | [`mcp`] | the MCP protocol, on standard input and output | `settings` and every layer below it, except `sandbox` |
 //! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `store`, `tools` and every layer below them, except `sandbox` |
 //! | [`store`] | the store that several HTTP servers share: Redis or Valkey | `call` |
@@ -22,23 +22,26 @@
 //!
 //! # The path of one call
 //!
-//! A call of `get_run` goes down once and comes back once. These are its functions between `rmcp` and `reqwest`, each of which
-//! waits for the next:
+//! A call of `get_run` goes down once and comes back once. These are its functions between `rmcp` and `reqwest`, each
+//! of which waits for the next:
 //!
-//! 1. `ServerHandler::call_tool` of [`mcp::Server`] finds the [`tools::catalog::Tool`]. A call that a user must confirm, or that
-//!    may become a task, takes several steps here.
-//! 2. `ToolRunner::run` chooses the caller ([`mcp::Callers`]), sends progress, ends a cancelled call, and logs the outcome.
-//! 3. `run_operation` is what [`tools::catalog::Tool::run`] points to. A composite tool has a function of its own, which calls
-//!    several operations.
+//! 1. `ServerHandler::call_tool` of [`mcp::Server`] finds the [`tools::catalog::Tool`]. A call that a user must
+//!    confirm, or that may become a task, takes several steps here.
+//! 2. `ToolRunner::run` chooses the caller ([`mcp::Callers`]), sends progress, ends a cancelled call, and logs the
+//!    outcome.
+//! 3. `run_operation` is what [`tools::catalog::Tool::run`] points to. A composite tool has a function of its own,
+//!    which calls several operations.
 //! 4. [`call::Caller::call_guarded`] reports every violation of the arguments at once: of the schema
-//!    ([`service::arguments::check`]), the rules ([`service::rule::Rule::check`]) and the path ([`service::request::layout`]). It
-//!    finds the project. If it is not known whether an earlier equal call happened, it asks the service first.
+//!    ([`service::arguments::check`]), the rules ([`service::rule::Rule::check`]) and the path
+//!    ([`service::request::layout`]). It finds the project. If it is not known whether an earlier equal call happened,
+//!    it asks the service first.
 //! 5. `Caller::execute` makes a reply of the answer, or a [`failure::Failure`] with a code, a message and a hint.
 //! 6. `RequestSender::send` reads the record from a list if the service has no operation for it.
 //! 7. [`client::Client::send`] sends the request, and repeats it as far as the retry policy allows.
 //!
-//! In global scope with an organization key, the id decides the project. If its owner is not known, `Scope::resolve`, `OwnerLookup::owners`, `owner_among`
-//! and `look_up` come in place of `Caller::execute`: ten functions. The record that the look-up has read is the answer.
+//! In global scope with an organization key, the id decides the project. If its owner is not known, `Scope::resolve`,
+//! `OwnerLookup::owners`, `owner_among` and `look_up` come in place of `Caller::execute`: ten functions. The record
+//! that the look-up has read is the answer.
 //!
 //! The data has these shapes:
 //!
@@ -54,8 +57,8 @@
 //! | reply | [`call::reply::Reply`] |
 //! | result | `rmcp::model::CallToolResult` |
 //!
-//! A caller is one API key in one project scope. Standard input and output and the command line have one. Over HTTP the key of
-//! the request makes the call; of the keys that a signed-in user may use, `http::granted_callers` chooses one.
+//! A caller is one API key in one project scope. Standard input and output and the command line have one. Over HTTP the
+//! key of the request makes the call; of the keys that a signed-in user may use, `http::granted_callers` chooses one.
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.

@@ -46,8 +46,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the runtime of a subcommand. Only the server for teams has several threads, so that a long message of one client
-/// delays no other one. One host needs one thread, which takes less memory and less processor time.
+/// Returns the runtime of a subcommand. Only the server for teams has several threads, so that a long message of one
+/// client delays no other one. One host needs one thread, which takes less memory and less processor time.
 fn runtime(matches: Option<&ArgMatches>) -> tokio::runtime::Builder {
     match matches.and_then(ArgMatches::subcommand_name) {
         Some("http") => tokio::runtime::Builder::new_multi_thread(),

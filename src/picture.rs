@@ -83,8 +83,8 @@ pub fn is_supported(beginning: &[u8]) -> bool {
     matches!(image::guess_format(beginning), Ok(ImageFormat::Png | ImageFormat::Jpeg))
 }
 
-/// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`], and written anew if the file is larger
-/// than 2 MiB. Any other image is returned unchanged, without decoding its pixels.
+/// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`], and written anew if the file is
+/// larger than 2 MiB. Any other image is returned unchanged, without decoding its pixels.
 ///
 /// # Errors
 /// The image has another format, is too large to decode, or is damaged. `content_type` is what the service states;

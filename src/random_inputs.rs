@@ -35,8 +35,8 @@ pub(crate) fn check_texts<S: Strategy>(texts: &S, property: impl Fn(S::Value)) {
     check(texts, 1, 1, property);
 }
 
-/// Checks that `property` holds for these JSON values, as [`check_texts`] does. A long run checks a quarter of the cases,
-/// divided by the number of `subjects` for each of which this function is called.
+/// Checks that `property` holds for these JSON values, as [`check_texts`] does. A long run checks a quarter of the
+/// cases, divided by the number of `subjects` for each of which this function is called.
 pub(crate) fn check_values<S: Strategy>(values: &S, subjects: usize, property: impl Fn(S::Value)) {
     let subjects = u32::try_from(subjects).unwrap_or(u32::MAX);
     check(values, subjects, SHARE_OF_VALUES, property);

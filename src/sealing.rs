@@ -1,7 +1,7 @@
 //! Sealed texts: state that a caller keeps and returns unchanged.
 //!
-//! The content of a sealed text is encrypted and authenticated. No process needs to remember it, and every process with the
-//! same key opens it.
+//! The content of a sealed text is encrypted and authenticated. No process needs to remember it, and every process with
+//! the same key opens it.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{

@@ -92,8 +92,8 @@ impl TextFile {
         if is_read_only { Err(TextFileError::ReadOnly) } else { Ok(()) }
     }
 
-    /// Creates a temporary file beside the file, with this text and the permissions of the file. Only the user may read it if
-    /// the file does not exist. Creates the directory if it does not exist.
+    /// Creates a temporary file beside the file, with this text and the permissions of the file. Only the user may read
+    /// it if the file does not exist. Creates the directory if it does not exist.
     ///
     /// # Errors
     /// The directory cannot be written.
@@ -172,8 +172,9 @@ fn read_content(path: &Path, max_bytes: u64) -> Result<Option<Content>, TextFile
     Ok(Some(Content { text, permissions: metadata.permissions() }))
 }
 
-/// Locks a file beside `path`, with the extension `lock`: the file at `path` is replaced, and can therefore not be locked
-/// itself. Creates the directory if it does not exist. Waits for other processes; the lock ends with the returned value.
+/// Locks a file beside `path`, with the extension `lock`: the file at `path` is replaced, and can therefore not be
+/// locked itself. Creates the directory if it does not exist. Waits for other processes; the lock ends with the
+/// returned value.
 ///
 /// # Errors
 /// The directory cannot be written.

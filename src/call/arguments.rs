@@ -1,15 +1,16 @@
-//! The arguments of a call: those of the tool itself, and those that all tools have: `project_id`, `confirm` and `fields`.
+//! The arguments of a call: those of the tool itself, and those that all tools have: `project_id`, `confirm` and
+//! `fields`.
 //!
-//! Hosts send them together. [`ToolArguments::from_host`] separates them once; after that the common ones travel beside the
-//! others. Callers inside the program pass [`CommonArguments`] directly.
+//! Hosts send them together. [`ToolArguments::from_host`] separates them once; after that the common ones travel beside
+//! the others. Callers inside the program pass [`CommonArguments`] directly.
 
 use serde_json::Value;
 
 use super::{
-    Caller, CheckedCall, ids_of_call,
+    Caller, CheckedCall,
     reply::FieldSelection,
     request::OperationRequest,
-    scope::{ASK_OPERATOR, find_invalid_ids},
+    scope::{ASK_OPERATOR, find_invalid_ids, ids_of_call},
 };
 use crate::{
     failure::{Code, Failure},
@@ -23,22 +24,22 @@ use crate::{
     violation::Violation,
 };
 
-/// The project of a call, and the agreement of a person.
+/// The project of a call, and the agreement of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonArguments {
     /// The project that the caller named; `None` if the settings, the key or the ids decide it.
     pub project_id: Option<String>,
-    /// Whether a person has agreed to a call that is irreversible or costly.
+    /// Whether a user has agreed to a call that is irreversible or costly.
     pub is_confirmed: bool,
 }
 
 impl CommonArguments {
-    /// Creates the common arguments of a call in `project`, without the agreement of a person.
+    /// Creates the common arguments of a call in `project`, without the agreement of a user.
     pub fn in_project(project: Option<&str>) -> Self {
         Self { project_id: project.map(str::to_owned), is_confirmed: false }
     }
 
-    /// Adds the agreement of a person.
+    /// Adds the agreement of a user.
     #[must_use]
     pub fn confirmed(self) -> Self {
         Self { is_confirmed: true, ..self }
@@ -50,7 +51,7 @@ impl CommonArguments {
 pub struct ToolArguments {
     /// The arguments of the tool itself.
     pub own: Fields,
-    /// The project, and the agreement of a person.
+    /// The project, and the agreement of a user.
     pub common: CommonArguments,
     /// The fields of the reply that the caller wants; `None` for all.
     pub(super) selection: Option<FieldSelection>,
@@ -59,8 +60,8 @@ pub struct ToolArguments {
 }
 
 impl ToolArguments {
-    /// Separates the arguments that a host has sent. `confirm` and `fields` stay among the arguments of tools that do not
-    /// take them: the schema of the tool then refuses them.
+    /// Separates the arguments that a host has sent. `confirm` and `fields` stay among the arguments of tools that do
+    /// not take them: the schema of the tool then refuses them.
     pub fn from_host(tool: &ToolDefinition, mut arguments: Fields) -> Self {
         let mut violations = Vec::new();
         let project_id = take_project(&mut arguments, &mut violations);
@@ -78,18 +79,18 @@ impl ToolArguments {
         Self { own, common, selection: None, violations }
     }
 
-    /// Adds the agreement of a person.
+    /// Adds the agreement of a user.
     #[must_use]
     pub fn confirmed(self) -> Self {
         Self { common: self.common.confirmed(), ..self }
     }
 
-    /// Returns whether the caller states that a person has agreed.
+    /// Returns whether the caller states that a user has agreed.
     pub fn is_confirmed(&self) -> bool {
         self.common.is_confirmed
     }
 
-    /// Removes the agreement of a person.
+    /// Removes the agreement of a user.
     #[must_use]
     pub fn unconfirmed(self) -> Self {
         Self { common: CommonArguments { is_confirmed: false, ..self.common }, ..self }
@@ -161,7 +162,8 @@ impl Caller {
         Ok(CheckedCall { request, requested: common.project_id, ids, selection })
     }
 
-    /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments name.
+    /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments
+    /// name.
     ///
     /// # Errors
     /// `permission_denied`.
@@ -187,7 +189,7 @@ impl Caller {
         Err(failure.hint("nothing was sent"))
     }
 
-    /// Refuses a call that needs the agreement of a person and does not have it. Its arguments are valid: a person is asked
+    /// Refuses a call that needs the agreement of a user and does not have it. Its arguments are valid: a user is asked
     /// about no other call.
     fn check_confirmation(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<(), Failure> {
         if !self.requires_confirmation || arguments.is_confirmed() {

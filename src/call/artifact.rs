@@ -55,10 +55,8 @@ impl From<OpenError> for OpenRefusal {
 }
 
 impl Caller {
-    /// Opens a file from the position `resume_from`, in one attempt. As in every call, the owner of the run is confirmed.
-    ///
-    /// # Errors
-    /// The reason why the file could not be opened, and whether another attempt may succeed.
+    /// Opens a file from the position `resume_from`, in one attempt. As in every call, the owner of the run is
+    /// confirmed.
     pub async fn open(
         &self,
         artifact: &Artifact,

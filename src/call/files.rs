@@ -1,6 +1,8 @@
 //! A part of a file as a reply: text in parts, pictures as pictures, and a description of everything else.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
+use serde_with::apply;
 
 use super::{
     limit::{character_length, text_length},
@@ -11,7 +13,12 @@ use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
     picture,
-    service::{api::artifacts::DEFAULT_PART, catalog::OperationEntry, operation::ResponseKind},
+    service::{
+        api::artifacts::DEFAULT_PART,
+        catalog::OperationEntry,
+        operation::ResponseKind,
+        view::{lenient, objects, view},
+    },
     text::first_characters,
 };
 
@@ -45,22 +52,21 @@ const TEXT_TYPES: [&str; 13] = [
     "application/yaml",
 ];
 
-/// A part of a file.
-struct RequestedPart<'a> {
-    filename: &'a str,
+/// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::artifacts::GetRunArtifact)
+/// name.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+pub(super) struct RequestedPart {
+    pub(super) filename: String,
     offset: u64,
-    length: usize,
+    length: Option<u64>,
 }
 
-impl<'a> RequestedPart<'a> {
-    fn from_arguments(arguments: &'a Fields) -> Self {
-        let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
-        let length = number("length").unwrap_or(DEFAULT_PART);
-        Self {
-            filename: arguments.get("filename").and_then(Value::as_str).unwrap_or_default(),
-            offset: number("offset").unwrap_or_default(),
-            length: usize::try_from(length).unwrap_or(usize::MAX),
-        }
+objects!(RequestedPart);
+
+impl RequestedPart {
+    fn length(&self) -> usize {
+        usize::try_from(self.length.unwrap_or(DEFAULT_PART)).unwrap_or(usize::MAX)
     }
 }
 
@@ -74,7 +80,7 @@ pub(super) fn part_reply(
     arguments: &Fields,
     max_chars: usize,
 ) -> Result<(Value, Option<ExtractedPicture>), Failure> {
-    let part = RequestedPart::from_arguments(arguments);
+    let part = view::<RequestedPart>(arguments);
     if let Some(failure) = unusable_answer(answer, &part) {
         return Err(failure);
     }
@@ -101,7 +107,7 @@ pub(super) fn full_picture_arguments(
     arguments: &Fields,
     answer: &HttpResponse,
 ) -> Option<Fields> {
-    let part = RequestedPart::from_arguments(arguments);
+    let part = view::<RequestedPart>(arguments);
     let is_file = entry.request.response_kind == ResponseKind::File && matches!(answer.status, 200 | 206);
     if !is_file || content_kind(answer, &part) != ContentKind::Picture {
         return None;
@@ -119,7 +125,7 @@ pub(super) fn full_picture_arguments(
 }
 
 /// Returns the kind of a file. If the answer contains its beginning, the bytes decide whether it is a picture.
-fn content_kind(answer: &HttpResponse, part: &RequestedPart<'_>) -> ContentKind {
+fn content_kind(answer: &HttpResponse, part: &RequestedPart) -> ContentKind {
     let stated = ContentKind::from_content_type(answer.file.content_type.as_deref());
     if stated == ContentKind::Other || part.offset > 0 {
         return stated;
@@ -137,17 +143,17 @@ fn is_too_long(answer: &HttpResponse) -> bool {
 }
 
 /// Returns whether an answer contains the whole file.
-fn is_complete(answer: &HttpResponse, part: &RequestedPart<'_>) -> bool {
+fn is_complete(answer: &HttpResponse, part: &RequestedPart) -> bool {
     // Without a stated size, the file is complete if it is shorter than the longest answer that is read.
     let is_whole = match answer.file.total {
         Some(total) => total == answer.body.len() as u64,
-        None => part.length >= MAX_RESPONSE_BYTES && answer.body.len() < MAX_RESPONSE_BYTES,
+        None => part.length() >= MAX_RESPONSE_BYTES && answer.body.len() < MAX_RESPONSE_BYTES,
     };
     part.offset == 0 && is_whole
 }
 
 /// Returns the reply for a picture, and the picture itself. The field `picture` describes it once it is decoded.
-fn picture_reply(answer: &HttpResponse, part: &RequestedPart<'_>) -> (Value, Option<ExtractedPicture>) {
+fn picture_reply(answer: &HttpResponse, part: &RequestedPart) -> (Value, Option<ExtractedPicture>) {
     let mut value = description(answer, part);
     if let Value::Object(object) = &mut value {
         object.shift_remove("hint");
@@ -160,14 +166,9 @@ fn picture_reply(answer: &HttpResponse, part: &RequestedPart<'_>) -> (Value, Opt
 }
 
 /// Returns the reply for a part of a text, with at most `max_chars` characters.
-fn text_reply(
-    answer: &HttpResponse,
-    part: &RequestedPart<'_>,
-    text: &TextPart<'_>,
-    max_chars: usize,
-) -> Value {
-    let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_length(part.filename));
-    let length = fitting_length(text.text, part.length, max_text_chars);
+fn text_reply(answer: &HttpResponse, part: &RequestedPart, text: &TextPart<'_>, max_chars: usize) -> Value {
+    let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_length(&part.filename));
+    let length = fitting_length(text.text, part.length(), max_text_chars);
     let shown = text.text.get(..length).unwrap_or_default();
     let offset = part.offset + text.skipped as u64;
     let end = offset + length as u64;
@@ -177,7 +178,7 @@ fn text_reply(
     // An incomplete character at the end of the file belongs to no part.
     let is_read_to_end = match total {
         Some(total) => part.offset + answer.body.len() as u64 >= total,
-        None => answer.body.len() <= part.length,
+        None => answer.body.len() <= part.length(),
     };
     let is_last = is_read_to_end && length == text.text.len();
 
@@ -194,7 +195,7 @@ fn text_reply(
 }
 
 /// Returns the reply for a file that is not shown.
-fn description(answer: &HttpResponse, part: &RequestedPart<'_>) -> Value {
+fn description(answer: &HttpResponse, part: &RequestedPart) -> Value {
     json!({
         "filename": part.filename,
         "content_type": header(answer.file.content_type.as_deref()),
@@ -284,9 +285,9 @@ fn fitting_length(text: &str, max_bytes: usize, max_chars: usize) -> usize {
 }
 
 /// Returns why an answer with a status of success cannot be used.
-fn unusable_answer(answer: &HttpResponse, part: &RequestedPart<'_>) -> Option<Failure> {
+fn unusable_answer(answer: &HttpResponse, part: &RequestedPart) -> Option<Failure> {
     if answer.file.offset != part.offset {
-        let (actual, requested, filename) = (answer.file.offset, part.offset, part.filename);
+        let (actual, requested, filename) = (answer.file.offset, part.offset, &part.filename);
         let message = format!(
             "get_run_artifact: `{filename}`: the service returned the bytes from {actual}, but {requested} was requested"
         );
@@ -298,9 +299,9 @@ fn unusable_answer(answer: &HttpResponse, part: &RequestedPart<'_>) -> Option<Fa
     is_beyond_end.then(|| beyond_end(answer, part))
 }
 
-fn beyond_end(answer: &HttpResponse, part: &RequestedPart<'_>) -> Failure {
+fn beyond_end(answer: &HttpResponse, part: &RequestedPart) -> Failure {
     let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
-    let (filename, offset) = (part.filename, part.offset);
+    let (filename, offset) = (&part.filename, part.offset);
     let message =
         format!("get_run_artifact: `{filename}` has {size} bytes, so that no byte is at `offset` {offset}");
     let failure = Failure::new(Code::Rejected, message)

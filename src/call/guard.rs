@@ -1,13 +1,13 @@
 //! Keeps a call from having its effect twice by accident.
 //!
-//! The outcome of a call that changes something is unknown if the service did not answer, failed, or returned an unusable
-//! answer. For ten minutes, an equal call is not sent before the service has been asked whether the earlier call happened.
-//! If it may have happened, or the service cannot tell, the call is refused with advice. A further equal call is sent,
-//! because its caller has read the refusal.
+//! The outcome of a call that changes something is unknown if the service did not answer, failed, or returned an
+//! unusable answer. For ten minutes, an equal call is not sent before the service has been asked whether the earlier
+//! call happened. If it may have happened, or the service cannot tell, the call is refused with advice. A further equal
+//! call is sent, because its caller has read the refusal.
 //!
-//! Several processes can share a [`SharedStore`](super::shared_store::SharedStore). It has an entry of every attempt whose
-//! outcome is not known yet, so that an equal call is recognized by each process, also after the process of the attempt has
-//! ended. Without the store, or while it is not available, each process remembers its own attempts only.
+//! Several processes can share a [`SharedStore`](super::shared_store::SharedStore). It has an entry of every attempt
+//! whose outcome is not known yet, so that an equal call is recognized by each process, also after the process of the
+//! attempt has ended. Without the store, or while it is not available, each process remembers its own attempts only.
 
 mod probe;
 
@@ -89,12 +89,12 @@ pub(super) fn duplicate_check(entry: &OperationEntry, arguments: &Fields) -> Opt
     checks.find(|check| check.when_given.is_none_or(|name| arguments.contains_key(name)))
 }
 
-/// Makes a call, unless it repeats a call of unknown outcome that may have happened. `store` is its place in the store that
-/// processes share.
+/// Makes a call, unless it repeats a call of unknown outcome that may have happened. `store` is its place in the store
+/// that processes share.
 ///
 /// # Errors
-/// Every failure of the call; `conflict` if the earlier call seems to have happened or is being repeated; `outcome_unknown`
-/// if the service cannot tell.
+/// Every failure of the call; `conflict` if the earlier call seems to have happened or is being repeated;
+/// `outcome_unknown` if the service cannot tell.
 pub(super) async fn run(
     caller: &Caller,
     call: PreparedCall<'_>,
@@ -127,8 +127,8 @@ pub(super) async fn run(
 #[derive(Debug)]
 struct UncertainCall {
     call: CallDigest,
-    /// When the outcome became unknown. The clock stands still while the machine sleeps, so that a machine that has slept
-    /// forgets nothing.
+    /// When the outcome became unknown. The clock stands still while the machine sleeps, so that a machine that has
+    /// slept forgets nothing.
     since: Duration,
     /// Whether the shared store has an entry of the call.
     is_shared: bool,
@@ -136,7 +136,8 @@ struct UncertainCall {
     repeated_by: Option<u64>,
 }
 
-/// The calls of unknown outcome, the oldest first. Each of several equal calls that were sent at the same time has an entry.
+/// The calls of unknown outcome, the oldest first. Each of several equal calls that were sent at the same time has an
+/// entry.
 #[derive(Debug, Default)]
 struct Memory {
     calls: VecDeque<UncertainCall>,
@@ -398,7 +399,8 @@ enum EntryState {
     Repeating,
 }
 
-/// The entry of an attempt in the shared store. The store measures its age, because the clocks of the processes may differ.
+/// The entry of an attempt in the shared store. The store measures its age, because the clocks of the processes may
+/// differ.
 #[derive(Debug, Deserialize, Serialize)]
 struct SharedEntry {
     state: EntryState,

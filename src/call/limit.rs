@@ -1,8 +1,8 @@
 //! Cuts replies and failures to the length that hosts accept, and states what was cut.
 //!
 //! The order is fixed: lists lose records from their ends. If that is not enough, strings lose their ends, and only if
-//! nothing else is enough, objects lose fields. The short fields of an object stay whole; the long ones share the rest. A
-//! value is measured once, so that the time grows linearly with it.
+//! nothing else is enough, objects lose fields. The short fields of an object stay whole; the long ones share the rest.
+//! A value is measured once, so that the time grows linearly with it.
 
 use serde_json::{Value, json};
 
@@ -320,8 +320,8 @@ impl Cutter<'_> {
     }
 }
 
-/// Returns how many of the `available` characters each part gets: its minimum, and an equal share of the rest. What a part
-/// does not need goes to the longer ones.
+/// Returns how many of the `available` characters each part gets: its minimum, and an equal share of the rest. What a
+/// part does not need goes to the longer ones.
 fn shares(parts: &[Size], means: Means, available: usize) -> Vec<usize> {
     let minimum = |part: &Size| part.minimum(means).min(part.length);
     let mut shares: Vec<_> = parts.iter().map(minimum).collect();
@@ -367,8 +367,8 @@ impl Cuts {
         })
     }
 
-    /// Returns the description of the cuts for a caller. Only the first cuts are listed, so that a reply with many cuts stays
-    /// short.
+    /// Returns the description of the cuts for a caller. Only the first cuts are listed, so that a reply with many cuts
+    /// stays short.
     fn describe(&self, hint: &str) -> Value {
         let listed = self.all.iter().take(MAX_LISTED_CUTS).map(|(path, cut)| cut.describe(path));
         let mut description = json!({"hint": hint, "cuts": listed.collect::<Vec<_>>()});

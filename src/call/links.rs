@@ -6,10 +6,11 @@ use jiff::{SignedDuration, Timestamp, fmt::strtime};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::files::RequestedPart;
 use crate::{
     client::{AddressPolicy, HttpResponse, PresignedAddress},
     fields::Fields,
-    service::operation::ResponseKind,
+    service::{operation::ResponseKind, view::view},
 };
 
 /// Validity of a download address that does not state its own (service.md 14).
@@ -39,7 +40,7 @@ pub(super) fn link(
         ResponseKind::Redirect => redirect_link(answer.location.as_deref()?, policy),
         ResponseKind::File => Some(FileLink {
             address: answer.file.redirected_to.clone()?,
-            name: arguments.get("filename").and_then(Value::as_str)?.to_owned(),
+            name: view::<RequestedPart>(arguments).filename,
             size: answer.file.total,
             media_type: answer.file.content_type.clone(),
         }),
@@ -67,6 +68,7 @@ fn stated_expiry(location: &Url) -> Option<Timestamp> {
     let value = |wanted: &str| {
         location.query_pairs().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
     };
+
     let signed = strtime::parse("%Y%m%dT%H%M%SZ", value("X-Amz-Date")?.as_bytes()).ok()?;
     let signed = signed.to_datetime().ok()?.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp();
     let seconds = value("X-Amz-Expires")?.parse().ok()?;

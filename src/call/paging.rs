@@ -109,9 +109,6 @@ pub(crate) enum ScanEnd<T> {
 ///
 /// `read` requests the page with a number. `examine` takes the page; it returns `Break` to stop early, or `Continue`
 /// with whether the page was the last one.
-///
-/// # Errors
-/// The first error of `read` or `examine`.
 pub(crate) async fn scan<P, T, E, R, F>(
     max_pages: u64,
     read: R,

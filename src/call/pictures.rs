@@ -143,7 +143,8 @@ async fn decode(extracted: ExtractedPicture, deadline: Instant) -> Result<Pictur
     let decoding = async {
         // The permit stays with the thread, which continues after the deadline.
         let permit = DECODER.acquire().await;
-        // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
+        // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the
+        // call.
         spawn_blocking(move || {
             let _permit = permit;
             decode_blocking(&extracted)

@@ -28,6 +28,7 @@ use crate::{
         catalog::OperationEntry,
         operation::{Operation, ResponseKind},
         result_kind::ResultId,
+        schema,
         view::view,
     },
     text::{remove_hidden, visible},
@@ -119,7 +120,7 @@ impl Reply {
 
     /// Decodes the pictures that can be delivered by `deadline`.
     #[must_use]
-    pub(crate) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+    pub(super) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         if !extracted.is_empty() {
             self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
@@ -130,7 +131,7 @@ impl Reply {
 
     /// Sets the project that the call went to.
     #[must_use]
-    pub(crate) fn with_project(self, project: Option<String>) -> Self {
+    pub(super) fn with_project(self, project: Option<String>) -> Self {
         Self { project, ..self }
     }
 
@@ -152,7 +153,7 @@ impl Reply {
     }
 
     /// Adds how to request the next page, if there is one.
-    pub(crate) fn add_next_page(&mut self) {
+    fn add_next_page(&mut self) {
         let number = |name| self.value.pointer(name).and_then(Value::as_u64);
         let Some(page) = number("/pagination/page").and_then(|page| page.checked_add(1)) else { return };
 
@@ -164,8 +165,8 @@ impl Reply {
         }
     }
 
-    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut reply
-    /// says what is missing and how to get it.
+    /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
+    /// reply says what is missing and how to get it.
     pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
         // Even to release the memory of what was cut takes long.
         off_thread(self.answer_length, move || {
@@ -229,15 +230,15 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Returns the reply, and all ids in the answer: the selection may leave ids out.
-    ///
-    /// # Errors
-    /// Those of [`Reply::new`].
     pub(super) async fn run(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
         off_thread(self.answer.response.body.len(), move || {
             let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;
             let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
             if let Some(selection) = self.selection {
                 reply.select(selection);
+            }
+            if self.request.entry.takes_pages() {
+                reply.add_next_page();
             }
 
             Ok((reply, ids))
@@ -265,13 +266,13 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
         return Some(format!("lacks `{missing}`"));
     }
 
-    // The object has all required fields, which are fields of the operation. If the status alone is the answer, the body may
-    // have any fields.
+    // The object has all required fields, which are fields of the operation. If the status alone is the answer, the
+    // body may have any fields.
     if !entry.required_fields.is_empty() || entry.request.response_kind == ResponseKind::Status {
         return None;
     }
 
-    let known = entry.output_schema().get("properties").and_then(Value::as_object)?;
+    let known = schema::properties(entry.output_schema())?;
     let has_known_field = object.keys().any(|name| known.contains_key(name));
 
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
@@ -351,7 +352,7 @@ mod tests {
     #[test]
     fn no_answer_makes_a_reply_that_is_too_long_or_has_hidden_characters_or_the_key() {
         for entry in &OPERATIONS {
-            let properties = entry.output_schema().get("properties").and_then(Value::as_object);
+            let properties = schema::properties(entry.output_schema());
             let names: Vec<_> = properties.into_iter().flat_map(Fields::keys).cloned().collect();
             let required: Vec<_> = entry.required_fields.iter().map(|name| (*name).to_owned()).collect();
             let inputs = (object_with(names), value(), bytes(), 200..600_u16);

@@ -4,7 +4,9 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
+use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
@@ -24,6 +26,7 @@ use crate::{
         operation::{Fallback, ResponseKind},
         request::{self, Layout},
         tool::Access,
+        view::{lenient, objects, view},
     },
     text::shorten_line,
 };
@@ -104,8 +107,8 @@ pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// process works on one long answer at a time.
 static LONG_WORK: Semaphore = Semaphore::const_new(1);
 
-/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves the
-/// other calls.
+/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves
+/// the other calls.
 pub(super) async fn off_thread<T: Send + 'static>(
     length: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -243,8 +246,8 @@ impl RequestSender<'_> {
         failure
     }
 
-    /// Reads the list of `fallback` page by page until it shows the record that `request` names. `refused` is the answer to
-    /// the request itself.
+    /// Reads the list of `fallback` page by page until it shows the record that `request` names. `refused` is the
+    /// answer to the request itself.
     ///
     /// If the service refuses the list too, that refusal is the answer, because it proves nothing about the record.
     async fn find_in_list(
@@ -293,9 +296,6 @@ impl RequestSender<'_> {
     }
 
     /// Opens a file as a stream, in one attempt. `listed_url` is the address of the file in an earlier answer.
-    ///
-    /// # Errors
-    /// The failure, and whether another attempt may succeed.
     pub(super) async fn open(
         &self,
         request: &OperationRequest,
@@ -320,6 +320,15 @@ impl RequestSender<'_> {
     }
 }
 
+/// Arguments, or an object among them, with the name that a record is to get.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct Named {
+    name: Option<String>,
+}
+
+objects!(Named);
+
 /// Returns what a call of `entry` is about, such as `run 7` or `"Login"`. Returns an empty text if the arguments name
 /// nothing.
 ///
@@ -332,9 +341,9 @@ fn subject(entry: &OperationEntry, arguments: &Fields) -> String {
         return in_path.join(", ");
     }
 
-    let own_name = arguments.get("name").or_else(|| arguments.values().find_map(|value| value.get("name")));
-    if let Some(name) = own_name.and_then(Value::as_str) {
-        return format!("\"{}\"", shorten_line(name, MAX_NAME_CHARACTERS));
+    let own_name = view::<Named>(arguments).name;
+    if let Some(name) = own_name.or_else(|| arguments.values().find_map(|value| view::<Named>(value).name)) {
+        return format!("\"{}\"", shorten_line(&name, MAX_NAME_CHARACTERS));
     }
 
     let others = arguments.iter().filter_map(|(name, value)| named(name, value));
@@ -381,6 +390,7 @@ mod tests {
         ] {
             let entry = catalog::find(operation).expect("an operation");
             let arguments = arguments.as_object().expect("an object");
+
             assert_eq!(subject(entry, arguments), expected, "{operation}");
         }
     }

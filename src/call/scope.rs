@@ -1,7 +1,7 @@
 //! The project that a call goes to.
 //!
-//! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan executions
-//! decide the project. Their owner is looked up only if key and arguments leave a choice.
+//! In project scope every call goes to the configured project. In global scope the ids of runs, jobs and plan
+//! executions decide the project. Their owner is looked up only if key and arguments leave a choice.
 
 mod owners;
 
@@ -25,7 +25,7 @@ use crate::{
     violation::Violation,
 };
 
-/// What a person does whose call is not covered.
+/// What a user does whose call is not covered.
 pub(crate) const ASK_OPERATOR: &str =
     "nothing was sent: the person can ask the operator of this MCP server for the permission";
 
@@ -165,9 +165,6 @@ impl Scope {
     }
 
     /// Returns whether the key reaches the project of a call, or the records of its `ids` if nothing names the project.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     pub(super) async fn is_reached(
         &self,
         sender: &RequestSender<'_>,
@@ -183,9 +180,6 @@ impl Scope {
     }
 
     /// Returns whether the key can be one of `project`: its own project is another one only if a record shows this.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     async fn has_key_of(&self, sender: &RequestSender<'_>, project: &str) -> Result<bool, Failure> {
         if sender.key.kind() == KeyKind::Organization {
             return Ok(true);
@@ -199,9 +193,6 @@ impl Scope {
     }
 
     /// Returns whether the key can read the records of all `ids` in this scope.
-    ///
-    /// # Errors
-    /// The failure of a look-up.
     async fn has_records(&self, sender: &RequestSender<'_>, ids: &[ResultId]) -> Result<bool, Failure> {
         let lookup = self.lookup(sender);
         let outcome = match (self.project(), sender.key.kind()) {
@@ -274,6 +265,14 @@ fn goes_to_project(entry: &OperationEntry) -> bool {
 /// Returns whether requests of the operation have to name a project, whatever the key is.
 fn needs_project(entry: &OperationEntry) -> bool {
     entry.request.url_base == UrlBase::NamedProject || entry.request.names_project()
+}
+
+/// Returns the ids in the arguments that identify the project of a call.
+pub(super) fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
+    // The operations of the knowledge host take the ids of players, which contain the id of the run.
+    let are_players = entry.request.url_base == UrlBase::Knowledge;
+    let ids = owned_ids(arguments).into_iter();
+    ids.map(|id| if are_players { id.without_player() } else { id }).collect()
 }
 
 /// Returns the ids in arguments or at the top level of an answer, each once.

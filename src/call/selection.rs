@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    service::{result_kind::ResultKind, schema::RECORDS, tool::ToolDefinition},
+    service::{
+        result_kind::ResultKind,
+        schema::{self, RECORDS},
+        tool::ToolDefinition,
+    },
     violation::Violation,
 };
 
@@ -41,7 +45,7 @@ impl FieldSelection {
     /// # Errors
     /// A violation for each name that has an empty part.
     pub fn parse(tool: &ToolDefinition, names: &[String]) -> Result<Self, Vec<Violation>> {
-        let known = tool.output_schema().get("properties").and_then(Value::as_object);
+        let known = schema::properties(tool.output_schema());
         let is_list = tool.answers_with_page();
         let is_top_level = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
         let id_field = id_field(tool.output_schema(), is_list);
@@ -120,8 +124,8 @@ impl FieldSelection {
 
 /// Returns the field with the id of the record, if it is not called `id`.
 fn id_field(schema: &Fields, is_list: bool) -> Option<&'static str> {
-    let record = if is_list { object_at(schema, RECORDS) } else { Some(schema) };
-    let names = record?.get("properties")?.as_object()?;
+    let record = if is_list { schema::object_below(schema, RECORDS) } else { Some(schema) };
+    let names = schema::properties(record?)?;
     if names.contains_key(ID) {
         return None;
     }
@@ -136,19 +140,11 @@ fn valid_names(schema: &Fields, missing: &[String]) -> Vec<String> {
     for name in missing {
         let path = name.rsplit_once('.').map_or("", |(path, _)| path);
         let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
-        let fields = object_at(schema, path).and_then(|object| object.get("properties")?.as_object());
+        let fields = schema::object_below(schema, path).and_then(schema::properties);
         names.extend(fields.into_iter().flat_map(Fields::keys).map(|field| format!("{prefix}{field}")));
     }
 
     names.into_iter().collect()
-}
-
-/// Returns the schema of the object at the path `path` of dotted names. A name below a list leads into its entries.
-fn object_at<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
-    path.split('.').filter(|name| !name.is_empty()).try_fold(schema, |object, name| {
-        let field = object.get("properties")?.get(name)?;
-        field.get("items").unwrap_or(field).as_object()
-    })
 }
 
 #[cfg(test)]

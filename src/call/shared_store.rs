@@ -21,8 +21,8 @@ const KEY_PREFIX: &str = "tas-mcp:1";
 
 /// Stores short texts for a limited time. Every operation is atomic and ends within a fraction of a second.
 pub trait SharedStore: Debug + Send + Sync {
-    /// Stores `value`, which no other caller stores, for `lifetime`, unless `key` has a value. Returns the value that `key`
-    /// had.
+    /// Stores `value`, which no other caller stores, for `lifetime`, unless `key` has a value. Returns the value that
+    /// `key` had.
     fn insert<'a>(
         &'a self,
         key: &'a StoreKey,
@@ -30,7 +30,8 @@ pub trait SharedStore: Debug + Send + Sync {
         lifetime: Duration,
     ) -> BoxFuture<'a, Result<Option<StoredValue>, StoreUnavailable>>;
 
-    /// Replaces the value `current` of `key` by `next`, which is stored for `lifetime`. Returns whether `key` had this value.
+    /// Replaces the value `current` of `key` by `next`, which is stored for `lifetime`. Returns whether `key` had this
+    /// value.
     fn replace<'a>(
         &'a self,
         key: &'a StoreKey,
@@ -39,8 +40,8 @@ pub trait SharedStore: Debug + Send + Sync {
         lifetime: Duration,
     ) -> BoxFuture<'a, Result<bool, StoreUnavailable>>;
 
-    /// Removes the value `current` of `key`; another value remains. If the store is not available now, the value is removed
-    /// later.
+    /// Removes the value `current` of `key`; another value remains. If the store is not available now, the value is
+    /// removed later.
     fn remove<'a>(&'a self, key: &'a StoreKey, current: &'a str) -> BoxFuture<'a, ()>;
 }
 
@@ -49,7 +50,8 @@ pub trait SharedStore: Debug + Send + Sync {
 pub struct StoredValue {
     /// The value.
     pub value: String,
-    /// How long the value will be stored. The store measures this time, so that the clocks of the processes do not matter.
+    /// How long the value will be stored. The store measures this time, so that the clocks of the processes do not
+    /// matter.
     pub remaining: Duration,
 }
 
@@ -63,8 +65,8 @@ pub struct StoreUnavailable;
 pub struct StoreKey(String);
 
 impl StoreKey {
-    /// Creates the key of `content` for one kind of value. `secret` is derived from the API key, so that each caller has
-    /// keys of its own.
+    /// Creates the key of `content` for one kind of value. `secret` is derived from the API key, so that each caller
+    /// has keys of its own.
     pub(crate) fn new(kind: &str, secret: &[u8], content: &[u8]) -> Self {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let digest = URL_SAFE_NO_PAD.encode(hmac::sign(&secret, content));
@@ -115,8 +117,8 @@ impl StorePlace {
 }
 
 impl Caller {
-    /// Records that `id` is used, for `lifetime`. Returns whether another process has recorded the same before. Without an
-    /// available store, the answer is `false`.
+    /// Records that `id` is used, for `lifetime`. Returns whether another process has recorded the same before. Without
+    /// an available store, the answer is `false`.
     pub(crate) async fn is_used_elsewhere(&self, id: &str, lifetime: Duration) -> bool {
         match self.shared_place(USED_IDS, id.as_bytes()).await {
             Ok(Some(place)) => {

@@ -14,7 +14,7 @@ use crate::{
     text::single_line,
 };
 
-/// How long a command waits for the keychain, which may ask the person.
+/// How long a command waits for the keychain, which may ask the user.
 const KEYCHAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long `tas-mcp status` waits for the keychain.
@@ -51,7 +51,7 @@ impl Accounts {
         })
     }
 
-    /// Does something with the stored keys that may ask the person.
+    /// Does something with the stored keys that may ask the user.
     ///
     /// # Errors
     /// Those of `work`, and no end of it in time.

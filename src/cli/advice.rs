@@ -11,7 +11,7 @@ use crate::settings::{self, Settings};
 const COMMANDS_WITH_DATA: [&str; 8] =
     ["call", "run", "wait", "stop", "report", "export", "upload", "download"];
 
-/// What a person must know about a sandbox that is part of a command.
+/// What a user must know about a sandbox that is part of a command.
 const SANDBOX_NOTE: &str = "\
 note: each command with --sandbox starts a new sandbox with new data, which ends with the command.
       To keep one, run `tas-mcp sandbox` in a second terminal, and paste the lines that it prints into this one.";
@@ -24,9 +24,9 @@ pub(super) fn continue_with(settings: &Settings, command: &str) -> String {
     }
 }
 
-/// Returns `command` as a person can type it after this command: with the program, and with the settings that were given
-/// as flags. It contains no secret, because a secret has no flag. Returns `None` for an embedded sandbox, whose records the
-/// next command does not find.
+/// Returns `command` as a user can type it after this command: with the program, and with the settings that were given
+/// as flags. It contains no secret, because a secret has no flag. Returns `None` for an embedded sandbox, whose records
+/// the next command does not find.
 pub(super) fn next_command(settings: &Settings, command: &str) -> Option<String> {
     let flags = settings.given_flags();
     let flags = flags.iter().map(|flag| quoted(flag));

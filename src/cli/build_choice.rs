@@ -1,6 +1,6 @@
 //! The choice of a build by words of its name.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::name_resolution::{LATEST, NameResolver, single};
 use crate::{
@@ -10,12 +10,12 @@ use crate::{
     service::{api::builds::ListBuilds, catalog::ListedOperation as _},
     tools::{
         name_search::{FoundRecord, NameMatch, NameResult, RecordKind, is_named},
-        newest::{WantedRecords, list_newest},
+        newest::{WantedRecords, read_newest},
     },
 };
 
-/// Returns the build that a person names: by its name or file name, else by words of its name; `latest` is the newest one.
-/// If `platform` is known, and builds for it match, builds for other platforms are left out.
+/// Returns the build that a user names: by its name or file name, else by words of its name; `latest` is the newest
+/// one. If `platform` is known, and builds for it match, builds for other platforms are left out.
 ///
 /// # Errors
 /// `invalid_arguments` with the builds to choose from, and the failures of the list.
@@ -26,13 +26,12 @@ pub(super) async fn choose_build(
 ) -> Result<FoundRecord, Failure> {
     let arguments = ToolArguments::new(Fields::new(), CommonArguments::in_project(resolver.project));
     let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-    let reply = list_newest(resolver.caller, ListBuilds::entry(), arguments, wanted).await?;
-    for page in reply.value().get("unread").and_then(Value::as_array).into_iter().flatten() {
-        tracing::warn!("not all builds could be read: {page}");
+    let builds = read_newest(resolver.caller, ListBuilds::entry(), arguments, wanted).await?;
+    for page in &builds.unread {
+        tracing::warn!("not all builds could be read: {}", json!(page));
     }
-    let builds = reply.value().get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
 
-    let matching = matching(builds, name, platform);
+    let matching = matching(&builds.data, name, platform);
     let records: Vec<_> =
         matching.into_iter().filter_map(|build| FoundRecord::from_record(RecordKind::Build, build)).collect();
     let r#match = if records.is_empty() { NameMatch::None } else { NameMatch::Exact };
@@ -40,7 +39,8 @@ pub(super) async fn choose_build(
     single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, records })
 }
 
-/// Returns the builds that have the name, else those whose name contains all its words. `builds` begins with the newest.
+/// Returns the builds that have the name, else those whose name contains all its words. `builds` begins with the
+/// newest.
 fn matching<'a>(builds: &'a [Value], name: &str, platform: Option<&str>) -> Vec<&'a Value> {
     let text = |build: &'a Value, field: &str| build.get(field).and_then(Value::as_str).unwrap_or_default();
     let wanted = words(name);
@@ -80,8 +80,6 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -5,7 +5,8 @@ use crate::{call::Caller, failure::Failure, settings::Settings, tools::context::
 /// Returns the caller that the settings describe.
 ///
 /// # Errors
-/// The settings are unusable. The hint tells how to set them on the command line instead of in the configuration of a host.
+/// The settings are unusable. The hint tells how to set them on the command line instead of in the configuration of a
+/// host.
 pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
     Ok(build_caller_with_files(settings)?.caller)
 }

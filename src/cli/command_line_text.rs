@@ -3,11 +3,14 @@
 use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
 use crate::{
-    service::tool::{CONFIRM, FIELDS, PROJECT_ID},
+    service::{
+        schema,
+        tool::{CONFIRM, FIELDS, PROJECT_ID},
+    },
     tools::catalog,
 };
 
-/// Commands of their own for tools that people often use. Every other tool is `tas-mcp call NAME`.
+/// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
 pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("start_run", "run test"),
     ("start_test_plan_run", "run plan"),
@@ -53,7 +56,7 @@ pub(super) fn flag(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
 }
 
-/// Returns what a person types for the text of one pair of backticks.
+/// Returns what a user types for the text of one pair of backticks.
 fn translated(span: &str, names: Names) -> Cow<'_, str> {
     if let Some((_, command)) = COMMANDS.iter().find(|(tool, _)| *tool == span) {
         return format!("tas-mcp {command}").into();
@@ -77,8 +80,7 @@ fn is_argument(name: &str) -> bool {
     let names = NAMES.get_or_init(|| {
         let common = [PROJECT_ID, FIELDS].map(str::to_owned);
         let own = catalog::tools().filter_map(|tool| {
-            let properties = tool.input_schema().get("properties")?.as_object()?;
-            Some(properties.keys().cloned().collect::<Vec<_>>())
+            Some(schema::properties(tool.input_schema())?.keys().cloned().collect::<Vec<_>>())
         });
 
         own.flatten().chain(common).collect()

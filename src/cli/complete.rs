@@ -68,7 +68,8 @@ fn command_line(matches: &ArgMatches) -> CommandLine {
     CommandLine::from_arguments(shell, words.map(|word| word.to_string_lossy().into_owned()).collect())
 }
 
-/// Returns the candidates for the last word. An error gives no candidates, because a shell shows messages amid the line.
+/// Returns the candidates for the last word. An error gives no candidates, because a shell shows messages amid the
+/// line.
 fn find_candidates(
     words: Vec<String>,
     mut program: Command,

@@ -1,4 +1,4 @@
-//! Asks the person at the terminal before a costly or irreversible call.
+//! Asks the user at the terminal before a costly or irreversible call.
 
 use std::io::{IsTerminal as _, Result, Write as _};
 
@@ -26,7 +26,7 @@ pub(super) enum ConsentAnswer {
     NotAsked,
 }
 
-/// Asks the person at the terminal whether to continue.
+/// Asks the user at the terminal whether to continue.
 pub(super) fn ask(statement: &str) -> Result<ConsentAnswer> {
     // Both streams must be terminals: the question is printed on one and answered on the other.
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
@@ -40,10 +40,10 @@ pub(super) fn ask(statement: &str) -> Result<ConsentAnswer> {
     Ok(if matches!(answer.trim(), "y" | "Y" | "yes") { ConsentAnswer::Yes } else { ConsentAnswer::No })
 }
 
-/// Returns whether the person at the terminal confirms the call that `failure` refused.
+/// Returns whether the user at the terminal confirms the call that `failure` refused.
 ///
 /// # Errors
-/// `failure` if it is no question or nobody can be asked; otherwise that the person declined.
+/// `failure` if it is no question or nobody can be asked; otherwise that the user declined.
 pub(super) fn confirm(failure: Failure) -> std::result::Result<(), CommandError> {
     if failure.code != Code::ConfirmationRequired {
         return Err(failure.into());
@@ -56,10 +56,10 @@ pub(super) fn confirm(failure: Failure) -> std::result::Result<(), CommandError>
     }
 }
 
-/// Asks the person at the terminal before a file is changed. `subject` begins the message of a failure.
+/// Asks the user at the terminal before a file is changed. `subject` begins the message of a failure.
 ///
 /// # Errors
-/// `confirmation_required`: the person declined, or nobody can be asked.
+/// `confirmation_required`: the user declined, or nobody can be asked.
 pub(super) fn confirm_change(statement: &str, subject: &str) -> std::result::Result<(), Failure> {
     let answer = ask(statement).unwrap_or(ConsentAnswer::NotAsked);
     let refusal = |reason: &str, hint: &str| {
@@ -75,12 +75,12 @@ pub(super) fn confirm_change(statement: &str, subject: &str) -> std::result::Res
     }
 }
 
-/// Returns the failure of a confirmation that the person at the terminal did not give.
+/// Returns the failure of a confirmation that the user at the terminal did not give.
 pub(super) fn declined() -> Failure {
     Failure::new(Code::ConfirmationRequired, "not confirmed").hint("nothing was sent")
 }
 
-/// Calls a tool. If the tool requires a confirmation and the person at the terminal confirms, calls it again.
+/// Calls a tool. If the tool requires a confirmation and the user at the terminal confirms, calls it again.
 pub(super) async fn call_with_confirmation(
     tools: &CallerWithFiles,
     tool: Tool,

@@ -16,16 +16,16 @@ use crate::{
     },
 };
 
-/// Returns whether calls of the tool `tool` may cost more than a person expects.
+/// Returns whether calls of the tool `tool` may cost more than a user expects.
 pub(super) fn may_ask(tool: &str) -> bool {
     [StartRun::NAME, ExportTmsysRun::NAME].contains(&tool)
 }
 
-/// Asks the person at the terminal before a costly call, unless `--yes` is given. Without a terminal nobody is asked: a CI
-/// job has named what it wants.
+/// Asks the user at the terminal before a costly call, unless `--yes` is given. Without a terminal nobody is asked: a
+/// CI job has named what it wants.
 ///
 /// # Errors
-/// That the person declined.
+/// That the user declined.
 pub(super) fn ask_before_cost(
     tool: &str,
     arguments: &Fields,

@@ -1,7 +1,8 @@
 //! `tas-mcp doctor`: shows the settings and checks the service.
 //!
 //! The command shows which settings are set, which tools are offered, whether the hosts can be reached, and what the
-//! key permits. If a setting of the HTTP server is set, it also checks the set-up of that server. It changes nothing at the service. The output contains no secret, so it can be copied into a bug report.
+//! key permits. If a setting of the HTTP server is set, it also checks the set-up of that server. It changes nothing at
+//! the service. The output contains no secret, so it can be copied into a bug report.
 
 mod hosts;
 mod offered_tools;

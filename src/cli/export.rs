@@ -111,7 +111,7 @@ async fn sources(resolver: NameResolver<'_>, matches: &ArgMatches) -> Result<Fie
     Ok(Fields::from_iter([(argument.to_owned(), value)]))
 }
 
-/// Returns the outcome of an export for people.
+/// Returns the outcome of an export for users.
 fn description(reply: &Value) -> String {
     let text = |name: &str| reply.get(name).map(plain_text).filter(|text| !text.is_empty());
     let address = text("tmsys_run_url").or_else(|| text("tmsys_plan_url"));

@@ -1,4 +1,4 @@
-//! Prints failures on standard error: as text for people, as JSON for programs.
+//! Prints failures on standard error: as text for users, as JSON for programs.
 
 use std::{ffi::OsString, io::Write as _};
 
@@ -14,7 +14,7 @@ use crate::{failure::Failure, text::single_line, violation::Violation};
 /// How results and failures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OutputFormat {
-    /// For people: tables, and messages with flags and commands.
+    /// For users: tables, and messages with flags and commands.
     Text,
     /// The JSON of the tools.
     Json,

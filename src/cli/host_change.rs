@@ -128,7 +128,7 @@ fn table(changes: &[HostChange]) -> Table {
     table
 }
 
-/// Changes the configuration of one host in `file`, after the person at the terminal has confirmed the change.
+/// Changes the configuration of one host in `file`, after the user at the terminal has confirmed the change.
 fn change_host(host: Host, file: &Path, change: &Change, is_confirmed: bool) -> Result<HostChange, Failure> {
     let config = ConfigFile::read(file)?;
     let edited = edit(host, config.text(), change).map_err(|error| unusable(file, &error))?;

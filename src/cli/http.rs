@@ -28,7 +28,8 @@ pub(super) fn command() -> Command {
         .args(settings::http_flags())
 }
 
-/// Serves MCP over HTTP until a signal arrives and the calls under way have ended. A second signal ends the server at once.
+/// Serves MCP over HTTP until a signal arrives and the calls under way have ended. A second signal ends the server at
+/// once.
 ///
 /// # Errors
 /// The settings that cannot be used, or the address that cannot be listened on.

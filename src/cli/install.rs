@@ -99,7 +99,7 @@ fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry
     Ok(ServerEntry { start, key_variable: settings.key_variable() })
 }
 
-/// Returns what a person has to do so that the server gets the API key; `None` if the entry is sufficient.
+/// Returns what a user has to do so that the server gets the API key; `None` if the entry is sufficient.
 fn key_note(host: Host, server: &ServerEntry) -> Option<String> {
     let name = host.name();
     match (&server.start, server.key_variable) {

@@ -1,4 +1,4 @@
-//! A wait that a person can interrupt and continue later.
+//! A wait that a user can interrupt and continue later.
 
 use serde_json::json;
 
@@ -62,7 +62,7 @@ impl WaitSubject<'_> {
         note(&self.advice());
     }
 
-    /// Waits for the end of `wait` or for a signal. After a signal a person at the terminal is asked whether to stop the
+    /// Waits for the end of `wait` or for a signal. After a signal a user at the terminal is asked whether to stop the
     /// runs. Returns the output of `wait`, or `None` after a signal.
     pub(super) async fn interruptible<T>(
         &self,
@@ -81,7 +81,7 @@ impl WaitSubject<'_> {
         }
     }
 
-    /// Says how to continue, and stops the runs if the person wants it.
+    /// Says how to continue, and stops the runs if the user wants it.
     async fn end_early(&self) -> Result<(), CommandError> {
         note("interrupted; the runs continue");
         note(&self.advice());

@@ -21,7 +21,7 @@ To connect an assistant, add this to its configuration:
   {\"mcpServers\": {\"tas\": {\"command\": \"tas-mcp\", \"args\": [\"--sandbox\"]}}}
 ";
 
-/// Returns whether a person has started the server on a terminal.
+/// Returns whether a user has started the server on a terminal.
 pub fn is_started_by_person() -> bool {
     std::io::stdin().is_terminal()
 }

@@ -1,4 +1,4 @@
-//! `tas-mcp runs`, `jobs`, `plans` and the other lists for people: the newest records as a table.
+//! `tas-mcp runs`, `jobs`, `plans` and the other lists for users: the newest records as a table.
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -26,10 +26,11 @@ use crate::{
             executions::ListTestPlanExecutions,
             jobs::ListJobs,
             plans::ListTestPlans,
-            runs::{ListRuns, NEWEST},
+            runs::{ListRuns, NEWEST, Run},
             tests::ListTests,
         },
         catalog::{ListedOperation as _, OperationEntry},
+        view::view,
     },
     settings::Settings,
     tools::newest::{WantedRecords, list_newest},
@@ -167,5 +168,5 @@ impl ListCommand {
 
 /// Returns whether a run is completed without a pass.
 fn has_failed(run: &Value) -> bool {
-    run.get("result").and_then(Value::as_str).is_some_and(|result| !result.eq_ignore_ascii_case("SUCCESS"))
+    view::<Run>(run).head.result.is_some_and(|result| !result.eq_ignore_ascii_case("SUCCESS"))
 }

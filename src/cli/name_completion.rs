@@ -1,4 +1,4 @@
-//! Completion of names and ids of records, which are read from the service while a person types.
+//! Completion of names and ids of records, which are read from the service while a user types.
 
 use std::{collections::BTreeSet, ffi::OsStr, time::Duration};
 
@@ -17,18 +17,20 @@ use crate::{
     fields::field_at,
     service::{
         api::{
+            ListPage,
             executions::ListTestPlanExecutions,
             jobs::ListJobs,
             runs::{ListRuns, NEWEST},
         },
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultKind,
+        view::view,
     },
     text::{single_line, visible},
     tools::name_search::RecordKind,
 };
 
-/// Time limit of reading the records. A person does not wait longer for candidates.
+/// Time limit of reading the records. A user does not wait longer for candidates.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
 /// Largest number of candidates.
@@ -128,8 +130,8 @@ impl NameReader {
         let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
         let reply = caller.call(list.operation, arguments).await;
 
-        let records = reply.ok().and_then(|reply| reply.value().get("data")?.as_array().cloned());
-        records.unwrap_or_default().iter().filter_map(|record| list.parse(record)).collect()
+        let page: ListPage<Value> = reply.map(|reply| view(reply.value())).unwrap_or_default();
+        page.data.iter().filter_map(|record| list.parse(record)).collect()
     }
 }
 
@@ -195,7 +197,7 @@ fn matching(records: &[NamedRecord], accepts_names: bool, typed: &str) -> Vec<Co
     candidates.take(MAX_CANDIDATES).collect()
 }
 
-/// Returns whether a person sees all of `text`, and it cannot be taken for a flag.
+/// Returns whether a user sees all of `text`, and it cannot be taken for a flag.
 fn can_be_typed(text: &str) -> bool {
     !text.trim().is_empty()
         && !text.starts_with('-')

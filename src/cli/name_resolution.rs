@@ -10,15 +10,20 @@ use crate::{
     failure::{Code, Failure},
     fields::{Fields, field_at},
     service::{
-        api::{executions::ListTestPlanExecutions, jobs::ListJobs, runs::ListRuns},
+        api::{
+            executions::ListTestPlanExecutions,
+            jobs::{Job, ListJobs},
+            runs::ListRuns,
+        },
         arguments::is_uuid,
         catalog::ListedOperation as _,
         result_kind::{ResultId, ResultKind},
+        view::view,
     },
     tools::{
         call_options::CallOptions,
         name_search::{FoundRecord, NameMatch, NameResult, NameSearch, RecordKind},
-        newest::{WantedRecords, list_newest},
+        newest::{WantedRecords, read_newest},
         report::ReportSubject,
         summary::SummaryTarget,
         waiting::WaitTarget,
@@ -37,7 +42,7 @@ pub(super) enum Latest {
     Start,
 }
 
-/// What a person names.
+/// What a user names.
 enum Found {
     /// The record with the id.
     Subject(ReportSubject),
@@ -45,7 +50,7 @@ enum Found {
     Latest(ResultId),
 }
 
-/// Finds the ids of what a person names.
+/// Finds the ids of what a user names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameResolver<'a> {
     pub(super) caller: &'a Caller,
@@ -59,8 +64,8 @@ impl<'a> NameResolver<'a> {
         Self { caller, project }
     }
 
-    /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which no
-    /// request is sent.
+    /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which
+    /// no request is sent.
     ///
     /// # Errors
     /// `invalid_arguments` with the records to choose from, if no record or several have the name.
@@ -81,8 +86,8 @@ impl<'a> NameResolver<'a> {
         single(&[kind], found)
     }
 
-    /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this name
-    /// or id. The word `latest` stands for the newest of the project.
+    /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this
+    /// name or id. The word `latest` stands for the newest of the project.
     ///
     /// # Errors
     /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
@@ -161,8 +166,8 @@ impl<'a> NameResolver<'a> {
         result.map(Some)
     }
 
-    /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than those
-    /// that have begun. `owner` is what the record belongs to.
+    /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than
+    /// those that have begun. `owner` is what the record belongs to.
     async fn newest(self, kind: ResultKind, filter: Fields, owner: &str) -> Result<ResultId, Failure> {
         let list = match kind {
             ResultKind::Execution => ListTestPlanExecutions::entry(),
@@ -171,9 +176,8 @@ impl<'a> NameResolver<'a> {
         };
         let arguments = ToolArguments::new(filter, CommonArguments::in_project(self.project));
         let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-        let reply = list_newest(self.caller, list, arguments, wanted).await?;
+        let records = read_newest(self.caller, list, arguments, wanted).await?.data;
 
-        let records = reply.value().get("data").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
         let queued = records.iter().find(is_queued).filter(|_| kind == ResultKind::Execution);
         let id = queued.or(records.first()).and_then(|record| record.get(kind.id_field())?.as_str());
@@ -221,15 +225,15 @@ pub(super) async fn jobs_of(
 
     let arguments = ToolArguments::new(result.to_arguments(), CommonArguments::in_project(project));
     let wanted = WantedRecords { filter: is_unfinished, limit: usize::MAX };
-    let reply = list_newest(caller, ListJobs::entry(), arguments, wanted).await?;
-    let jobs = field_at(reply.value(), "data").and_then(Value::as_array).into_iter().flatten();
+    let jobs = read_newest(caller, ListJobs::entry(), arguments, wanted).await?.data;
+    let ids = jobs.iter().map(|job| view::<Job>(job).job_id);
 
-    Ok(jobs.filter_map(|job| Some(job.get("job_id")?.as_str()?.to_owned())).collect())
+    Ok(ids.filter(|id| !id.is_empty()).collect())
 }
 
 /// Returns whether a job is queued or running, so that it can be stopped.
 fn is_unfinished(job: &Value) -> bool {
-    !job.get("status").and_then(Value::as_str).is_some_and(|status| status.eq_ignore_ascii_case("completed"))
+    !view::<Job>(job).status.eq_ignore_ascii_case("completed")
 }
 
 /// Returns whether a look-up failed because no record has the id.

@@ -1,4 +1,4 @@
-//! Notes for people on standard error, beside the result of a command.
+//! Notes for users on standard error, beside the result of a command.
 
 use std::{io::Write as _, path::Path};
 

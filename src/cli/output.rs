@@ -1,4 +1,4 @@
-//! Prints results on standard output: JSON for programs, tables and indented JSON for people.
+//! Prints results on standard output: JSON for programs, tables and indented JSON for users.
 
 use std::io::{Error, ErrorKind, IsTerminal as _, Result, Write as _};
 
@@ -35,7 +35,7 @@ pub(super) fn print_line(line: impl std::fmt::Display) -> Result<()> {
     print_text(format_args!("{line}\n"))
 }
 
-/// Prints a text that ends with a line break. Characters that a person cannot see are left out: they could control the
+/// Prints a text that ends with a line break. Characters that a user cannot see are left out: they could control the
 /// terminal or replace what it shows.
 pub(super) fn print_text(text: impl std::fmt::Display) -> Result<()> {
     write!(anstream::stdout(), "{}", visible(&text.to_string()).replace('\r', ""))

@@ -21,7 +21,7 @@ use crate::failure::{Code, Failure};
 pub(super) struct OutputFile {
     /// The flag and its value, for messages.
     argument: String,
-    /// The path as the person wrote it.
+    /// The path as the user wrote it.
     path: PathBuf,
     target: WriteTarget,
 }

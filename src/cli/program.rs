@@ -28,11 +28,11 @@ const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 /// Commands that the help of `tas-mcp sandbox` shows.
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
-/// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are no
-/// others. Ends the process if they ask for help or are invalid.
+/// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are
+/// no others. Ends the process if they ask for help or are invalid.
 ///
-/// The definitions of the subcommands would delay the start of a server. They are not built if there are no arguments, or flags
-/// only.
+/// The definitions of the subcommands would delay the start of a server. They are not built if there are no arguments,
+/// or flags only.
 pub fn parse_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<ArgMatches> {
     let arguments: Vec<_> = arguments.into_iter().collect();
     if arguments.len() <= 1 {

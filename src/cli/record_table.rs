@@ -1,4 +1,4 @@
-//! Records as tables for people: the columns that the list declares, verdicts in colour, and ages instead of times.
+//! Records as tables for users: the columns that the list declares, verdicts in colour, and ages instead of times.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Prints the reply of a tool: JSON for programs; a table of a list, or indented JSON, for people.
+//! Prints the reply of a tool: JSON for programs; a table of a list, or indented JSON, for users.
 
 use std::time::SystemTime;
 
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct ReplyOutput<'a> {
     tool: &'a ToolDefinition,
     json: bool,
-    /// The fields that the person wants; empty for all.
+    /// The fields that the user wants; empty for all.
     fields: Vec<&'a str>,
 }
 

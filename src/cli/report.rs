@@ -1,4 +1,5 @@
-//! `tas-mcp report`: summarizes a run, a job or a plan execution, or shows the trend of a plan; with `--html` as a page.
+//! `tas-mcp report`: summarizes a run, a job or a plan execution, or shows the trend of a plan; with `--html` as a
+//! page.
 
 mod browser;
 mod page_file;

@@ -198,8 +198,8 @@ impl Started<'_> {
         })
     }
 
-    /// Prints the ids of the jobs, how to wait for them, and what was not started. Prints the whole answer if it names no
-    /// job.
+    /// Prints the ids of the jobs, how to wait for them, and what was not started. Prints the whole answer if it names
+    /// no job.
     fn announce(&self) -> std::io::Result<()> {
         let Ok(subject) = self.subject() else { return print_line(format_args!("{:#}", self.reply.value())) };
         subject.announce();
@@ -220,7 +220,7 @@ impl Started<'_> {
         let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project.as_deref()));
 
         let build = self.caller.call_guarded(GetBuild::entry(), arguments).await.ok();
-        let name = build.and_then(|build| build.value().get("name")?.as_str().map(str::to_owned));
+        let name = build.map(|build| build.view::<GetBuild>().build.name).filter(|name| !name.is_empty());
         let name = name.map(|name| format!("{name} ")).unwrap_or_default();
         note(&format!("the service chose the build {name}({id})"));
     }

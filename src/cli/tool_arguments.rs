@@ -17,7 +17,10 @@ use super::{
 use crate::{
     call::arguments::ToolArguments,
     fields::Fields,
-    service::tool::{FIELDS, PROJECT_ID, ToolDefinition},
+    service::{
+        schema,
+        tool::{FIELDS, PROJECT_ID, ToolDefinition},
+    },
 };
 
 /// Flag that prints results and failures as JSON.
@@ -125,7 +128,7 @@ fn example_value(tool: &ToolDefinition, name: &str) -> String {
 
 /// Returns the schemas of the arguments of `tool`.
 pub(super) fn properties(tool: &ToolDefinition) -> Option<&Fields> {
-    tool.input_schema().get("properties").and_then(Value::as_object)
+    schema::properties(tool.input_schema())
 }
 
 /// Returns the flag of the argument `name`: `run_id` becomes `--run-id`, with the alias `--run_id`. The flag of a list
@@ -134,7 +137,7 @@ fn argument_flag(name: &str, help: String) -> Arg {
     let long = name.replace('_', "-");
     let flag =
         Arg::new(name.to_owned()).value_name("VALUE").action(ArgAction::Append).allow_hyphen_values(true);
-    // People copy argument names from the descriptions of tools, so `--run_id` works too.
+    // Users copy argument names from the descriptions of tools, so `--run_id` works too.
     let flag = if long == name { flag } else { flag.alias(name.to_owned()) };
 
     flag.long(long).help(help).help_heading("Arguments")

@@ -1,4 +1,4 @@
-//! Finds a tool by the name that a person typed.
+//! Finds a tool by the name that a user typed.
 
 use crate::{
     failure::{Code, Failure},

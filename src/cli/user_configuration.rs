@@ -56,7 +56,8 @@ impl UserConfiguration {
         settings.profile().or(self.content.default_profile.as_deref())
     }
 
-    /// Returns the name of the profile that a command changes. Only a person who names a profile, or has none, creates one.
+    /// Returns the name of the profile that a command changes. Only a user who names a profile, or has none, creates
+    /// one.
     ///
     /// # Errors
     /// `not_found`: the profile that the project file chooses does not exist.

@@ -16,7 +16,8 @@ pub(super) fn complete_argument(flag: Arg, name: &str, schema: &Value) -> Arg {
     complete_name(flag, name)
 }
 
-/// Returns `flag`, with the completion of the records that the argument `name` of a tool refers to, if it refers to any.
+/// Returns `flag`, with the completion of the records that the argument `name` of a tool refers to, if it refers to
+/// any.
 pub(super) fn complete_name(flag: Arg, name: &str) -> Arg {
     match NameKind::of_argument(name) {
         Some(kind) => flag.add(name_completions(kind)),

@@ -102,7 +102,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     Ok(result.output(&subject, junit, OutputFormat::from_matches(matches)).await)
 }
 
-/// Returns the arguments of the tool for what a person names: one id or name of any kind, or several ids of jobs.
+/// Returns the arguments of the tool for what a user names: one id or name of any kind, or several ids of jobs.
 async fn named_targets(
     resolver: NameResolver<'_>,
     names: impl ExactSizeIterator<Item = &String>,

@@ -24,23 +24,23 @@ use super::{
 /// Time limit of opening a connection, including TLS and the way through a proxy.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Share of the request's time limit that opening a connection may take. A connection that does not open fails before the
-/// request does, so that it is certain that nothing was sent.
+/// Share of the request's time limit that opening a connection may take. A connection that does not open fails before
+/// the request does, so that it is certain that nothing was sent.
 const CONNECT_SHARE: f64 = 0.8;
 
 /// How long an idle connection is kept. The span is shorter than that of most servers, so that a request seldom meets a
 /// connection that the server is closing.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time without traffic after which the operating system checks whether a connection is still alive, and the interval of
-/// these checks. Devices on the way forget connections without traffic, although a response is still expected.
+/// Time without traffic after which the operating system checks whether a connection is still alive, and the interval
+/// of these checks. Devices on the way forget connections without traffic, although a response is still expected.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// Number of failed checks after which a connection counts as lost.
 const KEEPALIVE_CHECKS: u32 = 3;
 
-/// The HTTP clients for one service and the hosts that it names, one for each kind of connection. Each is created when it is
-/// first used, because reading the certificates of the system takes time.
+/// The HTTP clients for one service and the hosts that it names, one for each kind of connection. Each is created when
+/// it is first used, because reading the certificates of the system takes time.
 #[derive(Debug)]
 pub(super) struct Connections {
     ca_file: Option<PathBuf>,
@@ -68,8 +68,8 @@ enum Route {
 }
 
 impl Connections {
-    /// Creates clients that trust the certificates of `ca_file` in addition to the system's. `policy` decides which addresses
-    /// that the service names are followed.
+    /// Creates clients that trust the certificates of `ca_file` in addition to the system's. `policy` decides which
+    /// addresses that the service names are followed.
     pub(super) fn new(ca_file: Option<PathBuf>, timeout: Duration, policy: AddressPolicy) -> Self {
         Self {
             ca_file,
@@ -143,8 +143,8 @@ impl Connections {
         // The installation fails only if a provider is installed already, which serves as well.
         drop(rustls::crypto::ring::default_provider().install_default());
 
-        // `Route` decides about proxies. Redirects are followed by `download` only, because a request that is sent elsewhere
-        // must not contain the API key.
+        // `Route` decides about proxies. Redirects are followed by `download` only, because a request that is sent
+        // elsewhere must not contain the API key.
         Client::builder()
             .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
             .no_proxy()
@@ -163,8 +163,8 @@ impl Connections {
     }
 }
 
-/// Creates a client for requests to `url`, an address of the user's settings. It trusts the certificates of `ca_file` in
-/// addition to the system's. `timeout` is the time limit of one request, which the caller sets.
+/// Creates a client for requests to `url`, an address of the user's settings. It trusts the certificates of `ca_file`
+/// in addition to the system's. `timeout` is the time limit of one request, which the caller sets.
 pub fn http_client(url: &Url, ca_file: Option<PathBuf>, timeout: Duration) -> Result<Client, String> {
     let connections = Connections::new(ca_file, timeout, AddressPolicy::default());
     connections.client(url).cloned().map_err(|error| error.to_string())

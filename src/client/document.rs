@@ -38,8 +38,8 @@ pub struct DocumentClient {
 }
 
 impl DocumentClient {
-    /// Creates a client that trusts the certificates of `ca_file` in addition to the system's. Only a `host` on this machine
-    /// may name addresses of this machine.
+    /// Creates a client that trusts the certificates of `ca_file` in addition to the system's. Only a `host` on this
+    /// machine may name addresses of this machine.
     pub fn new(host: &HostUrl, ca_file: Option<PathBuf>) -> Self {
         let policy = AddressPolicy::for_service(host);
         Self { connections: Connections::new(ca_file, READ_LIMIT, policy) }

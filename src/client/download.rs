@@ -1,5 +1,5 @@
-//! Files: parts of them in memory, and whole files as streams. A file may be behind redirects to the storage host, which are
-//! followed without the API key, and only to addresses that requests may be sent to.
+//! Files: parts of them in memory, and whole files as streams. A file may be behind redirects to the storage host,
+//! which are followed without the API key, and only to addresses that requests may be sent to.
 
 use std::time::{Duration, SystemTime};
 
@@ -162,7 +162,8 @@ impl FinalResponse {
         Ok(DownloadResponse::Stream(DownloadStream { response, offset, total, etag, modified }))
     }
 
-    /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out of it.
+    /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out
+    /// of it.
     pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
         let Self { response, redirected_to, redirect_error } = self;
         let mut answer = HttpResponse::without_body(&response);
@@ -231,8 +232,8 @@ fn range_headers(range: &str) -> HeaderMap {
     HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
 }
 
-/// Skips `skip` bytes of the body and returns at most `length` bytes after them, and the size of the body if it was read
-/// to its end.
+/// Skips `skip` bytes of the body and returns at most `length` bytes after them, and the size of the body if it was
+/// read to its end.
 async fn read_window(
     mut response: Response,
     mut skip: u64,

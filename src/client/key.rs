@@ -98,8 +98,8 @@ impl ApiKey {
         if text.contains(key) { text.replace(key, MASK) } else { text }
     }
 
-    /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide the
-    /// key.
+    /// Masks the key in every string and field name of a parsed JSON value. In JSON text, escape sequences could hide
+    /// the key.
     pub fn mask_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.mask_text(std::mem::take(text)),

@@ -9,7 +9,7 @@ use tokio::{
 
 use super::key::ApiKey;
 
-/// Time limit of the command. A password manager may ask the person for permission.
+/// Time limit of the command. A password manager may ask the user for permission.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Maximum size of what the command prints, in bytes. A key is far shorter.

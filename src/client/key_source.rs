@@ -303,7 +303,7 @@ impl StoredKey {
 
 fn unreadable(error: &KeyStoreError) -> LookupFailure {
     let (message, hint) = (format!("no API key: {error}"), error.hint());
-    // A file is read again at once; a keychain may ask the person each time.
+    // A file is read again at once; a keychain may ask the user each time.
     if error.is_of_keychain() {
         LookupFailure::costly(message, hint)
     } else {

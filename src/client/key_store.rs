@@ -1,6 +1,6 @@
 //! Keys that outlive a process: in the keychain of the system, or in a file that only the user can read.
 //!
-//! All functions block: a keychain that is locked may ask the person and wait for the answer.
+//! All functions block: a keychain that is locked may ask the user and wait for the answer.
 
 mod file;
 mod keychain;
@@ -136,7 +136,7 @@ pub enum KeyStoreError {
     /// There is no keychain.
     #[error("there is no keychain: {0}")]
     NoKeychain(String),
-    /// The keychain is locked, or the person has refused the access.
+    /// The keychain is locked, or the user has refused the access.
     #[error("the keychain is locked or refuses the access: {0}")]
     NoAccess(String),
     /// Any other failure of the keychain.
@@ -164,7 +164,7 @@ pub enum KeyStoreError {
 }
 
 impl KeyStoreError {
-    /// Returns what a person can do.
+    /// Returns what a user can do.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKeychain(_) => {

@@ -1,9 +1,9 @@
-//! The proxy of the system: the variables `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, or else the settings of the operating
-//! system.
+//! The proxy of the system: the variables `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, or else the settings of the
+//! operating system.
 //!
-//! `hyper-util` finds the proxy, as it does for `reqwest`. `reqwest` itself does not tell which proxy it uses, which `doctor`
-//! shows and the address policy needs to know. `NO_PROXY` is read here, because the library does not know the forms
-//! `host:port`, `[address]` and `*.domain`, and its `*` does not match addresses.
+//! `hyper-util` finds the proxy, as it does for `reqwest`. `reqwest` itself does not tell which proxy it uses, which
+//! `doctor` shows and the address policy needs to know. `NO_PROXY` is read here, because the library does not know the
+//! forms `host:port`, `[address]` and `*.domain`, and its `*` does not match addresses.
 
 use std::net::IpAddr;
 

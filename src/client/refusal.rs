@@ -1,6 +1,8 @@
 //! Responses of the service that are not 2xx, as failures (service.md 1.5).
 
+use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 
 use super::{
     key::{ApiKey, KeyKind},
@@ -12,7 +14,11 @@ use crate::{
     failure::{Code, Failure, quote},
     fields::Fields,
     json::parse_json,
-    service::{operation::UrlBase, tool::FailureHints},
+    service::{
+        operation::UrlBase,
+        tool::FailureHints,
+        view::{lenient, objects, view},
+    },
     text::remove_hidden,
 };
 
@@ -28,8 +34,8 @@ const MAX_PARSED_BYTES: usize = 256 * 1024;
 /// Hint for a record that was changed between reading and writing.
 const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: read it again, merge your change, and call again with its new `version`";
 
-/// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body are
-/// kept in `details`.
+/// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body
+/// are kept in `details`.
 pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: &ApiKey) -> Failure {
     let refusal = ServiceRefusal::read(request, response, key);
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
@@ -74,6 +80,23 @@ struct ServiceRefusal<'a> {
     part_list: Option<&'static str>,
 }
 
+/// The versions in the body of a refused change.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct VersionConflict {
+    expected_version: Option<Value>,
+    latest_version: Option<Value>,
+}
+
+objects!(VersionConflict);
+
+impl VersionConflict {
+    fn describe(self) -> Option<String> {
+        let (expected, latest) = self.expected_version.zip(self.latest_version)?;
+        Some(format!("; the call expected version {expected}, and the latest version is {latest}"))
+    }
+}
+
 /// What the caller can do next.
 enum Hint {
     Plain(String),
@@ -111,19 +134,9 @@ impl<'a> ServiceRefusal<'a> {
         };
         let attempts = attempts_note(self.response.attempts);
         let (label, status) = (self.request.label(), self.response.status);
-        let versions = self.versions().map(|(expected, latest)| {
-            format!("; the call expected version {expected}, and the latest version is {latest}")
-        });
+        let versions = view::<VersionConflict>(&self.body).describe().unwrap_or_default();
 
-        format!(
-            "{label}: the service answered {status}{attempts}: {explanation}{}",
-            versions.unwrap_or_default()
-        )
-    }
-
-    /// Returns the version that a refused change expected and the latest version of the record.
-    fn versions(&self) -> Option<(&Value, &Value)> {
-        self.body.get("expected_version").zip(self.body.get("latest_version"))
+        format!("{label}: the service answered {status}{attempts}: {explanation}{versions}")
     }
 
     /// Returns the permission that the key lacks, if the text names one.
@@ -212,8 +225,8 @@ fn with_access_hint(hint: &str, hints: FailureHints) -> String {
     hints.access.map_or_else(|| hint.to_owned(), |access| format!("{hint}; {access}"))
 }
 
-/// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is the
-/// field `error`.
+/// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is
+/// the field `error`.
 fn fields_of_body(body: &[u8]) -> Fields {
     let parsed = if body.len() <= MAX_PARSED_BYTES { parse_json(body).ok() } else { None };
     if let Some(Value::Object(fields)) = parsed {
@@ -235,8 +248,8 @@ fn is_filled_list(value: Option<&Value>) -> bool {
     value.and_then(Value::as_array).is_some_and(|items| !items.is_empty())
 }
 
-/// Returns the code of the failure for a status and the service's own text. Only the text distinguishes the meanings of the
-/// status 403.
+/// Returns the code of the failure for a status and the service's own text. Only the text distinguishes the meanings of
+/// the status 403.
 fn code_for(status: u16, text: &str) -> Code {
     let text = text.to_ascii_lowercase();
     let mentions = |words: &str| text.contains(words);

@@ -1,5 +1,5 @@
-//! A request to a host of the service, and after which failures it is repeated: those that are transient, so that an equal
-//! request may succeed a moment later.
+//! A request to a host of the service, and after which failures it is repeated: those that are transient, so that an
+//! equal request may succeed a moment later.
 //!
 //! | request | transient statuses | transient errors without a response |
 //! |-|-|-|
@@ -9,8 +9,8 @@
 //! | part of an upload, or file at a presigned address | 408, 429, 5xx | all |
 //!
 //! A TLS error of the service's own hosts is final, because a certificate does not change between two attempts.
-//! How often a request is repeated is decided by [`RETRY_POLICY`] for calls, and by uploads and downloads for the files that
-//! they transfer.
+//! How often a request is repeated is decided by [`RETRY_POLICY`] for calls, and by uploads and downloads for the files
+//! that they transfer.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -157,7 +157,8 @@ pub struct RetryPolicy {
     pub backoff: Backoff,
 }
 
-/// The policy of all calls: up to four requests with pauses of about 0.25, 0.5 and 1 s, within the time limit of the call.
+/// The policy of all calls: up to four requests with pauses of about 0.25, 0.5 and 1 s, within the time limit of the
+/// call.
 ///
 /// `Retry-After` replaces the pause if it fits into the time limit. If it does not, the response is returned at
 /// once, together with the wait that the service asked for.
@@ -167,8 +168,8 @@ pub const RETRY_POLICY: RetryPolicy = RetryPolicy {
 };
 
 impl RetryPolicy {
-    /// Returns the pause after request number `attempt`, whose failure was transient. Returns `None` if the request is not
-    /// repeated: it was the last one, or the pause does not fit into `time_left`.
+    /// Returns the pause after request number `attempt`, whose failure was transient. Returns `None` if the request is
+    /// not repeated: it was the last one, or the pause does not fit into `time_left`.
     pub(super) fn pause(
         &self,
         attempt: u32,

@@ -1,5 +1,5 @@
-//! Requests to presigned addresses of the storage host. They carry no API key: the address itself is the permission, which is
-//! valid for a limited time (service.md 10.6). The error documents of storage hosts are XML.
+//! Requests to presigned addresses of the storage host. They carry no API key: the address itself is the permission,
+//! which is valid for a limited time (service.md 10.6). The error documents of storage hosts are XML.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,8 +1,8 @@
 //! Records and operations of the service, one module per resource, and what they have in common.
 //!
 //! An answer has the fields of the contract, and is read as a view ([`crate::service::view`]). Callers get the JSON of
-//! the service as it came, so that a field which is missing here is still delivered. Fields that the contract may omit or
-//! set to `null` are optional.
+//! the service as it came, so that a field which is missing here is still delivered. Fields that the contract may omit
+//! or set to `null` are optional.
 #![expect(missing_docs, reason = "the names are those of the contract")]
 
 pub mod artifacts;
@@ -83,8 +83,8 @@ pub struct ReadVersion(pub u32);
 #[schemars(inline, extend("default" = 0, "description" = "Default 0 (first)."))]
 pub struct PageNumber(pub usize);
 
-// Number of records per page, by default `DEFAULT`. The effect of a size out of range is uncertain, so that only sizes in
-// range are sent (service.md 1.3).
+// Number of records per page, by default `DEFAULT`. The effect of a size out of range is uncertain, so that only sizes
+// in range are sent (service.md 1.3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("minimum" = 1, "maximum" = 100, "default" = DEFAULT))]
@@ -148,8 +148,8 @@ fn deletion_question(record: &str, argument: &str, arguments: &Fields) -> String
     format!("would delete {record} `{id}` permanently")
 }
 
-// A picture in an answer as callers receive it: `call::reply` fills these fields. No doc comment, because it would become
-// part of the schema.
+// A picture in an answer as callers receive it: `call::reply` fills these fields. No doc comment, because it would
+// become part of the schema.
 #[derive(Debug, JsonSchema)]
 pub struct DeliveredPicture {
     /// Position of the image among the images of this reply, starting at 1.

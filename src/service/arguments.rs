@@ -1,8 +1,8 @@
 //! Checks arguments against an input schema and reports every violation at once.
 //!
 //! Values with a clear meaning are coerced, because some hosts send `"3"` for 3, `"true"` for true, or
-//! an object as a string of JSON. The sandbox uses the same check: with coercion for queries, whose values are all text,
-//! and without it for bodies.
+//! an object as a string of JSON. The sandbox uses the same check: with coercion for queries, whose values are all
+//! text, and without it for bodies.
 
 use indexmap::IndexSet;
 use serde::de::IgnoredAny;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     fields::Fields,
     json::parse_json,
-    service::schema::{KNOWN, OR_TYPE, UNQUOTED},
+    service::schema::{self, KNOWN, OR_TYPE, UNQUOTED},
     text::{misspelled, most_similar, shorten_name},
     violation::Violation,
 };
@@ -29,8 +29,8 @@ pub enum Mode {
     Arguments,
     /// Text of a query. Values are coerced, unknown names are ignored.
     Query,
-    /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to the
-    /// service, unless it nearly is a known name: the service would ignore the misspelled field.
+    /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to
+    /// the service, unless it nearly is a known name: the service would ignore the misspelled field.
     PassedThrough,
     /// A JSON body as the service reads it. Nothing is coerced, unknown names are ignored.
     Body,
@@ -44,7 +44,6 @@ impl Mode {
         matches!(self, Self::Arguments | Self::Query)
     }
 
-    /// Returns whether unknown names are violations.
     const fn denies_unknown_names(self) -> bool {
         matches!(self, Self::Arguments | Self::ClosedBody)
     }
@@ -85,7 +84,7 @@ impl SchemaCheck<'_> {
 
     fn object(&mut self, schema: &Fields, object: &mut Fields, path: &str) {
         let none = Fields::new();
-        let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let properties = schema::properties(schema).unwrap_or(&none);
 
         // Models send `null` for arguments that they leave out. In an object with any fields `null` is a value.
         if self.mode == Mode::Arguments && !properties.is_empty() {
@@ -308,7 +307,6 @@ fn unquoted(text: &str) -> Option<Value> {
     Some(Value::from(text.trim().strip_prefix('"')?.strip_suffix('"')?))
 }
 
-/// Returns whether a value has the JSON type `kind`.
 fn has_type(kind: &str, value: &Value) -> bool {
     match kind {
         "string" => value.is_string(),
@@ -393,7 +391,7 @@ mod tests {
     #[test]
     fn any_arguments_are_checked_against_every_schema() {
         for entry in &OPERATIONS {
-            let properties = entry.input_schema().get("properties").and_then(Value::as_object);
+            let properties = schema::properties(entry.input_schema());
             let names = properties.into_iter().flat_map(Fields::keys).cloned().collect();
 
             check_values(&object_with(names), OPERATIONS.len(), |mut arguments| {

@@ -23,7 +23,6 @@ pub struct OperationEntry {
 }
 
 impl OperationEntry {
-    /// The entry of the operation `O`.
     const fn new<O: Operation>() -> Self {
         let request = O::REQUEST;
         Self { tool: ToolDefinition::new::<O, O::Answer>(O::TOOL, request.has_pictures()), request }

@@ -172,8 +172,21 @@ pub const RECORDS: &str = "data";
 /// Keywords that describe the fields of an object.
 const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
-/// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the keywords
-/// that only the check of arguments reads.
+/// Returns the schemas of the fields of an object.
+pub fn properties(schema: &Fields) -> Option<&Fields> {
+    schema.get("properties")?.as_object()
+}
+
+/// Returns the schema of the object at the path `path` of dotted names. A name below a list leads into its entries.
+pub fn object_below<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
+    path.split('.').filter(|name| !name.is_empty()).try_fold(schema, |object, name| {
+        let field = properties(object)?.get(name)?;
+        field.get("items").unwrap_or(field).as_object()
+    })
+}
+
+/// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the
+/// keywords that only the check of arguments reads.
 pub fn published(schema: &Fields) -> Fields {
     let publish_property = |(name, property): (&String, &Value)| {
         let published = property.as_object().map(published_property);
@@ -189,9 +202,9 @@ pub fn published(schema: &Fields) -> Fields {
     kept.map(|(keyword, value)| (keyword.clone(), publish_value(keyword, value))).collect()
 }
 
-/// Returns the published form of the schema of an answer: with its fields, and for a page with the fields of its records.
-/// The objects in these fields are published without their own fields, because hosts compile every schema before their first
-/// call, and few of them show it to a model.
+/// Returns the published form of the schema of an answer: with its fields, and for a page with the fields of its
+/// records. The objects in these fields are published without their own fields, because hosts compile every schema
+/// before their first call, and few of them show it to a model.
 pub fn published_answer(schema: &Fields) -> Fields {
     with_fields(schema, &|name, field| match field.get("items") {
         Some(Value::Object(record)) if name == RECORDS => {
@@ -247,8 +260,8 @@ fn is_unpublished(keyword: &str, value: &Value, schema: &Fields) -> bool {
     keyword == KNOWN || INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
 }
 
-/// Returns whether a limit is not worth its tokens: that an id or a list is not empty, or that a number without an upper
-/// limit is not negative.
+/// Returns whether a limit is not worth its tokens: that an id or a list is not empty, or that a number without an
+/// upper limit is not negative.
 fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
     match keyword {
         "minItems" => limit == 1 && !schema.contains_key("maxItems"),

@@ -1,10 +1,7 @@
-//! Tools: their properties and their schemas.
+//! Tools: their properties, their schemas, and the sets that a setting switches on or off.
 //!
 //! A tool is one operation of the service, or a composite tool that sends several requests. Both state their
 //! properties in a [`ToolInfo`].
-
-mod column;
-mod toolset;
 
 use std::{
     fmt::{Debug, Display, Formatter, Result},
@@ -15,11 +12,8 @@ use std::{
 use schemars::JsonSchema;
 use serde_json::Value;
 
-pub use column::{Column, ColumnFormat};
-pub use toolset::{Tier, Toolset};
-
 use crate::{
-    fields::Fields,
+    fields::{Fields, field_at},
     service::{rule::Rule, schema},
 };
 
@@ -29,7 +23,7 @@ pub const PROJECT_ID: &str = "project_id";
 /// Description of [`PROJECT_ID`].
 pub const PROJECT_ID_DESCRIPTION: &str = "Project, if no id decides it.";
 
-/// Argument of tools whose calls may be irreversible or costly: a person has agreed to the call.
+/// Argument of tools whose calls may be irreversible or costly: a user has agreed to the call.
 pub const CONFIRM: &str = "confirm";
 
 /// Description of [`CONFIRM`].
@@ -128,7 +122,7 @@ pub type ConfirmationQuestion = fn(&Fields) -> Option<String>;
 pub struct ToolInfo {
     /// Unique name. For an operation it is the `operationId` of the contract.
     pub name: &'static str,
-    /// Title for people.
+    /// Title for users.
     pub title: &'static str,
     /// Effect of a call.
     pub effect: Effect,
@@ -144,11 +138,11 @@ pub struct ToolInfo {
     pub own_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
-    /// Columns in which people see the records of a list. Without columns, they see every plain field.
+    /// Columns in which users see the records of a list. Without columns, they see every plain field.
     pub columns: &'static [Column],
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
-    /// The question that a person must answer before an irreversible or costly call.
+    /// The question that a user must answer before an irreversible or costly call.
     pub confirmation_question: Option<ConfirmationQuestion>,
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,
@@ -306,5 +300,133 @@ impl Display for Effect {
 
         formatter.write_str(true_hints.next().unwrap_or_default())?;
         true_hints.try_for_each(|hint| write!(formatter, ", {hint}"))
+    }
+}
+
+/// A set of tools that is switched on or off together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Toolset {
+    /// Start, watch and stop runs and jobs.
+    Runs,
+    /// Export results to the test-management system.
+    Exports,
+    /// Bugs of runs, and reviewed bugs.
+    Bugs,
+    /// Builds in build storage.
+    Builds,
+    /// Saved tests and their folders.
+    Tests,
+    /// Test plans and their executions.
+    Plans,
+    /// Shared step collections.
+    Steps,
+    /// Deployment configs, agent configs and credential kinds.
+    Configs,
+    /// Knowledge files of projects, agents and tests.
+    Knowledge,
+    /// Files that the players of runs produce.
+    Artifacts,
+    /// Installers of Minions, the agents on test machines.
+    Minions,
+}
+
+impl Toolset {
+    /// Every set, in the order in which help texts list them.
+    pub const ALL: [Self; 11] = [
+        Self::Runs,
+        Self::Exports,
+        Self::Bugs,
+        Self::Builds,
+        Self::Tests,
+        Self::Plans,
+        Self::Steps,
+        Self::Configs,
+        Self::Knowledge,
+        Self::Artifacts,
+        Self::Minions,
+    ];
+
+    /// Returns the name of the set, as the setting `TAS_TOOLSETS` contains it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Exports => "exports",
+            Self::Bugs => "bugs",
+            Self::Builds => "builds",
+            Self::Tests => "tests",
+            Self::Plans => "plans",
+            Self::Steps => "steps",
+            Self::Configs => "configs",
+            Self::Knowledge => "knowledge",
+            Self::Artifacts => "artifacts",
+            Self::Minions => "minions",
+        }
+    }
+}
+
+/// Whether a tool is offered by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// The tool is offered by default: it is a main operation of the service, or another such tool needs it.
+    Core,
+    /// The tool is offered if its set, its name or `all` is selected.
+    Extra,
+}
+
+/// A column of the table in which users see the records of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name of the column.
+    pub header: &'static str,
+    /// Fields of a record, with dots and indices. The first one that has a value is shown.
+    pub fields: &'static [&'static str],
+    /// Meaning of the values.
+    pub format: ColumnFormat,
+}
+
+/// Meaning of the values of a column, which decides how they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnFormat {
+    /// A text, which is shortened where the terminal is too narrow.
+    Text,
+    /// An id, which is never shortened, because users copy it.
+    Id,
+    /// The result or state of a test.
+    Verdict,
+    /// A time, shown as an age.
+    Time,
+    /// A number of bytes.
+    Size,
+}
+
+impl Column {
+    /// Returns what a record has in this column.
+    pub fn value<'a>(&self, record: &'a Value) -> Option<&'a Value> {
+        self.fields.iter().find_map(|field| field_at(record, field))
+    }
+
+    /// A column of texts.
+    pub const fn text(header: &'static str, fields: &'static [&'static str]) -> Self {
+        Self { header, fields, format: ColumnFormat::Text }
+    }
+
+    /// A column of ids. The first one of a list identifies its records.
+    pub const fn id(header: &'static str, fields: &'static [&'static str]) -> Self {
+        Self { header, fields, format: ColumnFormat::Id }
+    }
+
+    /// A column of verdicts.
+    pub const fn verdict(fields: &'static [&'static str]) -> Self {
+        Self { header: "verdict", fields, format: ColumnFormat::Verdict }
+    }
+
+    /// A column of times. The first one of a list decides which records are the newest.
+    pub const fn time(header: &'static str, fields: &'static [&'static str]) -> Self {
+        Self { header, fields, format: ColumnFormat::Time }
+    }
+
+    /// A column of sizes in bytes.
+    pub const fn size(fields: &'static [&'static str]) -> Self {
+        Self { header: "size", fields, format: ColumnFormat::Size }
     }
 }

@@ -1,8 +1,8 @@
 //! Typed views of answers.
 //!
-//! Callers get the JSON of the service as it came. Logic reads a view of it, in which every field has a default: a field
-//! that is missing, or whose value has an unexpected type, becomes its default, and a list or map keeps the entries that
-//! can be read. So no surprise of the service fails a call.
+//! Callers get the JSON of the service as it came. Logic reads a view of it, in which every field has a default: a
+//! field that is missing, or whose value has an unexpected type, becomes its default, and a list or map keeps the
+//! entries that can be read. So no surprise of the service fails a call.
 
 use std::{collections::BTreeMap, fmt::Formatter};
 
@@ -32,7 +32,7 @@ pub trait View: DeserializeOwned + Default {
 }
 
 /// Reads a struct with lenient fields. Returns `None` if the value is not an object.
-pub(super) fn read_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Option<T> {
+pub(crate) fn read_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(value: D) -> Option<T> {
     T::deserialize(Object(value)).ok()
 }
 
@@ -74,15 +74,15 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Object<V> {
     }
 }
 
-/// Returns the view `T` of a value: its default if the value has an unexpected type.
-pub fn view<T: View>(value: &Value) -> T {
+/// Returns the view `T` of a value that is in memory: its default if the value has an unexpected type.
+pub fn view<'de, T: View>(value: impl Deserializer<'de>) -> T {
     T::read(value).unwrap_or_default()
 }
 
-/// Reads a field of a view. Only for values that are in memory: after an error, a parser would continue in the middle of
-/// the value.
+/// Reads a field of a view. Only for values that are in memory: after an error, a parser would continue in the middle
+/// of the value.
 #[expect(clippy::unnecessary_wraps, reason = "the signature that serde expects")]
-pub(super) fn lenient<'de, T: View, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
+pub(crate) fn lenient<'de, T: View, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
     Ok(T::read(value).unwrap_or_default())
 }
 
@@ -96,7 +96,7 @@ macro_rules! objects {
         })+
     };
 }
-pub(super) use objects;
+pub(crate) use objects;
 
 impl View for bool {}
 impl View for String {}

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-/// Returns the certificates of the system and those in `ca_file`, in PEM form. The client of the store takes one list only,
-/// which replaces the list of the system.
+/// Returns the certificates of the system and those in `ca_file`, in PEM form. The client of the store takes one list
+/// only, which replaces the list of the system.
 ///
 /// # Errors
 /// The file cannot be read.

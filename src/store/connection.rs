@@ -14,7 +14,8 @@ use crate::call::shared_store::StoreUnavailable;
 /// Time limit of one operation, including the connection.
 const OPERATION_LIMIT: Duration = Duration::from_millis(250);
 
-/// Pause after a failure. Operations fail at once meanwhile, so that calls do not wait for a store that is not available.
+/// Pause after a failure. Operations fail at once meanwhile, so that calls do not wait for a store that is not
+/// available.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// One connection for all operations, opened when it is needed.
@@ -60,8 +61,8 @@ impl StoreConnection {
         &self.health
     }
 
-    /// Runs commands within [`OPERATION_LIMIT`], and returns their results. The commands may be sent twice. The result counts for
-    /// the log and the metrics.
+    /// Runs commands within [`OPERATION_LIMIT`], and returns their results. The commands may be sent twice. The result
+    /// counts for the log and the metrics.
     pub(super) async fn run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreUnavailable> {
         match self.attempt(commands).await {
             Ok(result) => {
@@ -86,8 +87,8 @@ impl StoreConnection {
         result
     }
 
-    /// Runs commands. If the open connection turns out to be closed, they run again on a new one: the store may have been
-    /// restarted since the last operation.
+    /// Runs commands. If the open connection turns out to be closed, they run again on a new one: the store may have
+    /// been restarted since the last operation.
     async fn try_run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, OperationError> {
         if let Some(mut open) = self.current()? {
             match commands.query_async(&mut open).await {

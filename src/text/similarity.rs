@@ -3,8 +3,8 @@
 /// Similarity from which on a name is suggested; 1 means equal.
 const MIN_SIMILARITY: f64 = 0.72;
 
-/// Longest name that is compared, in characters. A comparison takes time that grows with the length, and a long text is no
-/// misspelled name.
+/// Longest name that is compared, in characters. A comparison takes time that grows with the length, and a long text is
+/// no misspelled name.
 const MAX_NAME_CHARS: usize = 80;
 
 /// Returns the candidate that is most similar to `name`, or `None` if no candidate is similar.
@@ -20,8 +20,8 @@ pub fn most_similar<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the candidate of which `name` is a misspelling: one letter is missing, added, wrong or exchanged, or two in a
-/// long name, or only letter case and separators differ.
+/// Returns the candidate of which `name` is a misspelling: one letter is missing, added, wrong or exchanged, or two in
+/// a long name, or only letter case and separators differ.
 pub fn misspelled<'a>(name: &str, mut candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if is_long(name) {
         return None;

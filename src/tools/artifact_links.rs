@@ -1,10 +1,12 @@
 //! Links to the files in a list of artifacts, for callers that fetch the files themselves.
 //!
-//! The listed addresses need the API key. For files on the storage host, the service redirects to addresses that need none.
+//! The listed addresses need the API key. For files on the storage host, the service redirects to addresses that need
+//! none.
 
 use std::{cmp::Reverse, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
+use serde::Deserialize as _;
 
 use crate::{
     call::{
@@ -36,8 +38,8 @@ pub(super) fn requested_player(
     options: &CallOptions,
 ) -> Option<String> {
     let is_requested = options.gets_links && entry.name == ListRunArtifacts::NAME;
-    let player = is_requested.then(|| arguments.own.get("run_id"))??;
-    player.as_str().map(str::to_owned)
+    // Invalid arguments fail with the call.
+    is_requested.then(|| ListRunArtifacts::deserialize(&arguments.own).ok())?.map(|list| list.run_id.0)
 }
 
 /// Adds links to the largest files of a list of artifacts of `player`.

@@ -1,4 +1,5 @@
-//! What the other side of a call of a tool offers: the time that it waits, a receiver of progress messages, and its end.
+//! What the host or the command that calls a tool offers to the call: the time that it waits, a receiver of progress
+//! messages, and the end of the process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +18,7 @@ pub struct CallOptions {
     pub stopping: Stopping,
 }
 
-/// The end of a process, in two stages. Neither happens when only the client disconnects.
+/// The end of a process, in two stages. Neither happens when only the host disconnects.
 #[derive(Clone, Debug, Default)]
 pub struct Stopping {
     /// Cancelled when waits shall end with an intermediate answer.
@@ -36,17 +37,11 @@ impl CallOptions {
             stopping: Stopping::default(),
         }
     }
-
-    /// Returns the wait limit of a call. A host that receives progress sets no limit, because it sees that the call is still
-    /// active.
-    pub(super) fn effective_wait_limit(&self) -> Option<Duration> {
-        self.wait_limit.filter(|_| !self.progress.is_observed())
-    }
 }
 
 /// Receives the progress of a call.
 pub trait ProgressSink: std::fmt::Debug + Send + Sync {
-    /// Reports that `done` of `total` units are complete, with a text for people. Called at most once per second, each
+    /// Reports that `done` of `total` units are complete, with a text for users. Called at most once per second, each
     /// time with a greater `done`.
     fn report(&self, done: u64, total: u64, message: &str);
 

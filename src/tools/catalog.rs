@@ -36,8 +36,8 @@ use crate::{
 pub struct Tool {
     /// What hosts see.
     pub info: &'static ToolDefinition,
-    /// Makes a call. A call that repeats a call of unknown outcome is not sent before the service has been asked whether the
-    /// earlier call happened.
+    /// Makes a call. A call that repeats a call of unknown outcome is not sent before the service has been asked
+    /// whether the earlier call happened.
     pub run: fn(ToolCall) -> BoxFuture<'static, Result<Reply, Failure>>,
 }
 
@@ -172,11 +172,8 @@ async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<
     Ok(reply)
 }
 
-/// Checks the arguments of the composite tool `T` and runs it. Returns its whole answer, and the fields that the arguments
-/// select.
-///
-/// # Errors
-/// Every failure of the tool.
+/// Checks the arguments of the composite tool `T` and runs it. Returns its whole answer, and the fields that the
+/// arguments select.
 pub async fn typed_answer<T: CompositeTool + ListedTool>(
     call: ToolCall,
 ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {

@@ -1,25 +1,34 @@
 //! Tools that this program builds from several operations, local files and time.
+//!
+//! Here are their arguments, with the texts that a model reads. What they do is in the modules that they import.
+
+use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{failure::Failure, service::tool::ToolInfo, tools::context::ToolContext};
+pub use self::{
+    downloads::{DownloadMinion, DownloadRunFiles, minion_platform},
+    uploads::{UploadBuild, UploadBuildAnswer, UploadRemoteBuild},
+};
+use crate::{
+    failure::{Code, Failure},
+    service::{
+        api::{Id, Uuid},
+        result_kind::{ResultId, ResultKind},
+        rule::Rule,
+        tool::{ToolInfo, Toolset},
+    },
+    tools::{
+        context::ToolContext,
+        name_search::{NameSearch, NameSearchAnswer, RecordKind},
+        summary::{Summary, SummaryRequest, SummaryTarget},
+        waiting::{Completion, Wait, WaitTarget},
+    },
+};
 
-mod download_minion;
-mod download_run_files;
-mod find_by_name;
-mod summarize_results;
-mod upload_build;
-mod upload_remote_build;
-mod wait_for_completion;
-
-pub use download_minion::{DownloadMinion, platform as minion_platform};
-pub use download_run_files::DownloadRunFiles;
-pub use find_by_name::FindByName;
-pub use summarize_results::SummarizeResults;
-pub use upload_build::{UploadBuild, UploadBuildAnswer};
-pub use upload_remote_build::UploadRemoteBuild;
-pub use wait_for_completion::WaitForCompletion;
+mod downloads;
+mod uploads;
 
 /// A composite tool.
 ///
@@ -35,4 +44,150 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Runs the tool. Dropping the future cancels the tool.
     fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+}
+
+/// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
+///
+/// Returns all records with the name, or else the nearest ones, marked `similar`. The `id` of a test is the
+/// `multiplayer_test_id` of other tools.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FindByName {
+    /// 1-20 names or ids.
+    #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 200)))]
+    pub names: Vec<String>,
+    /// Default: all.
+    pub kinds: Option<Vec<RecordKind>>,
+}
+
+impl CompositeTool for FindByName {
+    const TOOL: ToolInfo = ToolInfo::reads("find_by_name", "Find records by name", Toolset::Runs).core();
+    type Answer = NameSearchAnswer;
+
+    async fn run(self, context: ToolContext) -> Result<NameSearchAnswer, Failure> {
+        let search = NameSearch { names: self.names, kinds: self.kinds.unwrap_or_default() };
+        search.run(&context.caller, context.project, &context.options).await
+    }
+}
+
+/// Default of the argument `timeout_seconds`.
+const TIMEOUT_S: u64 = 40;
+
+/// Waits for jobs, a run or a plan execution to finish, and returns the results.
+///
+/// Pass exactly one of the four ids. After `status: timed_out` call again.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WaitForCompletion {
+    /// From `start_run` or `list_jobs`.
+    pub job_id: Option<Uuid>,
+    /// 1-50 ids; from `start_run` or `list_jobs`.
+    #[schemars(length(min = 1, max = 50))]
+    pub job_ids: Option<Vec<Uuid>>,
+    /// From `list_runs`.
+    pub run_id: Option<Id>,
+    /// From `start_run` or `start_test_plan_run`.
+    pub test_plan_execution_id: Option<Id>,
+    /// 1-7200; default 40. More needs a host that shows progress.
+    #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
+    pub timeout_seconds: Option<u64>,
+    /// 1-300; default: rises from 1 to 30.
+    #[schemars(range(min = 1, max = 300))]
+    pub poll_interval_seconds: Option<u64>,
+}
+
+impl CompositeTool for WaitForCompletion {
+    const TOOL: ToolInfo = ToolInfo::reads("wait_for_completion", "Wait for runs to finish", Toolset::Runs)
+        .core()
+        .needs("project:read-runs")
+        .rules(&[Rule::ExactlyOne(&[
+            ResultKind::Job.argument(),
+            "job_ids",
+            ResultKind::Run.argument(),
+            ResultKind::Execution.argument(),
+        ])]);
+    type Answer = Completion;
+
+    async fn run(self, context: ToolContext) -> Result<Completion, Failure> {
+        let wait = Wait {
+            timeout: Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_S)),
+            interval: self.poll_interval_seconds.map(Duration::from_secs),
+            project: context.project,
+            target: self.target()?,
+            expected_jobs: Vec::new(),
+        };
+        wait.run(&context.caller, &context.options).await
+    }
+}
+
+impl WaitForCompletion {
+    fn target(&self) -> Result<WaitTarget, Failure> {
+        let Self { job_id, job_ids, run_id, test_plan_execution_id, .. } = self;
+        let job = job_id.as_ref().map(|id| ResultId::new(ResultKind::Job, id.0.as_str()));
+        let jobs = job_ids.as_ref().map(|ids| WaitTarget::Jobs(ids.iter().map(|id| id.0.clone()).collect()));
+        let run = run_id.as_ref().map(|id| ResultId::new(ResultKind::Run, id.0.as_str()));
+        let execution =
+            test_plan_execution_id.as_ref().map(|id| ResultId::new(ResultKind::Execution, id.0.as_str()));
+        let target = job.or(run).or(execution).map(WaitTarget::Single).or(jobs);
+
+        target.ok_or_else(|| {
+            Failure::new(Code::InvalidArguments, "wait_for_completion: one of the ids is required")
+        })
+    }
+}
+
+/// Summarizes results: verdicts, failure causes, bugs, flaky tests, changes. For "what failed?" and "what is new?".
+///
+/// Pass exactly one id: of a run, a job or a plan execution, or of a plan or a test for its latest result.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SummarizeResults {
+    /// From `list_runs`.
+    pub run_id: Option<Id>,
+    /// From `start_run`.
+    pub job_id: Option<Uuid>,
+    /// From `start_test_plan_run`.
+    pub test_plan_execution_id: Option<Id>,
+    /// The latest execution of this plan. From `find_by_name`.
+    pub test_plan_id: Option<Uuid>,
+    /// The latest run of this test. From `find_by_name`.
+    pub multiplayer_test_id: Option<Uuid>,
+    /// `previous`, or the id of an execution, run or job.
+    pub compare_with: Option<Id>,
+}
+
+impl CompositeTool for SummarizeResults {
+    const TOOL: ToolInfo = ToolInfo::reads("summarize_results", "Summarize results", Toolset::Runs)
+        .core()
+        .needs("project:read-runs")
+        .rules(&[Rule::ExactlyOne(&[
+            ResultKind::Run.argument(),
+            ResultKind::Job.argument(),
+            ResultKind::Execution.argument(),
+            "test_plan_id",
+            "multiplayer_test_id",
+        ])])
+        .with_view();
+    type Answer = Summary;
+
+    async fn run(self, context: ToolContext) -> Result<Summary, Failure> {
+        let request = SummaryRequest {
+            target: self.target()?,
+            project: context.project,
+            compare_with: self.compare_with.map(|id| id.0),
+        };
+        request.run(&context.caller, &context.options).await
+    }
+}
+
+impl SummarizeResults {
+    fn target(&self) -> Result<SummaryTarget, Failure> {
+        let record = |kind, id: &str| SummaryTarget::Record(ResultId::new(kind, id));
+        let run = self.run_id.as_ref().map(|id| record(ResultKind::Run, &id.0));
+        let job = self.job_id.as_ref().map(|id| record(ResultKind::Job, &id.0));
+        let execution = self.test_plan_execution_id.as_ref().map(|id| record(ResultKind::Execution, &id.0));
+        let plan = self.test_plan_id.as_ref().map(|id| SummaryTarget::LatestExecution(id.0.clone()));
+        let test = self.multiplayer_test_id.as_ref().map(|id| SummaryTarget::LatestRun(id.0.clone()));
+
+        run.or(job).or(execution).or(plan).or(test).ok_or_else(|| {
+            Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
+        })
+    }
 }

@@ -52,7 +52,7 @@ pub struct ToolCall {
     pub files: Arc<FileServices>,
     /// The arguments, not checked yet.
     pub arguments: ToolArguments,
-    /// What the other side of the call offers.
+    /// What the host or the command offers to the call.
     pub options: CallOptions,
 }
 
@@ -65,6 +65,6 @@ pub struct ToolContext {
     pub files: Arc<FileServices>,
     /// The project that the arguments name, if any.
     pub project: Option<String>,
-    /// What the other side of the call offers.
+    /// What the host or the command offers to the call.
     pub options: CallOptions,
 }

@@ -1,8 +1,8 @@
 //! Downloads of files to the local disk: the files of a run, and installers.
 //!
 //! A file is first written under a temporary name and gets its own name when it is complete. The next call continues an
-//! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written outside
-//! the destination.
+//! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written
+//! outside the destination.
 
 mod installer;
 mod local_file;
@@ -15,6 +15,7 @@ use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use serde_with::skip_serializing_none;
 use tokio::time::Instant;
 
 pub use self::installer::{InstallerRequest, SavedInstaller};
@@ -125,8 +126,8 @@ pub struct DownloadOptions {
     pub backoff: Backoff,
     /// Maximum number of successive attempts without progress, including the first.
     pub attempts: u32,
-    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless answer
-    /// would fill the disk.
+    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless
+    /// answer would fill the disk.
     pub max_unsized_bytes: u64,
     /// Writes the bytes.
     pub disk: Arc<dyn Disk>,
@@ -153,15 +154,9 @@ impl DownloadOptions {
 /// Writes downloaded bytes to files.
 pub trait Disk: fmt::Debug + Send + Sync {
     /// Writes all bytes.
-    ///
-    /// # Errors
-    /// The error of the file system.
     fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits until the written bytes are stored permanently.
-    ///
-    /// # Errors
-    /// The error of the file system.
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()
     }
@@ -178,6 +173,7 @@ impl Disk for SystemDisk {
 }
 
 /// The files of a run, saved or not.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of the service")]
 pub struct DownloadReport {
@@ -192,11 +188,8 @@ pub struct DownloadReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedFile>,
     /// Number of files that are not saved yet.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
@@ -246,12 +239,12 @@ impl FailedFile {
 }
 
 impl DownloadRequest {
-    /// Saves the requested files. When the caller's wait limit passes, the remaining files are left to the next call. Dropping
-    /// the future leaves no incomplete file under its own name.
+    /// Saves the requested files. When the caller's wait limit passes, the remaining files are left to the next call.
+    /// Dropping the future leaves no incomplete file under its own name.
     ///
     /// # Errors
-    /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every file
-    /// failed.
+    /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every
+    /// file failed.
     pub async fn run(
         self,
         caller: &Caller,

@@ -82,8 +82,8 @@ pub(crate) fn sha256(mut source: impl Read) -> io::Result<String> {
     }
 }
 
-/// Returns the progress of a transfer for a user: `done` of `total` bytes, and the rate at which `transferred` bytes moved
-/// within `elapsed`.
+/// Returns the progress of a transfer for a user: `done` of `total` bytes, and the rate at which `transferred` bytes
+/// moved within `elapsed`.
 pub(crate) fn format_progress(done: u64, total: u64, transferred: u64, elapsed: Duration) -> String {
     let rate = mebibytes(transferred) / elapsed.as_secs_f64().max(0.001);
     format!("{:.1} of {:.1} MiB, {rate:.1} MiB/s", mebibytes(done), mebibytes(total))

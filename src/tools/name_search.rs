@@ -76,8 +76,8 @@ pub struct NameSearchAnswer {
 pub struct NameResult {
     /// The name as it was asked for.
     pub name: String,
-    /// `exact`: every record has this name or id. `similar`: no record has it, and these come nearest. `none`: no record
-    /// is similar.
+    /// `exact`: every record has this name or id. `similar`: no record has it, and these come nearest. `none`: no
+    /// record is similar.
     pub r#match: NameMatch,
     pub records: Vec<FoundRecord>,
 }
@@ -111,7 +111,7 @@ impl FoundRecord {
     }
 }
 
-/// A record of a list, with the names by which people know it.
+/// A record of a list, with the names by which users know it.
 struct NamedRecord {
     found: FoundRecord,
     /// Path of a folder, or file name of a build; empty if there is none.
@@ -240,8 +240,8 @@ pub struct NameSearch {
 }
 
 impl NameSearch {
-    /// Reads the lists and returns the records with the names, or else the nearest ones. The project is `None` if the settings
-    /// or the key decide it. Dropping the future ends the reading.
+    /// Reads the lists and returns the records with the names, or else the nearest ones. The project is `None` if the
+    /// settings or the key decide it. Dropping the future ends the reading.
     ///
     /// # Errors
     /// The failure of the first list, if no list could be read.
@@ -304,8 +304,8 @@ impl Search {
         Ok(())
     }
 
-    /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (service.md 6.1).
-    /// `folders` are the folders if they have been read.
+    /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (service.md
+    /// 6.1). `folders` are the folders if they have been read.
     async fn read_tests_of_folders(&mut self, reader: &ListReader, folders: Option<Vec<Value>>) {
         if reader.stop.is_stopped() {
             return;
@@ -339,8 +339,8 @@ impl Search {
         }
     }
 
-    /// Adds the matching records of a list, and what could not be read of it. `what` names the list. Returns the records
-    /// of the list, or `None` if it could not be read.
+    /// Adds the matching records of a list, and what could not be read of it. `what` names the list. Returns the
+    /// records of the list, or `None` if it could not be read.
     async fn add(
         &mut self,
         kind: RecordKind,
@@ -390,9 +390,6 @@ struct ListReader {
 
 impl ListReader {
     /// Reads the pages of the list of `kind` that `filter` selects.
-    ///
-    /// # Errors
-    /// The failure of the first page.
     async fn read(&self, kind: RecordKind, filter: Fields) -> Result<ListRecords, Failure> {
         let (list, filter) = (kind.list(), &filter);
         let read = |number| async move {

@@ -1,5 +1,5 @@
-//! The newest records of a list, which is read completely and sorted here: the service states no order for most lists, and
-//! cannot sort runs (service.md 2.2).
+//! The newest records of a list, which is read completely and sorted here: the service states no order for most lists,
+//! and cannot sort runs (service.md 2.2).
 
 use std::{
     cmp::Reverse,
@@ -43,12 +43,14 @@ pub struct WantedRecords {
 
 /// The newest records of a list.
 #[derive(Debug, Serialize)]
-struct NewestRecords {
-    data: Vec<Value>,
+pub struct NewestRecords {
+    /// The records, the newest first.
+    pub data: Vec<Value>,
     /// Number of all records that the filter wants.
-    total_count: usize,
+    pub total_count: usize,
+    /// The pages that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<Omission>,
+    pub unread: Vec<Omission>,
 }
 
 /// The newest runs, as `list_runs` returns them with the argument `newest`.
@@ -84,11 +86,23 @@ pub(super) async fn list_newest_runs(
     Ok(reply(json!(NewestRuns { data, runs_read, unread }), checked))
 }
 
-/// Reads all pages of a list and returns the newest records, as `{data, total_count, unread}`. `arguments` selects records, but
-/// no page.
+/// Reads all pages of a list and returns the newest records. `arguments` selects records, but no page.
 ///
 /// # Errors
-/// The violations of the arguments, and the failure of the first page. Other pages that cannot be read are named in the reply.
+/// The violations of the arguments, and the failure of the first page.
+pub async fn read_newest(
+    caller: &Caller,
+    list: &'static OperationEntry,
+    arguments: ToolArguments,
+    wanted: WantedRecords,
+) -> Result<NewestRecords, Failure> {
+    read_wanted(caller, list, &caller.check(list, arguments)?, wanted).await
+}
+
+/// Does the same as [`read_newest`], but returns a reply with the fields that the arguments select.
+///
+/// # Errors
+/// As [`read_newest`].
 pub async fn list_newest(
     caller: &Caller,
     list: &'static OperationEntry,
@@ -96,12 +110,22 @@ pub async fn list_newest(
     wanted: WantedRecords,
 ) -> Result<Reply, Failure> {
     let checked = caller.check(list, arguments)?;
-    let (mut data, unread) = read_sorted(caller, list, &checked, &CallOptions::silent()).await?;
+    let records = read_wanted(caller, list, &checked, wanted).await?;
+    Ok(reply(json!(records), checked))
+}
+
+async fn read_wanted(
+    caller: &Caller,
+    list: &'static OperationEntry,
+    checked: &CheckedArguments,
+    wanted: WantedRecords,
+) -> Result<NewestRecords, Failure> {
+    let (mut data, unread) = read_sorted(caller, list, checked, &CallOptions::silent()).await?;
     data.retain(wanted.filter);
     let total_count = data.len();
     data.truncate(wanted.limit);
 
-    Ok(reply(json!(NewestRecords { data, total_count, unread }), checked))
+    Ok(NewestRecords { data, total_count, unread })
 }
 
 fn reply(answer: Value, checked: CheckedArguments) -> Reply {

@@ -20,8 +20,8 @@ const CLAUSE_SEPARATOR: &str = "; ";
 /// clause is left.
 ///
 /// A text is a sequence of sentences, and `; ` separates the clauses of a sentence. A tool is named in backticks. Of
-/// alternatives, such as `a`, `b` or `c`, only the tools that are not offered are left out. The text must be one of this
-/// program: texts of the service may contain the names of tools as data.
+/// alternatives, such as `a`, `b` or `c`, only the tools that are not offered are left out. The text must be one of
+/// this program: texts of the service may contain the names of tools as data.
 pub fn offered_text(text: &str, selection: &Selection) -> String {
     if !names_other_tools(text, selection) {
         return text.to_owned();
@@ -55,8 +55,8 @@ pub fn offered_advice(advice: &str, selection: &Selection) -> String {
     }
 }
 
-/// Returns `failure` with a hint that names offered tools only. A hint of which nothing is left becomes the general hint of
-/// the code.
+/// Returns `failure` with a hint that names offered tools only. A hint of which nothing is left becomes the general
+/// hint of the code.
 #[must_use]
 pub fn with_offered_hint(mut failure: Failure, selection: &Selection) -> Failure {
     let code = if failure.facts.is_uncertain { Code::OutcomeUnknown } else { failure.code };
@@ -73,7 +73,8 @@ fn offered_line(line: &str, selection: &Selection) -> String {
     offered.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the sentences of a line. A sentence ends at a full stop before a space and the beginning of another sentence.
+/// Returns the sentences of a line. A sentence ends at a full stop before a space and the beginning of another
+/// sentence.
 fn sentences(line: &str) -> Vec<&str> {
     let begins_sentence =
         |text: &str| text.starts_with(|first: char| first.is_uppercase() || matches!(first, '`' | '"' | '{'));

@@ -27,35 +27,23 @@ pub(crate) struct ProjectClient {
 
 impl ProjectClient {
     /// Calls `operation`. A confirmation that the operation needs counts as given.
-    ///
-    /// # Errors
-    /// Every failure of the operation.
     pub(crate) async fn call<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
         self.send(O::entry(), arguments_of(operation)?).await
     }
 
-    /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked whether
-    /// the earlier call happened.
-    ///
-    /// # Errors
-    /// As [`Caller::call_guarded`].
+    /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked
+    /// whether the earlier call happened.
     pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
         let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
         self.caller.call_guarded(O::entry(), arguments).await
     }
 
     /// Reads the record of a run, a job or an execution.
-    ///
-    /// # Errors
-    /// Every failure of the operation that reads the record.
     pub(super) async fn read_result(&self, id: &ResultId) -> Result<Reply, Failure> {
         self.send(id.kind.entry(), id.to_arguments()).await
     }
 
     /// Reads the page `number` of the list `L`. `filter` holds the other arguments of the list.
-    ///
-    /// # Errors
-    /// Every failure of the operation.
     pub(super) async fn list_page<L: ListedOperation>(
         &self,
         filter: &Fields,
@@ -65,9 +53,6 @@ impl ProjectClient {
     }
 
     /// Reads the page `number` of the list `list`. `filter` holds the other arguments of the list.
-    ///
-    /// # Errors
-    /// Every failure of the operation.
     pub(super) async fn list_page_of(
         &self,
         list: &'static OperationEntry,
@@ -82,7 +67,7 @@ impl ProjectClient {
     }
 
     fn common_arguments(&self) -> CommonArguments {
-        // The person has been asked about the composite tool that makes this call.
+        // The user has been asked about the composite tool that makes this call.
         CommonArguments::in_project(self.project.as_deref()).confirmed()
     }
 }

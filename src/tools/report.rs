@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 pub use self::{
     page::{page_with_data, view_page},
@@ -83,9 +84,6 @@ impl ReportSubject {
     }
 
     /// Reads the record with the id `target`.
-    ///
-    /// # Errors
-    /// The failure of the operation that reads the record.
     pub async fn read(caller: &Caller, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
         let record = client(caller, project).read_result(&target).await?.into_value();
         Ok(Self { target, record, compare_with: None })
@@ -113,9 +111,6 @@ impl ReportSubject {
     }
 
     /// Summarizes the subject with the tool `summarize_results`, which checks the id to compare with.
-    ///
-    /// # Errors
-    /// Failures of the tool.
     pub async fn summarize(
         &self,
         tools: &CallerWithFiles,
@@ -155,32 +150,25 @@ fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
     ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) }
 }
 
-/// The data of a report page, with the field names that the script of the page reads: the record of a run with its bugs, or
-/// the summary of a job or an execution with its runs, or a trend.
+/// The data of a report page, with the field names that the script of the page reads: the record of a run with its
+/// bugs, or the summary of a job or an execution with its runs, or a trend.
+#[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct ReportData {
     /// The record of the run, if the subject is a run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     bugs: Option<Vec<Value>>,
     /// Number of bugs that the service states, which may be more than it returns.
-    #[serde(skip_serializing_if = "Option::is_none")]
     bugs_found: Option<u64>,
     /// The runs of a job or an execution.
-    #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<Value>>,
     /// The status of a job or an execution. The summary only distinguishes `completed` and `running`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<String>,
     /// The summary; `None` for a run that is not compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
     /// Absent if no pictures are requested.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pictures: Option<PictureAlbum>,
     /// The executions of a plan. The page has no other data then.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
     unread: Vec<Omission>,
 }
@@ -191,11 +179,8 @@ impl From<Trend> for ReportData {
     }
 }
 
-/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not be
-/// read.
-///
-/// # Errors
-/// Failures of the summary.
+/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not
+/// be read.
 pub async fn gather_data(
     subject: &ReportSubject,
     tools: &CallerWithFiles,

@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// The tools of the word `lean`: the fewest that find records, start tests, wait, explain results, upload, export and stop.
-/// At most 14, for hosts that have many servers.
+/// The tools of the word `lean`: the fewest that find records, start tests, wait, explain results, upload, export and
+/// stop. At most 14, for hosts that have many servers.
 pub const LEAN_TOOLS: [&str; 9] = [
     FindByName::NAME,
     UploadBuild::NAME,
@@ -63,11 +63,8 @@ impl Selection {
         Self { names, read_only: false, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
-    /// Parses a list of words, which are applied from left to right. A list that starts with an exclusion starts from the
-    /// default selection.
-    ///
-    /// # Errors
-    /// The first unknown word.
+    /// Parses a list of words, which are applied from left to right. A list that starts with an exclusion starts from
+    /// the default selection.
     pub fn parse(words: &str, read_only: bool) -> Result<Self, UnknownWord> {
         let words: Vec<_> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
         let from_default = words.first().is_none_or(|word| word.starts_with('-'));
@@ -94,8 +91,8 @@ impl Selection {
             && !self.is_forbidden(tool)
     }
 
-    /// Returns the tool that answers calls of `tool`, if `tool` is offered. A tool that the caller is not permitted to use
-    /// answers too: the call fails with the permission that is missing.
+    /// Returns the tool that answers calls of `tool`, if `tool` is offered. A tool that the caller is not permitted to
+    /// use answers too: the call fails with the permission that is missing.
     pub fn callable(&self, tool: Tool) -> Option<Tool> {
         self.variant(tool).filter(|tool| self.offers(tool) || self.is_forbidden(tool))
     }

@@ -1,7 +1,8 @@
-//! A summary of the results of a run, a job or an execution of a test plan, in one answer of less than 8,000 characters.
+//! A summary of the results of a run, a job or an execution of a test plan, in one answer of less than 8,000
+//! characters.
 //!
-//! A summary contains the verdicts, one entry per group of similar failures, flaky tests, bugs, and the changes since an
-//! earlier result.
+//! A summary contains the verdicts, one entry per group of similar failures, flaky tests, bugs, and the changes since
+//! an earlier result.
 //!
 //! # The path of one summary
 //!
@@ -150,8 +151,8 @@ async fn latest_execution(reader: &SummaryReader, plan: &str) -> Result<Option<S
     Ok(latest.map(|execution| execution.id))
 }
 
-/// Returns the id of the run of a test that was created last. The order of the list is not specified (service.md 2.2), so
-/// that all pages are read.
+/// Returns the id of the run of a test that was created last. The order of the list is not specified (service.md 2.2),
+/// so that all pages are read.
 ///
 /// # Errors
 /// The failure of a page, because the latest run may be on it.

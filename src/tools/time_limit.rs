@@ -51,12 +51,13 @@ pub(super) trait StoppableReader {
     /// Ends the requests in flight. Every later request fails at once.
     fn stop(&self);
 
-    /// Returns the number of completed units, the number of all units as far as it is known, and a message for people.
+    /// Returns the number of completed units, the number of all units as far as it is known, and a message for users.
     fn progress(&self) -> (u64, u64, String);
 }
 
-/// Runs `work`, which sends its requests through `reader`, and reports its progress. Shortly before the time limit of the
-/// caller the reader is stopped, so that `work` ends with what has been read. Progress reports do not extend the limit.
+/// Runs `work`, which sends its requests through `reader`, and reports its progress. Shortly before the time limit of
+/// the caller the reader is stopped, so that `work` ends with what has been read. Progress reports do not extend the
+/// limit.
 pub(super) async fn run_with_limit<T>(
     reader: &impl StoppableReader,
     clock: &dyn Clock,

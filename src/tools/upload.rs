@@ -1,7 +1,8 @@
 //! Uploads of builds: initiation, addresses of the parts, parallel transfer of the parts, completion (service.md 10).
 //!
-//! Memory use does not depend on the size of the file. An upload that fails is cancelled at the service; an upload whose
-//! process was killed is resumed from its journal. While a file is being uploaded, an equal upload of it is refused.
+//! Memory use does not depend on the size of the file. An upload that fails is cancelled at the service; an upload
+//! whose process was killed is resumed from its journal. While a file is being uploaded, an equal upload of it is
+//! refused.
 //!
 //! - A `request` names a file and the arguments of its build; the `provenance` of the file completes them.
 //! - An `UploadJob` uploads the file: its `session` calls the service, and its `parts` go to the storage host.
@@ -183,7 +184,8 @@ enum UploadStage {
 }
 
 impl UploadJob {
-    /// Uploads the file. If this fails, the upload has been cancelled at the service, or the failure tells what remains.
+    /// Uploads the file. If this fails, the upload has been cancelled at the service, or the failure tells what
+    /// remains.
     ///
     /// # Errors
     /// Failures of the operations; `file_error` if the file cannot be read or changes, or if it is being uploaded;
@@ -279,8 +281,8 @@ impl UploadJob {
         }
     }
 
-    /// Returns the stage of the upload that the journal records, or `None` if it cannot be resumed. An upload that is not
-    /// to be resumed is cancelled.
+    /// Returns the stage of the upload that the journal records, or `None` if it cannot be resumed. An upload that is
+    /// not to be resumed is cancelled.
     async fn unfinished_stage(
         &self,
         header: &JournalHeader,
@@ -324,7 +326,8 @@ impl UploadJob {
     async fn transfer(&self, upload: &mut OpenUpload) -> Result<Option<String>, Failure> {
         let mut sent = self.send_parts(upload).await;
 
-        // The address of a single-part upload cannot be renewed: another address needs another upload (service.md 10.6).
+        // The address of a single-part upload cannot be renewed: another address needs another upload (service.md
+        // 10.6).
         if let Err(failure) = &sent
             && failure.facts.is_address_refused
             && !upload.plan.is_multipart()

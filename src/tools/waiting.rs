@@ -93,10 +93,12 @@ impl Wait {
     /// Waits until the target is completed or the time limit has passed. Dropping the future ends the wait.
     ///
     /// # Errors
-    /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a row
-    /// and two minutes; the failure then contains what is known.
+    /// Failures of the operations that read the target. A temporary failure ends the wait only after five polls in a
+    /// row and two minutes; the failure then contains what is known.
     pub async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Completion, Failure> {
-        let (limit, grace) = match options.effective_wait_limit() {
+        // A host that receives progress sees that the call is still active, and sets no limit.
+        let wait_limit = options.wait_limit.filter(|_| !options.progress.is_observed());
+        let (limit, grace) = match wait_limit {
             // A caller without time still gets one poll, which may last as long as one request.
             Some(limit) if limit.is_zero() => (limit, CALL_LIMIT),
             Some(limit) => (self.timeout.min(limit.saturating_sub(GRACE)), GRACE),
@@ -307,8 +309,8 @@ impl PollLoop {
         }
     }
 
-    /// Reports the progress of `completion`. The number of finished tests never decreases between reports, because hosts
-    /// reject progress that goes back.
+    /// Reports the progress of `completion`. The number of finished tests never decreases between reports, because
+    /// hosts reject progress that goes back.
     fn report_progress(&mut self, completion: &Completion) {
         let done = completion.finished.max(self.last_report.done);
         let message = completion.progress_message(self.state.steps());

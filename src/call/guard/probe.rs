@@ -169,8 +169,8 @@ fn as_recorded(arguments: &Fields, key: &ApiKey) -> Fields {
     }
 }
 
-/// Returns whether no field of the record contradicts the arguments. A field that the record lacks, and an argument that
-/// the caller did not pass, contradict nothing.
+/// Returns whether no field of the record contradicts the arguments. A field that the record lacks, and an argument
+/// that the caller did not pass, contradict nothing.
 fn matches_arguments(matches: &[FieldMatch], record: &Value, recorded: &Fields) -> bool {
     matches.iter().all(|one| {
         let wanted = argument_at(recorded, one.argument).cloned().or(one.default.map(Value::from));
@@ -202,8 +202,8 @@ fn matches_value(field: &str, actual: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// Returns the failure of a call for which the service shows the records `found`. The equal call whose outcome became unknown
-/// `elapsed` ago may have made them.
+/// Returns the failure of a call for which the service shows the records `found`. The equal call whose outcome became
+/// unknown `elapsed` ago may have made them.
 pub(super) fn probably_happened(
     entry: &OperationEntry,
     check: &DuplicateCheck,
@@ -224,8 +224,8 @@ pub(super) fn probably_happened(
         .detail("found_count", found.len())
 }
 
-/// Returns the failure of a call whose earlier equal call could not be looked up. `may_pass` tells whether a later look-up
-/// may succeed.
+/// Returns the failure of a call whose earlier equal call could not be looked up. `may_pass` tells whether a later
+/// look-up may succeed.
 pub(super) fn probe_failed(
     entry: &OperationEntry,
     check: &DuplicateCheck,

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indexmap::IndexSet;
 use lru::LruCache;
+use serde::Deserialize;
 use serde_json::{Value, json};
+use serde_with::apply;
 
 use super::{ResolvedProject, scope_mismatch};
 use crate::{
@@ -17,6 +19,7 @@ use crate::{
         api::{runs::ListRuns, shared_steps::ListSharedSteps},
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultId,
+        view::{lenient, objects, view},
     },
 };
 
@@ -129,12 +132,12 @@ impl OwnerLookup<'_> {
         }
     }
 
-    /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners of
-    /// the ids.
+    /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners
+    /// of the ids.
     ///
     /// # Errors
-    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project, or the failure
-    /// of a look-up.
+    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project, or the
+    /// failure of a look-up.
     pub(super) async fn common_owner(
         self,
         requested: Option<&str>,
@@ -168,11 +171,12 @@ impl OwnerLookup<'_> {
         Ok(ResolvedProject { project: Some(expected), record })
     }
 
-    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is only
-    /// one id.
+    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is
+    /// only one id.
     ///
     /// # Errors
-    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a look-up.
+    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a
+    /// look-up.
     pub(super) async fn confirm_owner(
         self,
         requested: &str,
@@ -286,8 +290,8 @@ impl OwnerLookup<'_> {
         Ok(())
     }
 
-    /// Returns the record of an id if `project` has it. A project can have two names (service.md 1.1), so that a comparison
-    /// of names does not decide this.
+    /// Returns the record of an id if `project` has it. A project can have two names (service.md 1.1), so that a
+    /// comparison of names does not decide this.
     async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         match self.look_up(id, Some(project)).await? {
             LookupResult::Found(record) => Ok(Some(*record)),
@@ -319,9 +323,18 @@ impl OwnerLookup<'_> {
     }
 }
 
+/// Any record of a project.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct ProjectRecord {
+    project_id: Option<String>,
+}
+
+objects!(ProjectRecord);
+
 /// Returns the project that a record names.
 fn project_of(record: Option<&Value>) -> Option<String> {
-    Some(record?.get("project_id")?.as_str()?.to_owned())
+    view::<ProjectRecord>(record?).project_id
 }
 
 /// Facts about projects that answers have shown. All calls share them.

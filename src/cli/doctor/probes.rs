@@ -36,7 +36,8 @@ pub(in crate::cli) struct PermissionProbe {
 }
 
 impl PermissionProbe {
-    /// Returns whether the key may be used in the project: every key of the project may call this operation, and this one did.
+    /// Returns whether the key may be used in the project: every key of the project may call this operation, and this
+    /// one did.
     pub(super) fn shows_accepted_key(&self) -> bool {
         self.needs == Access::AnyKey.to_string() && self.failure.is_none()
     }

@@ -34,5 +34,5 @@ pub(super) fn destination(
     default: &str,
 ) -> Result<Destination, Failure> {
     let directory = matches.get_one::<PathBuf>(TO).map(|path| path.to_string_lossy().into_owned());
-    files.download_root_for_person()?.destination(directory.as_deref().unwrap_or(default))
+    files.download_root_for_user()?.destination(directory.as_deref().unwrap_or(default))
 }

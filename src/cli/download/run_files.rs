@@ -90,7 +90,7 @@ pub(super) async fn run(
     Ok(status_after_output(exit_status(&report), printed))
 }
 
-/// Returns the id of the run that a person names: an id of a run or of a player, `latest`, or a test whose latest run is
+/// Returns the id of the run that a user names: an id of a run or of a player, `latest`, or a test whose latest run is
 /// meant.
 async fn resolve_run(caller: &Caller, run: String) -> Result<String, Failure> {
     // The download reads the run, so that an id needs no look-up.

@@ -44,8 +44,8 @@ impl ConfigFile {
         self.file.text()
     }
 
-    /// Replaces the file by a file with this text and the same permissions. Returns the path of the backup with the earlier
-    /// text, if there was one.
+    /// Replaces the file by a file with this text and the same permissions. Returns the path of the backup with the
+    /// earlier text, if there was one.
     ///
     /// # Errors
     /// `conflict` if the file has changed since it was read; `file_error` if it cannot be written.

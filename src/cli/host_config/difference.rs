@@ -1,16 +1,16 @@
-//! Shows a change of the entry to a person.
+//! Shows a change of the entry to a user.
 
 use diffy::{DiffOptions, Line};
 use serde_json::{Value, json};
 
 use super::{edit::Edited, host::Host, snippet::snippet};
 
-/// Fields that contain no secret. The values of fields that are in neither list are hidden: a person may have written a key
-/// there.
+/// Fields that contain no secret. The values of fields that are in neither list are hidden: a user may have written a
+/// key there.
 const SHOWN_FIELDS: [&str; 5] = ["command", "cwd", "env_http_headers", "env_vars", "type"];
 
-/// Fields that contain no secret in the new entry. In an earlier entry, a person may have written a key there, so that only
-/// flags and the texts of the new entry are shown.
+/// Fields that contain no secret in the new entry. In an earlier entry, a user may have written a key there, so that
+/// only flags and the texts of the new entry are shown.
 const WRITTEN_FIELDS: [&str; 4] = ["args", "httpUrl", "serverUrl", "url"];
 
 /// Number of equal lines around a change that are shown: more than an entry has.
@@ -19,8 +19,8 @@ const ALL_LINES: usize = 1 << 20;
 /// What stands for a hidden value.
 const HIDDEN: &str = "[hidden]";
 
-/// Returns the lines of the entry, each after a space, or after `-` or `+` if the change removes or adds it. Entries of other
-/// servers are not shown, because they may contain secrets.
+/// Returns the lines of the entry, each after a space, or after `-` or `+` if the change removes or adds it. Entries of
+/// other servers are not shown, because they may contain secrets.
 pub(in crate::cli) fn difference(host: Host, edited: &Edited) -> String {
     let written = edited.after.as_ref().map(written_texts).unwrap_or_default();
     let text =

@@ -14,8 +14,8 @@ const PLACES: [(&str, &str); 5] = [
     ("env_http_headers", KEY_HEADER),
 ];
 
-/// Removes the key from `earlier`, if the new fields refer to a key or start a server that takes it from elsewhere. Otherwise
-/// a person has written the key or its reference, and the server needs it.
+/// Removes the key from `earlier`, if the new fields refer to a key or start a server that takes it from elsewhere.
+/// Otherwise a user has written the key or its reference, and the server needs it.
 pub(super) fn remove_earlier_key(earlier: &mut Fields, fields: &Fields) {
     let has_reference = PLACES.iter().any(|(field, _)| fields.contains_key(*field));
     if !has_reference && !names_key_source(fields) {

@@ -34,8 +34,8 @@ pub(in crate::cli) struct Edited {
     pub(in crate::cli) after: Option<Value>,
 }
 
-/// Returns the configuration text of `host` after `change`; `None` if there is nothing to change. An empty text is an empty
-/// document.
+/// Returns the configuration text of `host` after `change`; `None` if there is nothing to change. An empty text is an
+/// empty document.
 ///
 /// # Errors
 /// The text is invalid, or its form does not permit the change.

@@ -84,8 +84,8 @@ impl Host {
         matches!(self, Self::ClaudeCode | Self::VsCode)
     }
 
-    /// Returns the field with which an entry refers to the variable `key`. `None` for a host that expands no variables, or
-    /// whose documentation does not promise it.
+    /// Returns the field with which an entry refers to the variable `key`. `None` for a host that expands no variables,
+    /// or whose documentation does not promise it.
     fn key_reference(self, key: &str, is_command: bool) -> Option<(&'static str, Value)> {
         let reference = match self {
             Self::Codex if is_command => return Some(("env_vars", json!([key]))),

@@ -11,7 +11,7 @@ const START_FIELDS: [&str; 5] = ["command", "url", "httpUrl", "serverUrl", "args
 /// Field with a list of the variables that a host passes to the server.
 const PASSED_VARIABLES: &str = "env_vars";
 
-/// Returns the entry with these fields. Other fields of the same kind of entry stay, because a person has added them.
+/// Returns the entry with these fields. Other fields of the same kind of entry stay, because a user has added them.
 pub(super) fn merged(before: Option<&Value>, fields: &Fields) -> Value {
     let start = START_FIELDS.iter().find(|name| fields.contains_key(**name));
     let earlier = before.and_then(Value::as_object).filter(|earlier| {

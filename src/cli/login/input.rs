@@ -1,4 +1,4 @@
-//! What the person types or a program passes: the address and the key.
+//! What the user types or a program passes: the address and the key.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _, stdin};
 
@@ -11,7 +11,7 @@ use crate::{
 /// Maximum size of standard input with a key, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
-/// Returns the address of the settings, else the one of the profile that exists, else the one that the person types.
+/// Returns the address of the settings, else the one of the profile that exists, else the one that the user types.
 ///
 /// # Errors
 /// The address cannot be used, or nobody can be asked.
@@ -27,7 +27,7 @@ pub(super) fn read_address(settings: &Settings, profile: Option<&Profile>) -> Re
         .map_err(|reason| Failure::new(Code::InvalidArguments, format!("the address {reason}")))
 }
 
-/// Returns the key from standard input, or the one that the person types without seeing it.
+/// Returns the key from standard input, or the one that the user types without seeing it.
 ///
 /// # Errors
 /// Standard input cannot be read, or nobody can be asked.
@@ -48,7 +48,7 @@ fn read_passed_key() -> Result<String, Failure> {
     Ok(key)
 }
 
-/// Asks the person at the terminal. Returns `None` without a terminal.
+/// Asks the user at the terminal. Returns `None` without a terminal.
 fn ask(question: &str, read: impl Fn() -> io::Result<String>) -> Result<Option<String>, Failure> {
     let mut terminal = io::stderr();
     if !stdin().is_terminal() || !terminal.is_terminal() {

@@ -35,7 +35,7 @@ pub(super) struct ReplacedKey {
 /// Stores the key.
 ///
 /// # Errors
-/// The place cannot be used, or there is no keychain and the person has not chosen the file.
+/// The place cannot be used, or there is no keychain and the user has not chosen the file.
 pub(super) async fn store_key(
     matches: &ArgMatches,
     accounts: &Accounts,
@@ -54,7 +54,7 @@ pub(super) async fn store_key(
     Ok(ReplacedKey { place, earlier })
 }
 
-/// Stores the key in the place that the person chooses. Returns the place.
+/// Stores the key in the place that the user chooses. Returns the place.
 async fn store_new_key(
     matches: &ArgMatches,
     accounts: &Accounts,
@@ -85,7 +85,7 @@ async fn save(
     accounts.with_keys(move |keys| keys.save(place, &account, &record)).await
 }
 
-/// Returns whether the person accepts that the key is stored in a file, because the keychain has failed.
+/// Returns whether the user accepts that the key is stored in a file, because the keychain has failed.
 fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> std::io::Result<bool> {
     let path = accounts.keys.file().display();
     let statement = format!("{error}. The key can be stored in {path}, which only you can read");
@@ -93,8 +93,9 @@ fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> std::io::Result<b
     Ok(ask(&statement)? == ConsentAnswer::Yes)
 }
 
-/// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default one if
-/// there is none. Returns whether it is the default profile. If the profile cannot be written, the earlier key is stored again.
+/// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default
+/// one if there is none. Returns whether it is the default profile. If the profile cannot be written, the earlier key
+/// is stored again.
 ///
 /// # Errors
 /// The configuration file cannot be changed.

@@ -1,4 +1,4 @@
-//! Opens a page in the browser of the person.
+//! Opens a page in the browser of the user.
 
 use std::{
     ffi::OsStr,

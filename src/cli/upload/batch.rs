@@ -78,7 +78,7 @@ pub(super) fn prepare_uploads<'a>(
     tools: &'a CallerWithFiles,
 ) -> Result<Vec<FileUpload<'a>>, CommandError> {
     let CallerWithFiles { caller, files } = tools;
-    let root = files.upload_root_for_person()?;
+    let root = files.upload_root_for_user()?;
     let names = matches.get_many::<String>(FILES).into_iter().flatten();
     let paths = expand_names(&root, names).map_err(CommandError::Failures)?;
     if paths.len() > 1 && matches.contains_id(NAME) {

@@ -57,7 +57,7 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Returns the path relative to the root, as a person would write it.
+/// Returns the path relative to the root, as a user would write it.
 fn relative_name(root: &FilesRoot, path: &Path) -> String {
     path.strip_prefix(root.path()).unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -16,8 +16,8 @@ use crate::cli::{
 use crate::settings::Settings;
 
 impl WaitResult {
-    /// Prints the verdicts and writes the JUnit file. Returns the exit status that the verdicts determine. An output that
-    /// cannot be written replaces only the status of success.
+    /// Prints the verdicts and writes the JUnit file. Returns the exit status that the verdicts determine. An output
+    /// that cannot be written replaces only the status of success.
     pub(in crate::cli) async fn output(
         self,
         subject: &WaitSubject<'_>,

@@ -1,4 +1,4 @@
-//! Bugs of runs, and bugs that a person has reviewed (service.md 2.5, 9).
+//! Bugs of runs, and bugs that a user has reviewed (service.md 2.5, 9).
 
 use crate::{
     sandbox::{
@@ -34,6 +34,7 @@ impl Answer<ListRunBugs> for World {
     fn answer(&mut self, request: ListRunBugs, caller: &Caller) -> Result<Answered<RunBugPage>, ApiError> {
         let project = self.project(caller)?;
         let (_, attempt) = find_run(project, &request.run_id.0, self.now)?;
+
         let bugs = attempt.findings(self.now).filter_map(|(finding, at)| {
             let bug = project.bugs.get(&finding.bug)?;
             Some(bug.run_record(finding, *at, occurrence(&attempt.id, finding)))
@@ -103,10 +104,12 @@ fn matches(request: &ListBugs, bug: &StoredBug, review: &BugReview) -> bool {
         BugStatusFilter::Archived => review.archived,
         BugStatusFilter::All => true,
     };
+
     let contains = |text: &str, search: &str| text.to_lowercase().contains(&search.to_lowercase());
     let search = request.search.as_deref().is_none_or(|search| {
         [&bug.title, &bug.description, &bug.reproduction_steps].iter().any(|text| contains(text, search))
     });
+
     let severity = request.severity.is_none_or(|severity| severity == bug.severity);
 
     status && search && severity && matches_id(request.category.as_deref(), Some(&bug.category))

@@ -58,6 +58,7 @@ impl Answer<ListBuilds> for World {
         let project = self.project(caller)?;
         let matching = project.builds.values().filter(|build| build.matches(&request));
         let builds = pages::newest_first(matching, |build| build.created);
+
         Ok(pages::page(builds, request.page, request.page_size, |build| build.to_record(project)).into())
     }
 }
@@ -69,6 +70,7 @@ impl Answer<GetBuild> for World {
         let project = self.project(caller)?;
         let build =
             find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+
         Ok(BuildDetail { build: build.to_record(project), details: build.details.clone() }.into())
     }
 }
@@ -80,6 +82,7 @@ impl Answer<DeleteBuild> for World {
             find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
         let id = build.id.clone();
         project.delete_build(&id);
+
         Ok(DeletedBuild { message: "build deleted successfully".to_owned() }.into())
     }
 }

@@ -29,6 +29,7 @@ impl Answer<ListDeploymentConfigs> for World {
         caller: &Caller,
     ) -> Result<Answered<ListPage<DeploymentConfig>>, ApiError> {
         let configs = self.project(caller)?.configs.values().collect();
+
         Ok(page(configs, request.page, request.page_size, |config| DeploymentConfig {
             id: config.id.clone(),
             name: config.name.clone(),
@@ -50,6 +51,7 @@ impl Answer<ListAgentConfigs> for World {
         caller: &Caller,
     ) -> Result<Answered<ListPage<AgentConfig>>, ApiError> {
         let configs = self.project(caller)?.agent_configs.values().collect();
+
         Ok(page(configs, request.page, request.page_size, |config| AgentConfig::clone(config)).into())
     }
 }
@@ -63,6 +65,7 @@ impl Answer<ListCredentialKinds> for World {
         caller: &Caller,
     ) -> Result<Answered<ListPage<CredentialKind>>, ApiError> {
         let kinds = self.project(caller)?.credential_kinds.iter().collect();
+
         Ok(page(kinds, request.page, request.page_size, CredentialKind::clone).into())
     }
 }

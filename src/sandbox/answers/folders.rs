@@ -112,7 +112,6 @@ impl Answer<CreateTestFolder> for World {
     }
 }
 
-/// Returns the path of the parent of a new folder.
 fn parent_path(project: &Project, request: &CreateTestFolder) -> Result<String, ApiError> {
     let Some(id) = &request.parent_folder_id else {
         return Ok(normalize(request.parent_path.as_deref().unwrap_or(ROOT)).to_owned());

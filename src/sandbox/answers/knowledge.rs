@@ -56,6 +56,7 @@ impl Project {
         let in_scope = self.knowledge.iter().filter(|file| file.scope == *scope);
         let mut files: Vec<_> = in_scope.filter(|file| !file.is_hidden()).collect();
         files.sort_by_key(|file| &file.path);
+
         let is_wanted = with_metadata.unwrap_or_default().0;
         let metadata = |file| is_wanted.then(|| self.metadata_of(file)).flatten();
         files.into_iter().map(|file| file.to_record(self.dialect, metadata(file))).collect()
@@ -76,6 +77,7 @@ impl Project {
         with_metadata: Option<IncludeMetadata>,
     ) -> Answered<KnowledgeScopeListing> {
         let files = self.knowledge_files(scope, with_metadata);
+
         KnowledgeScopeListing {
             project_id: self.id.clone(),
             scope: scope.name().to_owned(),
@@ -99,8 +101,10 @@ impl Answer<ListKnowledgeFiles> for World {
         let project = self.project(caller)?;
         let agent = request.agent_id.map(|id| KnowledgeScope::Agent(id.0));
         let test = request.test_case_id.map(|id| KnowledgeScope::TestCase(id.0));
+
         // The section of the project is always present (service.md 13).
         let scopes = std::iter::once(KnowledgeScope::Project).chain(agent).chain(test);
+
         let section = |scope: KnowledgeScope| {
             let files = project.knowledge_files(&scope, request.include_metadata);
             KnowledgeSection { scope: scope.name().to_owned(), id: scope.id(), count: files.len(), files }

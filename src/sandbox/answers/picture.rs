@@ -41,8 +41,8 @@ pub(super) fn game_at_failed_step() -> Bytes {
     FAILED_STEP.clone()
 }
 
-/// Returns the colour of a pixel of the game: a hero with a lantern before hills at dusk. `is_tapped` shows the ring of a
-/// tap around the pause button.
+/// Returns the colour of a pixel of the game: a hero with a lantern before hills at dusk. `is_tapped` shows the ring of
+/// a tap around the pause button.
 fn game_pixel(x: u32, y: u32, tint: [u8; 3], is_tapped: bool) -> Rgb<u8> {
     let distance = |(to_x, to_y): (u32, u32)| x.abs_diff(to_x).pow(2) + y.abs_diff(to_y).pow(2);
     let is_below_hill = |(top_x, top_y, width): (u32, u32, u32)| y > top_y + x.abs_diff(top_x).pow(2) / width;

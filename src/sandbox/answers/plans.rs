@@ -191,12 +191,10 @@ impl Project {
     }
 }
 
-/// Returns the record of an item.
 fn item_record(item: &PlanItem) -> TestPlanItem {
     TestPlanItem { multiplayer_test_id: item.test.clone(), retries: item.retries, more: item.more.clone() }
 }
 
-/// Returns the record of an extra slot.
 fn slot_record((index, name): &(usize, Option<String>)) -> TestPlanSlot {
     TestPlanSlot { index: *index, name: name.clone() }
 }

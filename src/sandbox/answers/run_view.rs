@@ -49,12 +49,10 @@ pub(super) fn find_run<'a>(
 }
 
 impl RunView<'_> {
-    /// Returns the progress of the run.
     pub(super) fn progress(&self) -> RunProgress {
         self.attempt.progress(self.now)
     }
 
-    /// Returns whether the run is completed.
     pub(super) fn is_completed(&self) -> bool {
         self.progress() == RunProgress::Completed
     }

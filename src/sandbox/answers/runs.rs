@@ -127,7 +127,6 @@ fn no_match(received_count: usize) -> StopRunsResponse {
     StopRunsResponse { ok: false, message, received_count, stopped_count: 0, results: Vec::new() }
 }
 
-/// Stops one job and returns its result.
 fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> StopResult {
     let refused = |job_id, status: StatusCode, error: &str| StopResult {
         job_id,

@@ -15,7 +15,6 @@ pub(super) fn template_data(render: Option<bool>, data: Option<Open>) -> Option<
     (render == Some(true)).then(|| data.unwrap_or_default())
 }
 
-/// Renders the tests of the jobs if there is data.
 pub(super) fn render_jobs(jobs: Vec<JobTemplate>, data: Option<&Open>) -> Vec<JobTemplate> {
     let Some(data) = data else { return jobs };
     jobs.into_iter()

@@ -77,7 +77,6 @@ impl SandboxKey {
         Self { secret, id, project, permissions, state: KeyState::Valid }
     }
 
-    /// Returns whether this is an organization key.
     pub(super) const fn is_of_organization(&self) -> bool {
         self.project.is_none()
     }

@@ -1,4 +1,4 @@
-//! Control routes for tests and for people, below `/_sandbox`. They are not part of the service and need no key.
+//! Control routes for tests and for users, below `/_sandbox`. They are not part of the service and need no key.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Who may use the control routes. They need no key, so that a page in a browser on the same machine must not reach them.
+//! Who may use the control routes. They need no key, so that a page in a browser on the same machine must not reach
+//! them.
 
 use axum::{
     extract::Request,

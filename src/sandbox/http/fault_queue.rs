@@ -13,7 +13,6 @@ pub(super) struct FaultQueue {
 }
 
 impl FaultQueue {
-    /// Adds a fault.
     pub(super) fn add(&mut self, fault: InjectedFault) {
         self.faults.push(fault);
     }

@@ -1,4 +1,4 @@
-//! The guide for people who try out the sandbox: URLs, keys, ids and commands.
+//! The guide for users who try out the sandbox: URLs, keys, ids and commands.
 
 use crate::sandbox::{
     http::{keys, state::SandboxState},

@@ -1,4 +1,4 @@
-//! Faults that a test or a person injects into the next requests.
+//! Faults that a test or a user injects into the next requests.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -93,7 +93,6 @@ impl InjectedFault {
         is_invalid.then(|| "content_type: is not a header value".to_owned())
     }
 
-    /// Returns whether the fault applies to `operation`.
     pub(super) fn applies_to(&self, operation: &str) -> bool {
         self.operation.as_deref().is_none_or(|name| name == operation)
     }

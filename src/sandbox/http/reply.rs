@@ -22,7 +22,6 @@ pub(super) struct BufferedReply {
 }
 
 impl BufferedReply {
-    /// Creates a reply with a JSON body.
     pub(super) fn json(status: StatusCode, body: &Value) -> Self {
         let content_type = HeaderValue::from_static("application/json");
         Self { status, headers: vec![(header::CONTENT_TYPE, content_type)], body: body.to_string().into() }
@@ -33,7 +32,6 @@ impl BufferedReply {
         Self::json(status, &json!({"error": error}))
     }
 
-    /// Returns the `Content-Type` header.
     pub(super) fn content_type(&self) -> Option<String> {
         let (_, content_type) = self.headers.iter().find(|(name, _)| name == header::CONTENT_TYPE)?;
         content_type.to_str().ok().map(str::to_owned)

@@ -22,7 +22,8 @@ pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observ
     serve_listener(TcpListener::bind(listen).await?, options, observer)
 }
 
-/// Serves the connections of `listener`. The compiler would compile an `async fn` again in every crate that awaits [`start`].
+/// Serves the connections of `listener`. The compiler would compile an `async fn` again in every crate that awaits
+/// [`start`].
 fn serve_listener(
     listener: TcpListener,
     options: Options,
@@ -58,7 +59,7 @@ impl Sandbox {
         self.state.knowledge_url()
     }
 
-    /// Returns a text for people: URLs, keys, ids and commands to try.
+    /// Returns a text for users: URLs, keys, ids and commands to try.
     pub fn guide(&self) -> String {
         guide::text(&self.state)
     }

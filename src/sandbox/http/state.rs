@@ -53,7 +53,6 @@ impl SandboxState {
         format!("http://{}{API_PREFIX}", self.address)
     }
 
-    /// Returns the URL of the knowledge host.
     pub(super) fn knowledge_url(&self) -> String {
         knowledge_url(self.address)
     }
@@ -68,7 +67,6 @@ impl SandboxState {
         lock(&self.fault_queue)
     }
 
-    /// Locks the log of requests.
     pub(super) fn request_log(&self) -> MutexGuard<'_, RequestLog> {
         lock(&self.request_log)
     }
@@ -111,7 +109,6 @@ fn knowledge_url(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-/// Returns the path of a request with its query.
 pub(super) fn path_and_query(head: &Parts) -> String {
     head.uri.path_and_query().map_or_else(|| head.uri.path().to_owned(), ToString::to_string)
 }

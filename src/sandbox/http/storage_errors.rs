@@ -36,7 +36,6 @@ pub(super) async fn drain(body: Body) {
     while let Some(Ok(_)) = chunks.next().await {}
 }
 
-/// Creates an error response.
 pub(super) fn error(status: StatusCode, code: &str, message: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "application/xml")], xml(code, message)).into_response()
 }

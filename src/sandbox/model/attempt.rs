@@ -62,7 +62,6 @@ impl RunAttempt {
         }
     }
 
-    /// Returns the progress of the run.
     pub(crate) fn progress(&self, now: Moment) -> RunProgress {
         RunProgress::between(self.started, Some(self.ended), now)
     }

@@ -1,4 +1,4 @@
-//! Bugs of the app, and their review by people (service.md 9).
+//! Bugs of the app, and their review by users (service.md 9).
 
 use crate::{fields::Fields, sandbox::model::moment::Moment, service::api::bugs::Severity};
 
@@ -14,11 +14,11 @@ pub(crate) struct StoredBug {
     pub(crate) confidence: String,
     pub(crate) tags: Vec<String>,
     pub(crate) details: Option<Fields>,
-    /// `None`: no person has reviewed the bug.
+    /// `None`: no user has reviewed the bug.
     pub(crate) review: Option<BugReview>,
 }
 
-/// A person's review of a bug.
+/// A user's review of a bug.
 #[derive(Debug)]
 pub(crate) struct BugReview {
     /// Time of the review. All occurrences before it count as reviewed.

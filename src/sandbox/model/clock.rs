@@ -24,7 +24,6 @@ impl SimulatedClock {
         (self.base + millis(self.since.elapsed().as_secs_f64() * self.speed)).min(Moment::LATEST)
     }
 
-    /// Advances the clock.
     pub(crate) fn advance(&mut self, seconds: f64) {
         self.base = (self.base + millis(seconds.max(0.0))).min(Moment::LATEST);
     }

@@ -29,7 +29,6 @@ impl ExportBatch {
         Self { kind, execution, name, ..Self::default() }
     }
 
-    /// Adds the results of a run.
     pub(crate) fn add(&mut self, job: &SimulatedJob, run: &RunAttempt) {
         self.runs.push(run.id.clone());
         if job.test.cases.is_empty() {

@@ -19,7 +19,6 @@ pub(crate) struct Folder {
     pub(crate) created_by: String,
 }
 
-/// Returns the path of the parent folder.
 pub(crate) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(ROOT, |(parent, _)| parent)
 }

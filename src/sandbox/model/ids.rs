@@ -29,7 +29,6 @@ impl IdSource {
         Self { count }
     }
 
-    /// Returns a new UUID.
     pub(crate) fn uuid(&mut self) -> String {
         let bytes = (u128::from(self.next()) << 64) | u128::from(self.next());
         Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()

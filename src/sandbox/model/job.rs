@@ -59,7 +59,7 @@ pub(crate) struct PlayerDevice {
 pub(crate) enum Starter {
     /// An API key, by its id.
     Key(String),
-    /// A person, by name.
+    /// A user, by name.
     Person(String),
 }
 

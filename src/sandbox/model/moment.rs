@@ -21,7 +21,6 @@ impl Moment {
     /// The latest moment of a clock. It is far from the end of the calendar, so that spans can be added unchecked.
     pub(super) const LATEST: Self = Self(200_000_000_000_000);
 
-    /// Returns this moment as a timestamp.
     pub(crate) fn timestamp(self) -> Timestamp {
         Timestamp::from_millisecond(self.0).unwrap_or(Timestamp::MAX)
     }

@@ -9,7 +9,6 @@ use crate::sandbox::model::{
 };
 
 impl Project {
-    /// Returns the folder at `path`.
     pub(crate) fn folder_at(&self, path: &str) -> Option<&Arc<Folder>> {
         self.folders.values().find(|folder| folder.path == path)
     }

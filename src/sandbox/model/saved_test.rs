@@ -43,7 +43,6 @@ pub(crate) enum TestKind {
 }
 
 impl TestKind {
-    /// Returns the kind with this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Verification, Self::Discovery, Self::Task].into_iter().find(|kind| kind.name() == name)
     }

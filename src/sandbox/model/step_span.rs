@@ -23,7 +23,6 @@ impl StepSpan {
         Self { start: None, end: Some(at), result: Some(RunResult::Skipped) }
     }
 
-    /// Returns the progress of the step.
     pub(crate) fn progress(&self, now: Moment) -> RunProgress {
         RunProgress::between(self.start, self.end, now)
     }

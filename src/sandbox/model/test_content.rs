@@ -44,7 +44,6 @@ pub(super) fn expectations(step: &StepBody) -> Vec<String> {
     step.expected_results.iter().flatten().map(|result| result.expected.clone()).collect()
 }
 
-/// Returns whether an item is a shared collection.
 pub(crate) fn is_collection(item: &TestItem) -> bool {
     item.r#type == COLLECTION
 }

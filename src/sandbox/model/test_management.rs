@@ -38,7 +38,8 @@ impl TestManagementSystem {
         self.in_progress.contains(execution)
     }
 
-    /// Returns the latest export of an execution with its ids and links, but without results, because none are submitted.
+    /// Returns the latest export of an execution with its ids and links, but without results, because none are
+    /// submitted.
     pub(crate) fn latest_export(&self, execution: &str) -> Option<ExportResult> {
         let earlier = self.exported.get(execution)?;
         Some(ExportResult {

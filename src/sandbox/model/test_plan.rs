@@ -34,7 +34,6 @@ pub(crate) struct PlanItem {
 }
 
 impl PlanItem {
-    /// Returns the slot of the player at `index`.
     pub(crate) fn slot(&self, index: usize) -> usize {
         self.slots.get(index).copied().unwrap_or(DEFAULT_SLOT)
     }

@@ -58,7 +58,6 @@ impl JobStatus {
 }
 
 impl Timeline {
-    /// Creates the timeline of `job`.
     pub(crate) fn from_job(job: &SimulatedJob) -> Self {
         let stop = job.stopped.as_ref().map(|stop| stop.at);
         let dequeued = job.created + QUEUED;
@@ -82,7 +81,6 @@ impl Timeline {
         Self { dequeued, attempts, ended, stopped, completed: ended + stopping + cleaning_up }
     }
 
-    /// Returns the status of the job at `now`.
     pub(crate) fn status(&self, now: Moment) -> JobStatus {
         if now >= self.completed {
             JobStatus::Completed

@@ -52,7 +52,6 @@ impl World {
         }
     }
 
-    /// Advances the clock.
     pub(crate) fn advance(&mut self, seconds: f64) {
         self.clock.advance(seconds);
         self.update_now();

@@ -54,7 +54,6 @@ impl StoredBug {
     }
 }
 
-/// Adds the bugs of `demo`.
 pub(super) fn add_demo(project: &mut Project) {
     for bug in hud().into_iter().chain(woods()).chain([unreviewed()]) {
         project.bugs.insert(bug.id.clone(), bug);
@@ -157,7 +156,6 @@ fn unreviewed() -> StoredBug {
     frames
 }
 
-/// Adds the bug of `arena`.
 pub(super) fn add_arena(project: &mut Project) {
     let crash = bug(
         ARENA_BUG,

@@ -103,7 +103,6 @@ impl SavedTest {
         Self { outcomes, ..self }
     }
 
-    /// Adds a player.
     pub(super) fn with_player(mut self, steps: Vec<ScriptedStep>) -> Self {
         self.players.push(ScriptedPlayer { steps });
         self

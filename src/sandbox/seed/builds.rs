@@ -73,7 +73,6 @@ impl Project {
     }
 }
 
-/// Adds the builds of `demo`.
 pub(super) fn add_demo(project: &mut Project) {
     let (earlier, latest) =
         ("4be1d0c7a95f27e3864b1fd2c05a7e98d3f6b214", "9fceb02d0ae598e95dc970b74767f19372d61af8");
@@ -107,7 +106,6 @@ pub(super) fn add_demo(project: &mut Project) {
 /// Storage capacity of `arena`, in bytes: little more than its builds take.
 const ARENA_CAPACITY: u64 = 2_000_000_000;
 
-/// Adds the builds of `arena`.
 pub(super) fn add_arena(project: &mut Project) {
     project.storage.capacity = ARENA_CAPACITY;
     project.add_builds(vec![

@@ -1,4 +1,4 @@
-//! Ids of the seed records. Tests and people use them to find a record in a known state.
+//! Ids of the seed records. Tests and users use them to find a record in a known state.
 
 /// Emberfall, an adventure for phones, computers and consoles.
 pub const DEMO_PROJECT: &str = "demo";

@@ -63,7 +63,6 @@ pub(super) fn add_demo(project: &mut Project) {
     );
 }
 
-/// Adds the files of `arena`.
 pub(super) fn add_arena(project: &mut Project) {
     let scope = &KnowledgeScope::Project;
     project.add_knowledge(scope, "maps/rooftops.md", 30_000, "# Rooftops\n\nThree flags, two zip lines.\n");

@@ -12,7 +12,7 @@ use crate::sandbox::model::{
 };
 
 impl Project {
-    /// Adds an execution of a plan on a build, started by a person.
+    /// Adds an execution of a plan on a build, started by a user.
     pub(super) fn add_execution(&mut self, id: &str, plan: &str, build: &str, created: Moment, person: &str) {
         let plan_name = find(&self.plans, plan).map_or_else(String::new, |plan| plan.name.clone());
         let execution = Execution {

@@ -1,4 +1,4 @@
-//! Bugs of a run, and bugs that a person has reviewed (service.md 2.5, 9).
+//! Bugs of a run, and bugs that a user has reviewed (service.md 2.5, 9).
 
 use super::prelude::*;
 

@@ -171,7 +171,8 @@ pub struct StartTestPlanRun {
     pub deployment_config_id: Option<Uuid>,
     /// From `list_builds`, for slot 1. Default: the service chooses; the reply names it.
     pub build_id: Option<Uuid>,
-    /// `{deployment_config_id, build_id}` by used slot "2", "3" and so on. Set slot "1" here or with `deployment_config_id`, not both.
+    /// `{deployment_config_id, build_id}` by used slot "2", "3" and so on. Set slot "1" here or with
+    /// `deployment_config_id`, not both.
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     /// From `list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
@@ -182,7 +183,8 @@ pub struct StartTestPlanRun {
     pub render_templates: Option<bool>,
     /// Template values; needs `render_templates: true`.
     pub template_data: Option<Open>,
-    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`).
+    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country),
+    /// `mobile_gpslocation` (`auto` or `{lat, long}`).
     pub options: Option<RunOptions>,
     /// One run per device of a mobile config; default false. Not with `slot_deployment_configs`.
     #[schemars(extend("default" = false))]

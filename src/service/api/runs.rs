@@ -27,9 +27,11 @@ pub struct StartRun {
     pub deployment_config_id: Option<Uuid>,
     /// Default `[api] ephemeral test`. Needs `instructions`.
     pub name: Option<String>,
-    /// From `list_builds`. Default: the service chooses; the reply names it. Needs a device with `providerType` `build-storage`.
+    /// From `list_builds`. Default: the service chooses; the reply names it. Needs a device with `providerType`
+    /// `build-storage`.
     pub build_id: Option<Uuid>,
-    /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `multiplayer_test_id`. One player per private device.
+    /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `multiplayer_test_id`. One player per
+    /// private device.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     /// From `list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
@@ -49,7 +51,8 @@ pub struct StartRun {
     pub render_templates: Option<bool>,
     /// Template values; needs `render_templates: true`.
     pub template_data: Option<Open>,
-    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`).
+    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country),
+    /// `mobile_gpslocation` (`auto` or `{lat, long}`).
     pub options: Option<RunOptions>,
 }
 

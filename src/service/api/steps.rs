@@ -1,4 +1,5 @@
-//! Steps, as tests and shared step collections contain them, and the fields that callers may not send (service.md 6.2, 6.4).
+//! Steps, as tests and shared step collections contain them, and the fields that callers may not send (service.md 6.2,
+//! 6.4).
 
 use std::collections::BTreeMap;
 

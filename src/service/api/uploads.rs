@@ -155,7 +155,6 @@ pub fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Returns the parts of a completion.
 fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
     arguments.get("parts").and_then(Value::as_array).into_iter().flatten()
 }

@@ -9,6 +9,7 @@ use std::{
 use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use tokio::time::Instant;
 use url::Url;
 
@@ -33,6 +34,7 @@ use crate::{
 };
 
 /// An installer, saved or not.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SavedInstaller {
     /// `downloaded`; `downloading`: repeat the same call to continue.
@@ -40,16 +42,12 @@ pub struct SavedInstaller {
     pub platform: MinionPlatform,
     pub path: String,
     /// Bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     /// `true`: the file existed before, with the same size and, if known, the same modification time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kept: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<&'static str>,
 }
 

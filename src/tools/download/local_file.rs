@@ -1,7 +1,7 @@
 //! Local files of a download: a file that exists before it, and the incomplete file that it writes.
 //!
-//! An incomplete file has a temporary name, and beside it a record of the remote file to which its bytes belong. It gets
-//! its own name when it is complete.
+//! An incomplete file has a temporary name, and beside it a record of the remote file to which its bytes belong. It
+//! gets its own name when it is complete.
 
 use std::{
     io::{self, Read as _, Seek as _, SeekFrom},
@@ -145,8 +145,8 @@ pub(super) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Opens the incomplete file for `slot`, or creates it. Its bytes are removed if they do not belong to a file of `size`
-    /// bytes, or if the download cannot be continued.
+    /// Opens the incomplete file for `slot`, or creates it. Its bytes are removed if they do not belong to a file of
+    /// `size` bytes, or if the download cannot be continued.
     ///
     /// # Errors
     /// Another call has locked the file, or the error of the file system.
@@ -298,8 +298,8 @@ impl RemoteVersion {
     }
 }
 
-/// Renames `part` to the name of `slot`. Fails if the name is taken, unlike a plain rename: a hard link never replaces a
-/// file.
+/// Renames `part` to the name of `slot`. Fails if the name is taken, unlike a plain rename: a hard link never replaces
+/// a file.
 fn rename_without_replacing(slot: &FileSlot, part: &str) -> io::Result<()> {
     match slot.dir.hard_link(part, &slot.dir, &slot.name) {
         Ok(()) => {

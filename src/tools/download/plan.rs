@@ -52,9 +52,6 @@ pub(crate) struct ListedFile {
 
 impl RunListing {
     /// Reads the run. The call also confirms that the run belongs to the project.
-    ///
-    /// # Errors
-    /// Every failure of `get_run`.
     pub(super) async fn read(caller: &Caller, project: Option<&str>, run_id: &str) -> Result<Self, Failure> {
         let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
         let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
@@ -109,7 +106,8 @@ impl From<RunArtifactRef> for ListedFile {
 #[derive(Debug)]
 pub(super) struct DownloadPlan<'a> {
     request: &'a DownloadRequest,
-    /// Whether the files of each player are saved in a directory, because those of several players may have equal names.
+    /// Whether the files of each player are saved in a directory, because those of several players may have equal
+    /// names.
     has_directories: bool,
     pub(super) files: Vec<PlannedFile>,
     /// Requested files that cannot be saved.
@@ -154,7 +152,6 @@ impl<'a> DownloadPlan<'a> {
         Ok(plan)
     }
 
-    /// Adds the files that the caller names.
     fn add_named_files(&mut self, files: &[RequestedFile], listing: &RunListing) {
         for requested in files {
             let name = requested.file_ref.strip_prefix(FILE_REF_PREFIX).unwrap_or(&requested.file_ref);
@@ -169,7 +166,6 @@ impl<'a> DownloadPlan<'a> {
         }
     }
 
-    /// Adds the files that match the requested players and patterns.
     fn add_matching_files(
         &mut self,
         single_player: Option<u64>,

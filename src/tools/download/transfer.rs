@@ -85,7 +85,6 @@ impl TransferProgress {
         self.done.fetch_add(bytes, Relaxed);
     }
 
-    /// Counts received bytes.
     fn add_received(&self, bytes: u64) {
         self.done.fetch_add(bytes, Relaxed);
         self.received.fetch_add(bytes, Relaxed);
@@ -131,9 +130,6 @@ pub(super) struct TransferContext {
 
 impl TransferContext {
     /// Opens the file and closes it at once, to find its size and modification time for `target`.
-    ///
-    /// # Errors
-    /// The file cannot be opened.
     async fn read_metadata(
         &self,
         source: &impl DownloadSource,
@@ -160,8 +156,8 @@ impl TransferContext {
         }
     }
 
-    /// Pauses before a repetition of what failed with `failure`: for `retry_after` if the service asks for it, otherwise for
-    /// `pause`.
+    /// Pauses before a repetition of what failed with `failure`: for `retry_after` if the service asks for it,
+    /// otherwise for `pause`.
     ///
     /// # Errors
     /// `failure`, if the service asks for a pause beyond the deadline.

@@ -1,7 +1,7 @@
 //! Directories that files are saved into.
 //!
-//! Names are resolved relative to an open handle by the operating system, not by path. A link that leads out of the directory is
-//! therefore an error, even if another process creates it after the check.
+//! Names are resolved relative to an open handle by the operating system, not by path. A link that leads out of the
+//! directory is therefore an error, even if another process creates it after the check.
 
 use std::{
     io,
@@ -135,7 +135,6 @@ impl OpenDirectory {
         Self { dir: Arc::new(dir), path }
     }
 
-    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -1,5 +1,5 @@
-//! File names that the service or a caller chooses. A name is used unchanged or refused. It is never changed into another
-//! name, so that two names cannot become equal.
+//! File names that the service or a caller chooses. A name is used unchanged or refused. It is never changed into
+//! another name, so that two names cannot become equal.
 
 use crate::text::{REPLACEMENT, has_hidden};
 
@@ -18,8 +18,8 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 /// Characters that this system does not allow in file names.
 const FORBIDDEN: &[char] = if cfg!(windows) { &[':', '<', '>', '"', '|', '?', '*'] } else { &[] };
 
-/// Returns why `name`, a relative name with `/` between its segments, cannot be the name of a local file, or `None` if it
-/// can.
+/// Returns why `name`, a relative name with `/` between its segments, cannot be the name of a local file, or `None` if
+/// it can.
 pub fn path_problem(name: &str) -> Option<&'static str> {
     shape_problem(name).or_else(|| name.split('/').find_map(effect_problem))
 }

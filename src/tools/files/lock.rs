@@ -1,5 +1,5 @@
-//! Locked files: at most one call works on a file at a time. The lock holds for a name only while the name leads to the same file,
-//! so that the identity of files belongs here too.
+//! Locked files: at most one call works on a file at a time. The lock holds for a name only while the name leads to the
+//! same file, so that the identity of files belongs here too.
 
 use std::{
     fs::{File, TryLockError},

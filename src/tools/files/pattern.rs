@@ -1,7 +1,8 @@
 //! File name patterns, and the search for files that match: one dialect for downloads and for the command line.
 //!
-//! `*` and `?` match within one segment, `[...]` matches one of several characters, `[!...]` any other one, `{a,b}` matches one
-//! of several texts, and the segment `**` matches any number of directories. A `\` removes the meaning of the next character.
+//! `*` and `?` match within one segment, `[...]` matches one of several characters, `[!...]` any other one, `{a,b}`
+//! matches one of several texts, and the segment `**` matches any number of directories. A `\` removes the meaning of
+//! the next character.
 
 use std::{
     collections::BTreeSet,
@@ -26,9 +27,6 @@ pub(crate) struct FilePattern {
 
 impl FilePattern {
     /// Compiles `pattern`.
-    ///
-    /// # Errors
-    /// The reason why the pattern is not valid.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let compiled = Self::of_whole_names(pattern.trim_start_matches('/'))?;
         Ok(Self { matches_last_segment: !pattern.contains('/'), ..compiled })
@@ -65,8 +63,9 @@ impl FilePattern {
 
 /// The characters of a pattern that are not ASCII.
 ///
-/// The library matches bytes. Each of these characters is encoded as one control character, and every other character that is
-/// not ASCII as [`Self::OTHER`], so that `?` matches one character. Names of files contain no control characters.
+/// The library matches bytes. Each of these characters is encoded as one control character, and every other character
+/// that is not ASCII as [`Self::OTHER`], so that `?` matches one character. Names of files contain no control
+/// characters.
 #[derive(Clone, Debug)]
 struct Alphabet(Vec<char>);
 

@@ -18,7 +18,7 @@ use crate::failure::{Code, Failure};
 /// A directory at which relative names begin.
 ///
 /// A confined root is the default: nothing outside it is read or written, even if a link inside it leads out. A root
-/// for a person at the command line may be unconfined, because a person names files outside it on purpose.
+/// for a user at the command line may be unconfined, because a user names files outside it on purpose.
 #[derive(Clone, Debug)]
 pub struct FilesRoot {
     path: PathBuf,
@@ -96,16 +96,12 @@ impl FilesRoot {
         self.is_confined.then_some(self.path.as_path())
     }
 
-    /// Returns the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Opens the regular file `name`. The open file is inside a confined root even if another process replaces a
     /// directory of its path by a link at the same time.
-    ///
-    /// # Errors
-    /// The same as for [`Self::resolve_file`].
     pub(crate) fn open(&self, name: &str) -> Result<OpenFile, Failure> {
         let open_error = |error: io::Error| {
             if is_escape(&error) {
@@ -206,7 +202,6 @@ impl OpenFile {
         Ok(Self { file: Arc::new(file), path, location: Some((Arc::new(dir), name)) })
     }
 
-    /// Returns the resolved path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -251,8 +246,8 @@ impl OpenFile {
     }
 }
 
-/// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does not
-/// lead there.
+/// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does
+/// not lead there.
 fn relative_name<'a>(root: &Path, name: &'a str) -> Option<&'a Path> {
     // The empty name stands for the root itself.
     let path = Path::new(if name.is_empty() { "." } else { name });

@@ -19,7 +19,8 @@ const CONTAINED: f64 = 0.95;
 /// Longest name whose similarity is computed, in characters. The time grows with the product of both lengths.
 const MAX_COMPARED_CHARACTERS: usize = 100;
 
-/// Returns whether a record of the list of `kind` has this name. Letter case and the amount of white space do not matter.
+/// Returns whether a record of the list of `kind` has this name. Letter case and the amount of white space do not
+/// matter.
 pub fn is_named(kind: RecordKind, record: &Value, name: &str) -> bool {
     let asked = AskedName::new(name.to_owned());
     kind.read(record).names().any(|name| asked.equals(name))
@@ -74,7 +75,6 @@ impl Matches {
         }
     }
 
-    /// Returns the results in the order of the names.
     pub(super) fn into_results(self) -> Vec<NameResult> {
         self.names.into_iter().map(MatchesOfName::into_result).collect()
     }

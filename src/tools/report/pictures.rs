@@ -114,9 +114,6 @@ impl LoadFailures {
 }
 
 /// Reads a run and loads its pictures for the view in a host.
-///
-/// # Errors
-/// Failures of `get_run`.
 pub async fn pictures_for_host(
     caller: &Caller,
     project: Option<&str>,

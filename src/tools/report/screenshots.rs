@@ -27,7 +27,8 @@ pub(super) struct Screenshot {
     pub(super) file: RunArtifactRef,
 }
 
-/// Returns the screenshots of a run, those of failed steps first. `bugs` are the bugs of the run, which may refer to screenshots of their steps.
+/// Returns the screenshots of a run, those of failed steps first. `bugs` are the bugs of the run, which may refer to
+/// screenshots of their steps.
 pub(super) fn select(run_id: &str, run: &RunDetail, bugs: &[RunBug]) -> Vec<Screenshot> {
     let players = (1..).zip(&run.players);
     let sources = players.flat_map(|(position, player)| {
@@ -104,8 +105,8 @@ fn is_picture(filename: &str) -> bool {
     extension.is_some_and(|extension| ["png", "jpg", "jpeg"].contains(&extension.as_str()))
 }
 
-/// Returns the key that sorts the screenshots of a player, the last one at the end: by the time of the upload, then by a
-/// name such as `end`, then by the numbers in the name.
+/// Returns the key that sorts the screenshots of a player, the last one at the end: by the time of the upload, then by
+/// a name such as `end`, then by the numbers in the name.
 fn age(file: &RunArtifactRef) -> (Option<Timestamp>, bool, Vec<(String, u64)>) {
     let (name, _) = file.filename.rsplit_once('.').unwrap_or((&file.filename, ""));
     let last = name.rsplit('/').next().unwrap_or_default();
@@ -190,7 +191,7 @@ mod tests {
     fn a_bug_names_the_screenshot_of_its_step() {
         let run = json!({"players": [player(1, &["a.png", "b.png"], &["FAILED"])]});
         let bug = |player: usize, url: &str| {
-            view(&json!({"player_number": player, "test_step": 1, "details": {"screenshot_url": url}}))
+            view(json!({"player_number": player, "test_step": 1, "details": {"screenshot_url": url}}))
         };
         let end = (1, None, true, "b.png".to_owned());
         let named = (1, Some(1), false, "a.png".to_owned());

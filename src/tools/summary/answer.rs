@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 pub use crate::call::paging::Omission;
 
 /// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Summary {
@@ -15,7 +17,6 @@ pub struct Summary {
     pub target_type: String,
     pub target_id: String,
     /// Name of the plan or of the test.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// `completed` or `running`.
     pub state: String,
@@ -26,13 +27,9 @@ pub struct Summary {
     pub total: usize,
     /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started.
     pub verdicts: BTreeMap<String, usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildName>,
     /// Instead of `build` if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -46,13 +43,11 @@ pub struct Summary {
     /// Severity to number of bugs in the failed runs.
     #[serde(default)]
     pub bugs: BTreeMap<String, usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Omission>,
     /// What did not fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
 }
 
@@ -75,19 +70,17 @@ pub struct BuildName {
 }
 
 /// A group of similar failures.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct FailureEntry {
     pub test: TestName,
     pub verdict: String,
     /// The first failing step.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<StepName>,
     /// Expected result of the step.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
     /// Report of the agent, or why nothing was run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
     /// Number of tests in the group.
     pub count: usize,
@@ -139,13 +132,12 @@ pub struct FlakyTest {
 }
 
 /// Changes since an earlier result. Tests are matched by id.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Comparison {
     /// Absent if there is nothing to compare with; `note` says why.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<BaselineName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Failed now, not before.
     #[serde(default)]
@@ -161,29 +153,26 @@ pub struct Comparison {
 }
 
 /// The earlier result of a comparison.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct BaselineName {
     pub target_type: String,
     pub target_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildName>,
 }
 
 /// A test whose result changed, or that failed again.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TestChange {
     pub test: TestName,
     /// Verdict now; `running` if unfinished, absent if the test was not included.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
     /// Verdict before; absent if the test was not included.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
 }
 

@@ -70,8 +70,8 @@ fn player_rank(player: &RunPlayerDetail, verdict: &str) -> u8 {
     }
 }
 
-/// Returns the first failed step of a player, else the first step that was interrupted, else the first that was skipped.
-/// Steps after a failed step are skipped as a consequence, and an interrupted step may have no result.
+/// Returns the first failed step of a player, else the first step that was interrupted, else the first that was
+/// skipped. Steps after a failed step are skipped as a consequence, and an interrupted step may have no result.
 fn failing_step(player: &RunPlayerDetail) -> Option<&RunStep> {
     let steps = &player.steps;
     let is_interrupted = |step: &&RunStep| step.run_result.is_none() && step.start_time.is_some();

@@ -34,8 +34,8 @@ struct GroupKey {
 /// A failed test with its cause.
 type Member<'a> = (&'a TestResult, FailureCause);
 
-/// Returns the groups of similar failures: of one test, with the same verdict, at the same step, with the same report. The
-/// worst verdict comes first, then the largest group. Texts have their full length; `limit` shortens them.
+/// Returns the groups of similar failures: of one test, with the same verdict, at the same step, with the same report.
+/// The worst verdict comes first, then the largest group. Texts have their full length; `limit` shortens them.
 ///
 /// Adds an omission for every failed run whose record has no list of artifacts.
 pub(super) fn group_failures(subject: &mut Subject) -> Vec<FailureEntry> {

@@ -1,7 +1,7 @@
 //! Keeps a summary below its size limit.
 //!
-//! First the texts of all failures are shortened in the same way. Then the lists share the room and lose entries from their
-//! ends, where the least important ones are. The answer counts what is left out.
+//! First the texts of all failures are shortened in the same way. Then the lists share the room and lose entries from
+//! their ends, where the least important ones are. The answer counts what is left out.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -106,8 +106,8 @@ fn shorten(entry: &mut FailureEntry, level: DetailLevel) {
     }
 }
 
-/// Returns the field `left_out`: `counts`, the entries that are missing in `answer`, and the bugs and artifacts that are missing
-/// in the included failures.
+/// Returns the field `left_out`: `counts`, the entries that are missing in `answer`, and the bugs and artifacts that
+/// are missing in the included failures.
 fn left_out(mut counts: BTreeMap<String, usize>, full: &Summary, answer: &Summary) -> Option<LeftOut> {
     for ((name, all), (_, kept)) in list_lengths(full).zip(list_lengths(answer)) {
         count(&mut counts, name, all - kept);

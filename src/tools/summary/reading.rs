@@ -12,7 +12,11 @@ use std::{
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::subject::{Omissions, Subject, TestResult, bug_entry};
+use super::{
+    answer::BugEntry,
+    cause::not_blank,
+    subject::{LONGEST_WORD, Omissions, Subject, TestResult},
+};
 use crate::{
     call::{
         Caller,
@@ -36,6 +40,7 @@ use crate::{
         result_kind::{ResultId, ResultKind},
         view::view,
     },
+    text::shorten_line,
     tools::{
         project_client::ProjectClient,
         time_limit::{StopSignal, StoppableReader},
@@ -191,9 +196,6 @@ pub(super) async fn read_subject(reader: &SummaryReader, target: ResultId) -> Re
 }
 
 /// Reads the record `target` and its tests.
-///
-/// # Errors
-/// The failure of the operation that reads the record.
 pub(super) async fn read_record(reader: &SummaryReader, target: ResultId) -> Result<Subject, Failure> {
     let id = target.id.clone();
     match target.kind {
@@ -322,5 +324,19 @@ fn bugs_of_page(answer: RunBugPage) -> Vec<RunBug> {
         return answer.page.data;
     }
     let bugs = answer.bug_occurrences.into_iter().flatten();
-    bugs.map(|bug| view(&Value::Object(bug))).collect()
+    bugs.map(|bug| view(Value::Object(bug))).collect()
+}
+
+/// Returns a bug of a run, or `None` if it has neither a title nor an id.
+fn bug_entry(bug: &RunBug) -> Option<BugEntry> {
+    if bug.title.is_empty() && bug.bug_id.is_empty() {
+        return None;
+    }
+    let severity = not_blank(Some(&bug.severity)).unwrap_or_else(|| "unknown".to_owned());
+
+    Some(BugEntry {
+        id: not_blank(Some(&bug.bug_id)).or_else(|| not_blank(Some(&bug.id))),
+        title: not_blank(Some(&bug.title)).unwrap_or_default(),
+        severity: shorten_line(&severity.to_lowercase(), LONGEST_WORD),
+    })
 }

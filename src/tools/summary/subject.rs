@@ -6,13 +6,12 @@ use jiff::Timestamp;
 
 use super::{
     answer::{BugEntry, BuildName, Omission, TestName},
-    cause::{FailureCause, filled, not_blank},
+    cause::{FailureCause, filled},
 };
 use crate::{
     failure::{Code, Failure},
     service::{
         api::{
-            bugs::RunBug,
             executions::TestPlanExecution,
             jobs::Job,
             runs::{RunDetail, RunHead},
@@ -96,8 +95,8 @@ impl Subject {
         ends.max_by_key(|end| sort_key(end))
     }
 
-    /// Returns the key by which results of one plan or test are sorted: the start of an execution, which is how the service
-    /// sorts the list of executions, or the creation of a run or a job.
+    /// Returns the key by which results of one plan or test are sorted: the start of an execution, which is how the
+    /// service sorts the list of executions, or the creation of a run or a job.
     pub(super) fn age(&self) -> Option<(Option<Timestamp>, String)> {
         let time = match self.target.kind {
             ResultKind::Execution => self.execution.as_ref()?.started_at.as_deref(),
@@ -132,14 +131,13 @@ impl Subject {
         known.into_values().map(build).collect()
     }
 
-    /// Returns the build if there is exactly one.
     pub(super) fn single_build(&self) -> Option<BuildName> {
         let mut builds = self.builds().into_iter();
         builds.next().filter(|_| builds.next().is_none())
     }
 
-    /// Adds an omission if a list that was read to its end contains fewer tests than the execution counts. The counts of
-    /// an execution include all its tests.
+    /// Adds an omission if a list that was read to its end contains fewer tests than the execution counts. The counts
+    /// of an execution include all its tests.
     pub(super) fn add_unlisted_tests(&mut self, list: &str) {
         let total = self.total_tests().unwrap_or_default();
         let missing = total.saturating_sub(self.tests.len());
@@ -265,8 +263,8 @@ impl TestResult {
         self.job_id.as_deref().or(self.run_id.as_deref())
     }
 
-    /// Returns the key that identifies the test: its id, else the id of its job or run. Returns `None` if there is no id
-    /// at all.
+    /// Returns the key that identifies the test: its id, else the id of its job or run. Returns `None` if there is no
+    /// id at all.
     pub(super) fn key(&self) -> Option<String> {
         self.test_id.as_deref().or_else(|| self.id()).map(str::to_ascii_lowercase)
     }
@@ -322,20 +320,6 @@ pub(super) fn verdict_rank(verdict: &str) -> usize {
     position(&WORST_VERDICTS)
         .or_else(|| position(&BEST_VERDICTS).map(|position| unknown + 1 + position))
         .unwrap_or(unknown)
-}
-
-/// Returns a bug of a run, or `None` if it has neither a title nor an id.
-pub(super) fn bug_entry(bug: &RunBug) -> Option<BugEntry> {
-    if bug.title.is_empty() && bug.bug_id.is_empty() {
-        return None;
-    }
-    let severity = not_blank(Some(&bug.severity)).unwrap_or_else(|| "unknown".to_owned());
-
-    Some(BugEntry {
-        id: not_blank(Some(&bug.bug_id)).or_else(|| not_blank(Some(&bug.id))),
-        title: not_blank(Some(&bug.title)).unwrap_or_default(),
-        severity: shorten_line(&severity.to_lowercase(), LONGEST_WORD),
-    })
 }
 
 /// Returns the key by which timestamps are sorted: they have any offset from UTC. A text that is not a timestamp comes

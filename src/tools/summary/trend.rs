@@ -7,6 +7,7 @@ use std::{
 
 use futures_util::{StreamExt as _, stream};
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::{
     answer::{BuildName, Omission, TestName},
@@ -25,8 +26,8 @@ use crate::{
 /// Number of executions whose tests are read at the same time. The tests of most executions are one page.
 const CONCURRENT_EXECUTIONS: usize = 4;
 
-/// Number of changes between passed and failed from which a test is flaky. One change is a regression or a fix, two are a
-/// result that came back.
+/// Number of changes between passed and failed from which a test is flaky. One change is a regression or a fix, two are
+/// a result that came back.
 const FLAKY_CHANGES: usize = 2;
 
 /// Verdicts that say nothing about the test, because somebody or something else ended it.
@@ -60,16 +61,14 @@ pub struct Trend {
 }
 
 /// A column of the grid.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TrendExecution {
     pub test_plan_execution_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
     /// The build, if the whole execution tests one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<BuildName>,
 }
 
@@ -260,8 +259,8 @@ fn flaky_reason(evidence: &[Evidence]) -> Option<String> {
 mod tests {
     use super::{Evidence, flaky_reason};
 
-    /// Returns the evidence of executions: `+` passed, `-` failed, `r` passed when repeated, `.` without a verdict. Each
-    /// is followed by the letter of its build.
+    /// Returns the evidence of executions: `+` passed, `-` failed, `r` passed when repeated, `.` without a verdict.
+    /// Each is followed by the letter of its build.
     fn evidence(results: &str) -> Vec<Evidence> {
         let executions = results.split_whitespace().map(|execution| {
             let (result, build) = execution.split_at(1);

@@ -1,9 +1,9 @@
-//! The journal of an upload: everything that is needed to resume the upload after its process was killed. It contains no
-//! API key and no presigned address. Its lock shows that the file is being uploaded.
+//! The journal of an upload: everything that is needed to resume the upload after its process was killed. It contains
+//! no API key and no presigned address. Its lock shows that the file is being uploaded.
 //!
-//! A journal is a file of JSON lines in the user's state directory. The first line is the header, and one line follows for
-//! each part that the storage host has accepted. The file name is derived from the uploaded file, the service and the project.
-//! Lines that cannot be read are ignored.
+//! A journal is a file of JSON lines in the user's state directory. The first line is the header, and one line follows
+//! for each part that the storage host has accepted. The file name is derived from the uploaded file, the service and
+//! the project. Lines that cannot be read are ignored.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -27,7 +27,7 @@ const MAX_JOURNAL_BYTES: u64 = 16 << 20;
 /// First line of a journal: the upload.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct JournalHeader {
-    /// Path of the file, for people who read the journal.
+    /// Path of the file, for users who read the journal.
     path: PathBuf,
     /// Size and times of the file, which change with its content.
     stamp: String,
@@ -146,7 +146,6 @@ impl UploadJournal {
         self.file.write_all(&line)
     }
 
-    /// Removes the journal.
     pub(super) fn remove(self) {
         // The error is ignored: a stale journal is detected when the upload is resumed.
         drop(fs::remove_file(&self.path));

@@ -58,8 +58,8 @@ pub(super) struct PartSender<'a> {
 }
 
 impl PartSender<'_> {
-    /// Sends every part that is not in `etags`, and records it there and in the journal. Returns the SHA-256 of the file if
-    /// `hashes` is set.
+    /// Sends every part that is not in `etags`, and records it there and in the journal. Returns the SHA-256 of the
+    /// file if `hashes` is set.
     pub(super) async fn send_all(
         &self,
         etags: &mut PartEtags,
@@ -189,8 +189,8 @@ fn part_failure(number: u64, error: &StorageError) -> Failure {
     }
 }
 
-/// The request body of a part. A blocking thread reads the file and passes chunks to the connection, so that the part is
-/// never in memory as a whole.
+/// The request body of a part. A blocking thread reads the file and passes chunks to the connection, so that the part
+/// is never in memory as a whole.
 #[derive(Debug)]
 struct PartBody {
     chunks: mpsc::Receiver<Bytes>,

@@ -98,10 +98,7 @@ pub fn detect_ci_job(variable: impl Fn(&str) -> Option<String>) -> Option<CiJob>
     let checkout = Checkout {
         commit: text(system.commit).and_then(|commit| object_id(&commit)).unwrap_or_default(),
         branch: system.branch.iter().find_map(|template| branch_name(&text(template)?)),
-        tag: system
-            .tag
-            .iter()
-            .find_map(|template| Some(text(template)?.strip_prefix("refs/tags/")?.to_owned())),
+        tag: text(system.tag).and_then(|name| Some(name.strip_prefix("refs/tags/")?.to_owned())),
         remote: text(system.repository).and_then(|address| public_address(&address)),
     };
 
@@ -125,8 +122,8 @@ fn branch_name(reference: &str) -> Option<String> {
     (!name.starts_with("refs/")).then(|| name.to_owned())
 }
 
-/// Returns commit and branch of the checkout that contains `directory`, or `None` if there is none or it cannot be read.
-/// Nothing outside of `boundary` is read. Without a boundary, nothing outside of the checkout is read.
+/// Returns commit and branch of the checkout that contains `directory`, or `None` if there is none or it cannot be
+/// read. Nothing outside of `boundary` is read. Without a boundary, nothing outside of the checkout is read.
 pub(super) fn find_head(boundary: Option<&Path>, directory: &Path) -> Option<Checkout> {
     let is_inside = |ancestor: &&Path| boundary.is_none_or(|boundary| ancestor.starts_with(boundary));
     let has_git = |ancestor: &&Path| ancestor.join(".git").symlink_metadata().is_ok();
@@ -148,7 +145,8 @@ pub(super) fn find_head(boundary: Option<&Path>, directory: &Path) -> Option<Che
 
 /// The `.git` directory of a checkout, read without git.
 ///
-/// All files are opened relative to one directory that they cannot leave: neither links nor a `.git` file lead out of it.
+/// All files are opened relative to one directory that they cannot leave: neither links nor a `.git` file lead out of
+/// it.
 #[derive(Debug)]
 struct GitDirectory {
     /// Directory that no file is read outside of.
@@ -177,8 +175,8 @@ impl GitDirectory {
         Some(git)
     }
 
-    /// Returns the commit of the reference `name`. Returns `None` if it has no commit yet, or if the references are not stored
-    /// as files.
+    /// Returns the commit of the reference `name`. Returns `None` if it has no commit yet, or if the references are not
+    /// stored as files.
     fn commit_of(&self, name: &str) -> Option<String> {
         let loose = self.read(&self.common.join(name)).and_then(|text| object_id(&text));
         loose.or_else(|| {
@@ -277,10 +275,10 @@ struct CiSystem {
     marker: &'static str,
     /// Template of each field of `ci`.
     fields: &'static [(&'static str, &'static str)],
-    /// Templates of the branch. The first one that is a branch counts.
+    /// Templates of the branch. The first one that names a branch applies.
     branch: &'static [&'static str],
-    /// Templates of the tag. The first one that is a tag counts.
-    tag: &'static [&'static str],
+    /// Template of the tag, as the full name of a reference.
+    tag: &'static str,
     /// Template of the commit.
     commit: &'static str,
     /// Template of the address of the repository.
@@ -300,7 +298,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"),
         ],
         branch: &["{GITHUB_HEAD_REF}", "{GITHUB_REF}"],
-        tag: &["{GITHUB_REF}"],
+        tag: "{GITHUB_REF}",
         commit: "{GITHUB_SHA}",
         repository: "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}",
     },
@@ -316,7 +314,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("agent", "{CI_RUNNER_DESCRIPTION}"),
         ],
         branch: &["{CI_MERGE_REQUEST_SOURCE_BRANCH_NAME}", "{CI_COMMIT_BRANCH}"],
-        tag: &["refs/tags/{CI_COMMIT_TAG}"],
+        tag: "refs/tags/{CI_COMMIT_TAG}",
         commit: "{CI_COMMIT_SHA}",
         repository: "{CI_PROJECT_URL}",
     },
@@ -331,7 +329,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("agent", "{NODE_NAME}"),
         ],
         branch: &["{CHANGE_BRANCH}", "{GIT_BRANCH}", "{BRANCH_NAME}"],
-        tag: &["refs/tags/{TAG_NAME}"],
+        tag: "refs/tags/{TAG_NAME}",
         commit: "{GIT_COMMIT}",
         repository: "{GIT_URL}",
     },
@@ -346,7 +344,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("triggered_by", "{CIRCLE_USERNAME}"),
         ],
         branch: &["{CIRCLE_BRANCH}"],
-        tag: &["refs/tags/{CIRCLE_TAG}"],
+        tag: "refs/tags/{CIRCLE_TAG}",
         commit: "{CIRCLE_SHA1}",
         repository: "{CIRCLE_REPOSITORY_URL}",
     },
@@ -360,7 +358,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{TRAVIS_BUILD_WEB_URL}"),
         ],
         branch: &["{TRAVIS_PULL_REQUEST_BRANCH}", "{TRAVIS_BRANCH}"],
-        tag: &["refs/tags/{TRAVIS_TAG}"],
+        tag: "refs/tags/{TRAVIS_TAG}",
         commit: "{TRAVIS_COMMIT}",
         // The address of the repository is in no variable.
         repository: "",
@@ -380,7 +378,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ),
         ],
         branch: &["{SYSTEM_PULLREQUEST_SOURCEBRANCH}", "{BUILD_SOURCEBRANCH}"],
-        tag: &["{BUILD_SOURCEBRANCH}"],
+        tag: "{BUILD_SOURCEBRANCH}",
         commit: "{BUILD_SOURCEVERSION}",
         repository: "{BUILD_REPOSITORY_URI}",
     },
@@ -394,7 +392,7 @@ const CI_SYSTEMS: [CiSystem; 7] = [
             ("run_url", "{BITRISE_BUILD_URL}"),
         ],
         branch: &["{BITRISE_GIT_BRANCH}"],
-        tag: &["refs/tags/{BITRISE_GIT_TAG}"],
+        tag: "refs/tags/{BITRISE_GIT_TAG}",
         commit: "{BITRISE_GIT_COMMIT}",
         repository: "{GIT_REPOSITORY_URL}",
     },

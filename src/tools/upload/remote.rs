@@ -126,8 +126,8 @@ impl RemoteUpload {
     /// Opens the token of an earlier reply. The following steps go to its project.
     ///
     /// # Errors
-    /// `invalid_arguments` if the token was changed or is one of another API key, `project_scope_mismatch` if the call is
-    /// for another project, `not_found` if the upload has expired.
+    /// `invalid_arguments` if the token was changed or is one of another API key, `project_scope_mismatch` if the call
+    /// is for another project, `not_found` if the upload has expired.
     pub(crate) async fn open(&mut self, sealed: &str) -> Result<UploadToken, Failure> {
         let caller = &self.session.client.caller;
         let token = UploadToken::open(sealed, caller).await?;
@@ -225,8 +225,8 @@ impl RemoteUpload {
         })
     }
 
-    /// Completes the upload. A completion of an upload that is complete already has the same reply: the service has no such
-    /// upload any more, and the build exists.
+    /// Completes the upload. A completion of an upload that is complete already has the same reply: the service has no
+    /// such upload any more, and the build exists.
     ///
     /// # Errors
     /// `invalid_arguments` unless `parts` are all parts; the failures of the operation.
@@ -389,7 +389,6 @@ impl UploadToken {
         }
     }
 
-    /// Returns the sealed token.
     async fn seal(&self, caller: &Caller) -> Result<String, Failure> {
         sealing::seal(&caller.derived_key(KEY_PURPOSE).await?, CONTEXT, self)
             .ok_or_else(|| Failure::new(Code::NotConfigured, "upload_build: the token cannot be sealed"))

@@ -176,9 +176,6 @@ impl UploadHandle {
 
 impl UploadRequest<'_> {
     /// Checks the file without keeping it open. Returns the handle for [`Self::into_job_with`].
-    ///
-    /// # Errors
-    /// The same as for [`Self::into_job`].
     pub(crate) fn check_file(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
         let source = SourceFile::open(root, self.path)?;
         if self.build.platform.is_none() {

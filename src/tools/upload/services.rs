@@ -1,5 +1,5 @@
-//! What the tools for local files share: the files root, the storage client, and the uploads that continue while no caller waits
-//! for them.
+//! What the tools for local files share: the files root, the storage client, and the uploads that continue while no
+//! caller waits for them.
 
 use std::{
     collections::BTreeMap,
@@ -90,7 +90,7 @@ impl FileServices {
     ///
     /// # Errors
     /// `not_configured` if the configured root is unusable, or if the working directory cannot be opened.
-    pub(crate) fn upload_root_for_person(&self) -> Result<FilesRoot, Failure> {
+    pub(crate) fn upload_root_for_user(&self) -> Result<FilesRoot, Failure> {
         let root = self.config.root.clone()?.map_or_else(FilesRoot::unconfined_working_directory, Ok)?;
         Ok(root.refusing(self.config.key_file.clone()))
     }
@@ -99,7 +99,7 @@ impl FileServices {
     ///
     /// # Errors
     /// `not_configured` if the configured root is unusable.
-    pub(crate) fn download_root_for_person(&self) -> Result<FilesRoot, Failure> {
+    pub(crate) fn download_root_for_user(&self) -> Result<FilesRoot, Failure> {
         Ok(self.config.root.clone()?.unwrap_or_else(FilesRoot::anywhere))
     }
 }
@@ -114,7 +114,6 @@ type UploadOutcome = Result<FinishedUpload, Failure>;
 pub(crate) struct BackgroundUploads(Mutex<BTreeMap<String, BackgroundUpload>>);
 
 impl BackgroundUploads {
-    /// Starts an upload. Returns its token and the upload.
     pub(crate) fn start(&self, job: UploadJob) -> (String, BackgroundUpload) {
         let token = format!("upload_{}", uuid::Uuid::now_v7().simple());
         let upload = BackgroundUpload::spawn(job);

@@ -137,7 +137,6 @@ impl UploadSession {
         Ok(())
     }
 
-    /// Sets the deadline to `time_limit` from now.
     pub(super) fn set_deadline_after(&mut self, time_limit: Duration) {
         self.deadline = self.client.caller.clock().now() + time_limit;
     }
@@ -184,8 +183,8 @@ impl UploadSession {
         }
     }
 
-    /// Returns the plan in the answer to the initiation of an upload of `size` bytes. The upload is cancelled if the answer is
-    /// unusable.
+    /// Returns the plan in the answer to the initiation of an upload of `size` bytes. The upload is cancelled if the
+    /// answer is unusable.
     pub(super) async fn plan_of(&self, answer: InitiatedUpload, size: u64) -> Result<UploadPlan, Failure> {
         let (build_id, object_key) = (answer.build_id.clone(), answer.object_key.clone());
         let ids = UploadIds { build_id, upload_id: present(answer.upload_id.clone()), object_key };
@@ -278,9 +277,6 @@ impl UploadSession {
     }
 
     /// Returns whether the upload has become a build.
-    ///
-    /// # Errors
-    /// The build cannot be read.
     pub(super) async fn is_built(&self, build_id: &str) -> Result<bool, Failure> {
         match self.call_with_retries(&GetBuild { build_id: Uuid(build_id.to_owned()) }).await {
             Ok(found) => {

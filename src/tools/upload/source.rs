@@ -69,7 +69,6 @@ impl SourceFile {
         Ok(Self { file, requested: name.to_owned(), state })
     }
 
-    /// Returns the resolved path.
     pub(super) fn path(&self) -> &Path {
         self.file.path()
     }
@@ -83,8 +82,8 @@ impl SourceFile {
         self.state.size
     }
 
-    /// Returns the last segment of the name as the caller wrote it. The resolved path may have another name if the name is
-    /// a link.
+    /// Returns the last segment of the name as the caller wrote it. The resolved path may have another name if the name
+    /// is a link.
     pub(super) fn file_name(&self) -> String {
         let name = Path::new(&self.requested).file_name().or_else(|| self.path().file_name());
         name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -162,8 +161,8 @@ impl SourceFile {
 
 /// The SHA-256 of the uploaded file, in progress.
 ///
-/// It is computed while the parts are sent and never reads ahead of them, so that each byte is read from the disk once and
-/// is still in the system's cache for the second reader.
+/// It is computed while the parts are sent and never reads ahead of them, so that each byte is read from the disk once
+/// and is still in the system's cache for the second reader.
 #[derive(Debug)]
 pub(super) struct FileDigest {
     /// Receives the position up to which parts are being sent.
@@ -172,7 +171,6 @@ pub(super) struct FileDigest {
 }
 
 impl FileDigest {
-    /// Starts the digest of `source`.
     pub(super) fn start(source: &SourceFile) -> Self {
         let (position, receiver) = mpsc::unbounded_channel();
         let source = source.clone();

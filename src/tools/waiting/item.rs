@@ -93,8 +93,8 @@ impl ResultItem {
         !self.is_finished() && self.status.as_deref().is_some_and(|status| !is_queued(status))
     }
 
-    /// Returns the verdict once the job or run is completed: the result of the service, in capitals if it is a known one,
-    /// or `no_result` or `no_run`.
+    /// Returns the verdict once the job or run is completed: the result of the service, in capitals if it is a known
+    /// one, or `no_result` or `no_run`.
     pub fn verdict(&self) -> Option<String> {
         if !self.is_finished() {
             return None;
@@ -203,7 +203,7 @@ mod tests {
         ];
 
         for (runs, expected) in cases {
-            let job: Job = view(&json!({"runs": runs}));
+            let job: Job = view(json!({"runs": runs}));
             let deciding = deciding_attempt(&job.runs).and_then(|run| run.state.as_deref());
             assert_eq!(deciding, expected, "{runs}");
         }

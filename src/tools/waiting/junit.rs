@@ -34,8 +34,8 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a verdict; `None` stands for a test that was not finished in time. An unknown verdict is a
-    /// failure, because only SUCCESS means that a test passed.
+    /// Returns the outcome of a verdict; `None` stands for a test that was not finished in time. An unknown verdict is
+    /// a failure, because only SUCCESS means that a test passed.
     fn from_verdict(verdict: Option<&str>) -> Self {
         match verdict {
             Some("SUCCESS") => Self::Passed,
@@ -150,8 +150,8 @@ impl Case {
     }
 }
 
-/// Returns the steps that caused `outcome`, each with the number of its player. Steps after a failed step are skipped as a
-/// consequence, so that a skipped step is a cause only if the whole run was skipped.
+/// Returns the steps that caused `outcome`, each with the number of its player. Steps after a failed step are skipped
+/// as a consequence, so that a skipped step is a cause only if the whole run was skipped.
 fn causes_of(run: &RunDetail, outcome: Outcome) -> Vec<(usize, &RunStep)> {
     let is_cause = |step: &RunStep| {
         let result = step.run_result.as_deref().unwrap_or_default();
@@ -214,8 +214,8 @@ pub fn render_document(name: &str, cases: &[Case]) -> Result<String, SerializeEr
     report.to_string()
 }
 
-/// Returns the names of the cases. Cases that share a name are numbered, because CI systems treat cases with the same name
-/// as one case.
+/// Returns the names of the cases. Cases that share a name are numbered, because CI systems treat cases with the same
+/// name as one case.
 fn unique_names(cases: &[Case]) -> Vec<String> {
     let originals: Vec<_> = cases.iter().map(|case| one_line(&case.name)).collect();
     let mut taken: BTreeSet<String> = originals.iter().cloned().collect();
@@ -245,8 +245,8 @@ fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Removes hidden characters, and replaces other characters that XML does not allow by their escape sequences. The writer
-/// would remove tabs and characters after an escape.
+/// Removes hidden characters, and replaces other characters that XML does not allow by their escape sequences. The
+/// writer would remove tabs and characters after an escape.
 fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in visible(text).chars() {
@@ -305,7 +305,6 @@ mod tests {
         }
     }
 
-    /// Returns the names of the elements of a document.
     fn elements(document: &str) -> Vec<String> {
         let mut reader = Reader::from_str(document);
         let mut names = Vec::new();

@@ -98,9 +98,6 @@ impl TargetState {
     }
 
     /// Reads the target once. Records that were read before a failure are kept.
-    ///
-    /// # Errors
-    /// Failures of the operations that read the target.
     pub(super) async fn poll_once(&mut self) -> Result<(), Failure> {
         match self.target.clone() {
             WaitTarget::Single(run) if run.kind == ResultKind::Run => self.read_run(&run).await,
@@ -175,8 +172,8 @@ impl TargetState {
         failed.into_iter().next().map_or(Ok(()), |(id, failure)| Err(failure.detail("job_id", id)))
     }
 
-    /// Reads the jobs of one execution from its list, and removes them from `missing`. The first known job decides which
-    /// execution it is.
+    /// Reads the jobs of one execution from its list, and removes them from `missing`. The first known job decides
+    /// which execution it is.
     async fn read_jobs_of_execution(&mut self, missing: &mut Vec<String>) -> Result<(), Failure> {
         let execution = |job: &Job| job.test_plan_execution_id.clone();
         let Some(common) = self.jobs.values().find_map(execution) else { return Ok(()) };
@@ -230,8 +227,8 @@ impl TargetState {
         }
     }
 
-    /// Returns the ids, in lower case, of the jobs that are to be read: those that are not known to be finished, are not
-    /// listed and can be read.
+    /// Returns the ids, in lower case, of the jobs that are to be read: those that are not known to be finished, are
+    /// not listed and can be read.
     fn unfinished_ids(&self) -> Vec<String> {
         let is_finished = |id: &String| self.jobs.get(id).is_some_and(|job| is_completed(Some(&job.status)));
         let unlisted = self.unlisted_ids().map(str::to_ascii_lowercase);
@@ -455,7 +452,7 @@ fn fields_of(reply: Reply) -> Option<Fields> {
     }
 }
 
-/// Returns how far each player of a run is, for people; `None` if the service does not say so (service.md 2.2).
+/// Returns how far each player of a run is, for users; `None` if the service does not say so (service.md 2.2).
 fn describe_steps(run: &RunDetail) -> Option<String> {
     let players = run.players.iter().take(MOST_PLAYERS);
     let steps: Option<Vec<_>> = players

@@ -76,7 +76,7 @@ fn run(result: &str, report: &str) -> RunDetail {
 
     let steps = [step(1, "SUCCESS", "fine"), step(2, result, report), step(3, "SKIPPED", "never reached")];
 
-    view(&json!({
+    view(json!({
         "test": {"id": "t", "name": "Pause and resume"}, "build": {"id": "b", "name": "nightly 414"},
         "started_at": "2026-03-02T09:00:00+00:00", "duration_ms": 61_500.25,
         "players": [{"player_number": 1, "steps": steps}],

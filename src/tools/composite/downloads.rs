@@ -1,21 +1,25 @@
-//! `download_run_files`: saves the files of a run as local files.
+//! The tools that save files of the service as local files: `download_run_files` and `download_minion`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use serde_with::apply;
 
 use super::CompositeTool;
 use crate::{
     failure::Failure,
     fields::Fields,
     service::{
-        api::Id,
+        api::{Id, minions::MinionPlatform},
         rule::Rule,
         tool::{ToolInfo, Toolset},
+        view::{lenient, objects, view},
     },
     tools::{
         context::ToolContext,
-        download::{DownloadOptions, DownloadReport, DownloadRequest, RequestedFile},
+        download::{
+            DownloadOptions, DownloadReport, DownloadRequest, InstallerRequest, RequestedFile, SavedInstaller,
+        },
     },
     violation::Violation,
 };
@@ -87,30 +91,94 @@ impl CompositeTool for DownloadRunFiles {
     }
 }
 
+// The arguments that a rule reads. Their types may be wrong, which the check of the schema reports.
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct FilesOfRun {
+    run_id: String,
+    files: Vec<Value>,
+}
+
+#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Default, Deserialize)]
+struct UncheckedFile {
+    run_id: Option<String>,
+    file_ref: Option<String>,
+    relative_path: Option<String>,
+}
+
+objects!(FilesOfRun, UncheckedFile);
+
 /// Checks the entries of `files` that a schema cannot check: player ids, references and names.
 fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    let run = arguments.get("run_id").and_then(Value::as_str).unwrap_or_default();
-    let files = arguments.get("files").and_then(Value::as_array).into_iter().flatten();
+    let FilesOfRun { run_id: run, files } = view(arguments);
 
-    for (place, file) in files.enumerate() {
+    for (place, file) in files.iter().map(view::<UncheckedFile>).enumerate() {
         let mut broken = |name: &str, rule: String| {
             violations.push(Violation::new(format!("files.{place}.{name}"), rule));
         };
-        if let Some(id) = text(file, "run_id")
+        if let Some(id) = file.run_id
             && (id == DownloadRequest::run_id_of(&id)
-                || DownloadRequest::run_id_of(&id) != DownloadRequest::run_id_of(run))
+                || DownloadRequest::run_id_of(&id) != DownloadRequest::run_id_of(&run))
         {
-            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_id_of(run)));
+            broken("run_id", format!("must be the id of a player of `{}`", DownloadRequest::run_id_of(&run)));
         }
 
-        if text(file, "file_ref").is_some_and(|file_ref| !DownloadRequest::is_file_ref(&file_ref)) {
+        if file.file_ref.is_some_and(|file_ref| !DownloadRequest::is_file_ref(&file_ref)) {
             broken("file_ref", "must be `artifact:<path>`".to_owned());
         }
 
-        if let Some(problem) = text(file, "relative_path").as_deref().and_then(DownloadRequest::path_problem)
-        {
+        if let Some(problem) = file.relative_path.as_deref().and_then(DownloadRequest::path_problem) {
             broken("relative_path", format!("is not a valid name: it {problem}"));
         }
     }
+}
+
+/// Saves the latest installer of the Minion, the agent on a test machine, as a local file. Installs nothing.
+///
+/// Returns `status: downloading` after 45 s: repeat the same call to continue.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DownloadMinion {
+    /// Directory below the files root; created if missing.
+    pub destination_dir: String,
+    /// Default: the platform of this machine.
+    pub platform: Option<MinionPlatform>,
+    /// Replaces an existing file; default false.
+    #[schemars(extend("default" = false))]
+    pub overwrite: Option<bool>,
+}
+
+impl CompositeTool for DownloadMinion {
+    const TOOL: ToolInfo =
+        ToolInfo::replaces("download_minion", "Download the Minion installer", Toolset::Minions)
+            .needs("project:manage-minions")
+            .uses_local_files()
+            .requires_fields(&["status"])
+            .recovery_hint("check whether the file exists");
+    type Answer = SavedInstaller;
+
+    async fn run(self, context: ToolContext) -> Result<SavedInstaller, Failure> {
+        let platform = minion_platform(self.platform)?;
+        let destination = context.files.root()?.destination(&self.destination_dir)?;
+        let overwrite = self.overwrite == Some(true);
+        let request = InstallerRequest { project: context.project, platform, overwrite };
+
+        request
+            .run(
+                &context.caller,
+                &context.files.storage,
+                &destination,
+                &DownloadOptions::default(),
+                &context.options,
+            )
+            .await
+    }
+}
+
+/// Returns `named`, or else the platform of this machine.
+pub fn minion_platform(named: Option<MinionPlatform>) -> Result<MinionPlatform, Failure> {
+    let rule = "is required: there is no installer for the platform of this machine";
+    named
+        .or_else(MinionPlatform::here)
+        .ok_or_else(|| Failure::invalid_arguments(DownloadMinion::NAME, &[Violation::new("platform", rule)]))
 }

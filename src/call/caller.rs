@@ -1,0 +1,203 @@
+//! Callers for other keys and project scopes, and what is known about a caller without a call.
+
+use std::sync::Arc;
+
+use super::{
+    CallConfig, Caller, User,
+    arguments::ToolArguments,
+    reply::ReplySettings,
+    scope::{Scope, find_invalid_ids, ids_of_call, owned_ids},
+    shared_store::SharedStore,
+};
+use crate::{
+    client::{ApiKey, Client, HostProbe, KeyKind},
+    clock::{Clock, SystemClock},
+    failure::Failure,
+    service::{
+        catalog,
+        operation::UrlBase,
+        result_kind::ResultId,
+        tool::{Access, ToolDefinition},
+    },
+};
+
+impl Caller {
+    /// Creates the caller that the settings describe.
+    pub fn new(config: CallConfig) -> Self {
+        let base_url = config.client.base_url.as_str().into();
+        let client = Client::new(config.client);
+        let reply_settings = ReplySettings {
+            tmsys_name: config.tmsys_name,
+            max_reply_chars: config.max_reply_chars,
+            address_policy: client.address_policy(),
+        };
+
+        Self {
+            client: Arc::new(client),
+            scope: Scope::new(config.project, config.projects),
+            permissions: None,
+            user: None,
+            base_url,
+            reply_settings,
+            requires_confirmation: config.asks_first,
+            is_read_only: config.read_only,
+            guard: Arc::default(),
+            clock: Arc::new(SystemClock::default()),
+            shared_store: None,
+        }
+    }
+
+    /// Returns the same caller with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Returns the same caller with a store that it shares with other processes.
+    #[must_use]
+    pub fn with_shared_store(self, store: Arc<dyn SharedStore>) -> Self {
+        Self { shared_store: Some(store), ..self }
+    }
+
+    /// Returns a caller with another key. Both share connections, but nothing that they remember.
+    #[must_use]
+    pub fn with_key(&self, key: ApiKey) -> Self {
+        Self {
+            client: Arc::new(self.client.with_key(key)),
+            scope: self.scope.for_other_key(None),
+            permissions: None,
+            user: None,
+            guard: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the caller for one of the keys that a signed-in user may use, within `projects` and `permissions`.
+    /// `None` is all that the key allows.
+    #[must_use]
+    pub fn with_key_of_user(
+        &self,
+        user: Arc<User>,
+        key: ApiKey,
+        projects: Option<Arc<[String]>>,
+        permissions: Option<Arc<[String]>>,
+    ) -> Self {
+        let scope = self.scope.for_other_key(projects);
+        Self { scope, permissions, user: Some(user), ..self.with_key(key) }
+    }
+
+    /// Returns a caller with the same key in another project scope; `None` is global scope. Both share what they
+    /// remember.
+    #[must_use]
+    pub fn with_scope(&self, project: Option<&str>, is_read_only: bool) -> Self {
+        let scope = self.scope.with_project(project.map(str::to_owned));
+        Self { scope, is_read_only, ..self.clone() }
+    }
+
+    /// Remembers that `project` owns these ids, which saves later owner look-ups.
+    pub(crate) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
+        self.scope.remember_owner(project, ids);
+    }
+
+    /// Returns the projects that are known without a request.
+    pub fn known_projects(&self) -> Vec<String> {
+        self.scope.known_projects()
+    }
+
+    /// Returns whether calls of `tool` are permitted. `requested` is the project that the arguments name.
+    pub fn permits(&self, tool: &ToolDefinition, requested: Option<&str>) -> bool {
+        let has_permission = match (&self.permissions, tool.access) {
+            (Some(permissions), Access::Permission(needed)) => permissions.iter().any(|held| held == needed),
+            _ => true,
+        };
+        let mut projects = self.scope.project().into_iter().chain(requested);
+
+        has_permission && projects.all(|project| self.scope.includes(project))
+    }
+
+    /// Returns whether the key reaches what the arguments name: their project, or else the records of their ids. Every
+    /// key reaches invalid arguments, which the call itself refuses.
+    pub async fn reaches(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<bool, Failure> {
+        if !arguments.violations.is_empty() || !find_invalid_ids(&arguments.own).is_empty() {
+            return Ok(true);
+        }
+
+        let ids = match catalog::find(tool.name) {
+            Some(entry) => ids_of_call(entry, &arguments.own),
+            None => owned_ids(&arguments.own).into_iter().collect(),
+        };
+        let sender = self.sender().await?;
+        self.scope.is_reached(&sender, arguments.common.project_id.as_deref(), &ids).await
+    }
+
+    /// Returns whether the service has accepted the key.
+    pub fn is_key_accepted(&self) -> bool {
+        self.client.is_key_accepted()
+    }
+
+    /// Returns whether the caller remembers calls of unknown outcome.
+    pub fn has_uncertain_calls(&self) -> bool {
+        self.guard.has_calls()
+    }
+
+    /// Returns the clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Returns whether the key belongs to a project or an organization.
+    ///
+    /// # Errors
+    /// `not_configured` if there is no usable key.
+    pub async fn key_kind(&self) -> Result<KeyKind, Failure> {
+        Ok(self.client.key().await?.kind())
+    }
+
+    /// Returns the maximum length of a reply, in characters.
+    pub(crate) fn max_reply_chars(&self) -> usize {
+        self.reply_settings.max_reply_chars
+    }
+
+    /// Returns the address of the main API.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Checks whether the host of `url_base` answers; `None` if its address is not set.
+    pub async fn check_host(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
+        self.client.probe(url_base).await
+    }
+
+    /// Derives the secret of `purpose` from the API key and, if there is one, the signed-in user. Processes with the
+    /// same key derive the same secret for the same user.
+    pub(crate) async fn derived_key(&self, purpose: &[u8]) -> Result<Vec<u8>, Failure> {
+        let Some(user) = &self.user else { return Ok(self.client.key().await?.derive_key(purpose)) };
+
+        // No purpose contains the separator.
+        Ok(user.key.derive_key(&[purpose, b"\0", user.principal.as_bytes()].concat()))
+    }
+}
+
+#[cfg(test)]
+impl Caller {
+    /// Returns a caller in global scope whose requests fail, because no service is there.
+    pub(crate) fn of_no_service() -> Self {
+        let client = crate::client::ClientConfig {
+            base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),
+            knowledge_url: Ok(None),
+            key: crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")),
+            ca_file: None,
+            timeout: std::time::Duration::from_secs(1),
+        };
+
+        Self::new(CallConfig {
+            client,
+            project: None,
+            projects: Vec::new(),
+            tmsys_name: "tmsys".to_owned(),
+            max_reply_chars: 1_000,
+            asks_first: false,
+            read_only: false,
+        })
+    }
+}
