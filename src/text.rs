@@ -6,5 +6,8 @@ mod shortening;
 mod similarity;
 
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
-pub use shortening::{first_characters, shorten_line, shorten_name, single_line, without_open_joiner};
+pub use shortening::{
+    first_characters, quoted_argument, shorten_line, shorten_name, single_line, visible_name,
+    without_open_joiner,
+};
 pub use similarity::{misspelled, most_similar};
