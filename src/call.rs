@@ -8,6 +8,7 @@ mod artifact;
 mod execution;
 mod files;
 mod guard;
+mod ids;
 pub mod limit;
 mod links;
 pub mod paging;
@@ -403,10 +404,19 @@ fn with_nothing_changed(mut failure: Failure) -> Failure {
 impl Caller {
     /// Returns a caller in global scope whose requests fail, because no service is there.
     pub(crate) fn of_no_service() -> Self {
+        Self::of_key_source(crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")))
+    }
+
+    /// Returns a caller that needs another key for its calls.
+    pub(crate) fn without_key() -> Self {
+        Self::of_key_source(crate::client::KeySource::EachCall)
+    }
+
+    fn of_key_source(key: crate::client::KeySource) -> Self {
         let client = ClientConfig {
             base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),
             knowledge_url: Ok(None),
-            key: crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")),
+            key,
             ca_file: None,
             timeout: std::time::Duration::from_secs(1),
         };
