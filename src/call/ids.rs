@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::service::result_kind::ResultKind;
 
-/// Fields with ids that callers print and use again, besides the fields that refer to results.
+/// Fields of an answer with ids that callers print and use again, besides the fields that refer to results.
 const ID_FIELDS: [&str; 9] = [
     "agent_config_id",
     BUG_ID,
@@ -34,37 +34,39 @@ pub(super) fn is_id(text: &str) -> bool {
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// Returns the name of the first field of an answer whose id has another form.
+/// Returns the name of the first field of an answer whose id has another form. What only describes a record of a list, such as
+/// the build of a job, is not checked: it is shown, and not used.
 pub(super) fn find_malformed(answer: &Value) -> Option<&str> {
     let records = answer.get(RECORDS).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     // The id of a detection is not used: callers use that of its bug.
     let mut named = std::iter::once(answer).chain(records).filter(|record| record.get(BUG_ID).is_none());
-
     if named.any(|record| record.get(ID).is_some_and(|id| !is_text_id(id))) {
-        Some(ID)
-    } else {
-        find_in_fields(answer)
+        return Some(ID);
     }
+
+    // An older form of an answer has all its fields in `data` (service.md 1.7).
+    let levels = [Some(answer), answer.get(RECORDS)].into_iter().flatten();
+    let mut own = levels.filter_map(Value::as_object).flatten();
+    let own = own.find(|(name, value)| ID_FIELDS.contains(&name.as_str()) && !is_text_id(value));
+    own.map(|(name, _)| name.as_str()).or_else(|| find_in_fields(answer))
 }
 
-/// Looks for malformed ids at every depth.
+/// Looks for malformed ids of runs, jobs and executions at every depth.
 fn find_in_fields(value: &Value) -> Option<&str> {
     match value {
         Value::Array(items) => items.iter().find_map(find_in_fields),
         Value::Object(fields) => fields.iter().find_map(|(name, value)| {
-            let is_malformed = holds_ids(name) && !is_text_id(value);
+            let is_malformed = refers_to_result(name) && !is_text_id(value);
             if is_malformed { Some(name.as_str()) } else { find_in_fields(value) }
         }),
         _ => None,
     }
 }
 
-fn holds_ids(name: &str) -> bool {
+fn refers_to_result(name: &str) -> bool {
     // An answer may have 250,000 fields.
-    if !name.ends_with("id") && !name.ends_with("ids") {
-        return false;
-    }
-    ID_FIELDS.contains(&name) || ResultKind::ALL.iter().any(|kind| kind.reference_fields().contains(&name))
+    (name.ends_with("id") || name.ends_with("ids"))
+        && ResultKind::ALL.iter().any(|kind| kind.reference_fields().contains(&name))
 }
 
 /// Returns whether a value is an id or a list of ids. What is no text cannot be copied.
@@ -94,6 +96,8 @@ mod tests {
                 Some("test_plan_execution_id"),
             ),
             (json!({"id": "3f2b8c1e-7a4d", "job_ids": ["a-b", ""], "run_id": null, "project_id": 7}), None),
+            (json!({"data": {"upload_id": "a b"}}), Some("upload_id")),
+            (json!({"data": [{"job_id": "j", "build_id": "a b"}]}), None),
             (json!({"data": [{"id": "occurrence of b", "bug_id": "b"}]}), None),
             (json!({"players": [{"id": "1 a"}], "name": "a b", "data": "x y"}), None),
         ] {
