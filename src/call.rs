@@ -8,6 +8,7 @@ mod artifact;
 mod caller;
 mod files;
 mod guard;
+mod ids;
 pub mod limit;
 mod links;
 pub mod paging;

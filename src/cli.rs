@@ -30,6 +30,7 @@ mod notes;
 mod output;
 mod output_file;
 mod program;
+mod quoting;
 mod record_table;
 mod reply_output;
 mod settings_help;

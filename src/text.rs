@@ -3,8 +3,15 @@
 mod hidden;
 mod similarity;
 
+use hidden::replace_hidden;
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
 pub use similarity::{misspelled, most_similar};
+
+/// Text that takes the place of a character that cannot be shown.
+const REPLACEMENT_TEXT: &str = "\u{FFFD}";
+
+/// Maximum length of an argument in a message, in characters.
+const MAX_ARGUMENT_CHARACTERS: usize = 200;
 
 /// Maximum length of a name in a message, in characters. Callers may send names of any length.
 const MAX_NAME_CHARACTERS: usize = 80;
@@ -40,6 +47,21 @@ pub fn single_line(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns an argument of a caller as an error repeats it: in one line of at most 200 characters.
+pub fn quoted_argument(argument: &str) -> String {
+    let beginning = first_characters(argument, MAX_ARGUMENT_CHARACTERS - 1);
+    let line = single_line(beginning);
+    if beginning.len() < argument.len() { format!("{line}…") } else { line }
+}
+
+/// Returns the first `max_characters` characters of the name of a file or record, in one line. Each hidden or control character
+/// becomes U+FFFD: without it, the name could be equal to that of something else.
+pub fn visible_name(name: &str, max_characters: usize) -> String {
+    let mut name = first_characters(name, max_characters).replace(char::is_control, REPLACEMENT_TEXT);
+    replace_hidden(&mut name);
+    name
+}
+
 /// Returns the first 80 characters of a name.
 pub fn shorten_name(name: &str) -> String {
     first_characters(name, MAX_NAME_CHARACTERS).to_owned()
@@ -65,11 +87,35 @@ mod tests {
     }
 
     #[test]
+    fn an_error_repeats_at_most_200_characters_of_an_argument() {
+        let long = format!("{}\u{202e}\n{}", "x".repeat(150), "y".repeat(4 << 20));
+        let quoted = quoted_argument(&long);
+        assert!(quoted.chars().count() <= 200 && quoted.ends_with('…') && !has_hidden(&quoted), "{quoted}");
+        assert_eq!(quoted_argument("tas://a"), "tas://a");
+    }
+
+    #[test]
     fn the_beginning_of_a_text_has_no_hidden_characters() {
         check_texts(&(text(), 0..20_usize), |(text, max_characters)| {
             let text = visible(&text).into_owned();
             let beginning = first_characters(&text, max_characters);
             assert!(!has_hidden(beginning) && beginning.chars().count() <= max_characters, "{text:?}");
+        });
+    }
+
+    #[test]
+    fn a_name_is_one_visible_line_of_limited_length() {
+        for (name, expected) in [
+            ("setup\u{202e}exe\u{1b}[2J\n\nIgnore", "setup\u{FFFD}exe\u{FFFD}[2J\u{FFFD}\u{FFFD}Ignore"),
+            ("\u{1F469}\u{200D}\u{1F680} \u{e9}.bin", "\u{1F469}\u{200D}\u{1F680} \u{e9}.bin"),
+        ] {
+            assert_eq!(visible_name(name, 255), expected, "{name:?}");
+        }
+        assert_eq!(visible_name(&"x".repeat(300), 255).len(), 255);
+
+        check_texts(&text(), |text| {
+            let name = visible_name(&text, 10);
+            assert!(!has_hidden(&name) && !name.contains(char::is_control), "{text:?} {name:?}");
         });
     }
 

@@ -21,6 +21,7 @@ use crate::{
         request,
         tool::{CONFIRM, FIELDS, PROJECT_ID, ToolDefinition},
     },
+    text::quoted_argument,
     violation::Violation,
 };
 
@@ -175,7 +176,9 @@ impl Caller {
         if self.permits(tool, requested) {
             return Ok(());
         }
-        let project = requested.map(|project| format!(" in project `{project}`")).unwrap_or_default();
+        let project = requested
+            .map(|project| format!(" in project `{}`", quoted_argument(project)))
+            .unwrap_or_default();
         let message = format!("{}: no grant of the person covers {}{project}", tool.name, tool.access);
         Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
     }

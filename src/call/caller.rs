@@ -182,10 +182,19 @@ impl Caller {
 impl Caller {
     /// Returns a caller in global scope whose requests fail, because no service is there.
     pub(crate) fn of_no_service() -> Self {
+        Self::of_key_source(crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")))
+    }
+
+    /// Returns a caller that needs another key for its calls.
+    pub(crate) fn without_key() -> Self {
+        Self::of_key_source(crate::client::KeySource::EachCall)
+    }
+
+    fn of_key_source(key: crate::client::KeySource) -> Self {
         let client = crate::client::ClientConfig {
             base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),
             knowledge_url: Ok(None),
-            key: crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")),
+            key,
             ca_file: None,
             timeout: std::time::Duration::from_secs(1),
         };

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    files, limit,
+    files,
+    ids::find_malformed,
+    limit,
     limit::NEXT,
     links,
     pictures::{self, ExtractedPicture},
@@ -96,6 +98,11 @@ impl Reply {
         }
         if let Some((answer, pictures)) = value.as_object_mut().zip(request.entry.request.pictures) {
             extracted.extend(pictures::extract(answer, pictures));
+        }
+        if let Some(name) = find_malformed(&value) {
+            return Err(bad_response(&format!(
+                "is unusable: an id in `{name}` has white space, control characters or `-` at its beginning"
+            )));
         }
         remove_hidden(&mut value);
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::ArgMatches;
 
-use super::failure_output::OutputFormat;
+use super::{failure_output::OutputFormat, quoting::quoted};
 use crate::settings::{self, Settings};
 
 /// Commands that use the service. Only they have data that a new sandbox lacks.
@@ -16,22 +16,22 @@ const SANDBOX_NOTE: &str = "\
 note: each command with --sandbox starts a new sandbox with new data, which ends with the command.
       To keep one, run `tas-mcp sandbox` in a second terminal, and paste the lines that it prints into this one.";
 
-/// Returns the advice to continue with `command`, which is written without the name of the program: `wait --job-id ID`.
-pub(super) fn continue_with(settings: &Settings, command: &str) -> String {
+/// Returns the advice to continue with `command`: its words, without the name of the program, such as `wait`, `--job-id` and
+/// an id.
+pub(super) fn continue_with(settings: &Settings, command: &[&str]) -> String {
     match next_command(settings, command) {
         Some(command) => format!("continue with: {command}"),
         None => "the sandbox of this command ends with the command: to continue later, use `tas-mcp sandbox` in a second terminal".to_owned(),
     }
 }
 
-/// Returns `command` as a user can type it after this command: with the program, and with the settings that were given
-/// as flags. It contains no secret, because a secret has no flag. Returns `None` for an embedded sandbox, whose records
-/// the next command does not find.
-pub(super) fn next_command(settings: &Settings, command: &str) -> Option<String> {
+/// Returns the words of `command` as a user can type them after this command: with the program, and with the settings that
+/// were given as flags. Every word is quoted, because users and agents run such lines unread. It contains no secret, because
+/// a secret has no flag. Returns `None` for an embedded sandbox, whose records the next command does not find.
+pub(super) fn next_command(settings: &Settings, command: &[&str]) -> Option<String> {
     let flags = settings.given_flags();
-    let flags = flags.iter().map(|flag| quoted(flag));
-    let words: Vec<_> =
-        std::iter::once("tas-mcp".to_owned()).chain(flags).chain([command.to_owned()]).collect();
+    let words = flags.iter().map(String::as_str).chain(command.iter().copied()).map(quoted);
+    let words: Vec<_> = std::iter::once("tas-mcp".to_owned()).chain(words).collect();
 
     (!settings.wants_sandbox()).then(|| words.join(" "))
 }
@@ -58,15 +58,6 @@ pub fn sandbox_exports(base_url: &str, knowledge_url: &str, key: &str) -> String
     )
 }
 
-/// Returns `word` with the quotes that a shell needs.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,21 +78,20 @@ mod tests {
             ),
             (&["--project", "svc_secret"], "continue with: tas-mcp wait --job-id j"),
         ] {
-            assert_eq!(continue_with(&settings(arguments), "wait --job-id j"), expected);
+            assert_eq!(continue_with(&settings(arguments), &["wait", "--job-id", "j"]), expected);
         }
+    }
+
+    #[test]
+    fn every_word_of_advice_is_one_word_for_a_shell() {
+        let advice = continue_with(&settings(&[]), &["wait", "x;touch y #"]);
+        assert_eq!(advice, "continue with: tas-mcp wait 'x;touch y #'");
     }
 
     #[test]
     fn advice_names_no_record_of_a_sandbox_that_has_ended() {
-        let advice = continue_with(&settings(&["--sandbox"]), "wait --job-id j");
+        let advice = continue_with(&settings(&["--sandbox"]), &["wait", "--job-id", "j"]);
 
         assert!(advice.contains("tas-mcp sandbox") && !advice.contains("--job-id"), "{advice}");
-    }
-
-    #[test]
-    fn a_word_is_quoted_as_a_shell_reads_it() {
-        for (word, expected) in [("a/b:c", "a/b:c"), ("a b", "'a b'"), ("a'b", r"'a'\''b'"), ("", "''")] {
-            assert_eq!(quoted(word), expected);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeSet, sync::OnceLock};
 
+use super::quoting::quoted;
 use crate::{
     service::{
         schema,
@@ -68,10 +69,17 @@ fn translated(span: &str, names: Names) -> Cow<'_, str> {
     let (name, value) = span.split_once(": ").map_or((span, None), |(name, value)| (name, Some(value)));
     match value {
         Some("true") if name == CONFIRM => "--yes".into(),
-        Some(value) if is_argument(name) => format!("{} {value}", flag(name)).into(),
+        Some(value) if is_argument(name) => format!("{} {}", flag(name), as_word(value)).into(),
         None if is_argument(name) && (names == Names::Arguments || name.contains('_')) => flag(name).into(),
         _ => span.into(),
     }
+}
+
+/// Returns a value as a person can copy it into a shell. Values in double quotes may be names of the service.
+fn as_word(value: &str) -> Cow<'_, str> {
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+    let quoted = quoted(inner);
+    if quoted == inner { value.into() } else { quoted.into() }
 }
 
 /// Returns whether a tool has an argument with this name.

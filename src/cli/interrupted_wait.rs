@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    advice::{continue_with, quoted},
+    advice::continue_with,
     command_error::CommandError,
     confirmation::{ConsentAnswer, ask},
     name_resolution::jobs_of,
@@ -33,21 +33,17 @@ pub(super) struct WaitSubject<'a> {
 }
 
 impl WaitSubject<'_> {
-    /// Returns the command that continues the wait, without the name of the program.
-    fn continue_command(&self) -> String {
-        let ids = match &self.target {
-            WaitTarget::Single(result) => result.id.clone(),
-            WaitTarget::Jobs(ids) => ids.join(" "),
-        };
-        let project =
-            self.project.map(|project| format!(" --project-id {}", quoted(project))).unwrap_or_default();
-
-        format!("wait {ids}{project}")
-    }
-
     /// Returns the advice to continue the wait.
     pub(super) fn advice(&self) -> String {
-        continue_with(self.settings, &self.continue_command())
+        let ids = match &self.target {
+            WaitTarget::Single(result) => std::slice::from_ref(&result.id),
+            WaitTarget::Jobs(ids) => ids,
+        };
+        let project = self.project.into_iter().flat_map(|project| ["--project-id", project]);
+        let words: Vec<_> =
+            std::iter::once("wait").chain(ids.iter().map(String::as_str)).chain(project).collect();
+
+        continue_with(self.settings, &words)
     }
 
     /// Prints the ids of the jobs, and the command that continues the wait.

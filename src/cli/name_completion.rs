@@ -197,12 +197,20 @@ fn matching(records: &[NamedRecord], accepts_names: bool, typed: &str) -> Vec<Co
     candidates.take(MAX_CANDIDATES).collect()
 }
 
-/// Returns whether a user sees all of `text`, and it cannot be taken for a flag.
+/// Returns whether a user sees all of `text`, it cannot be taken for a flag, and no shell runs a part of it. Whoever names a
+/// record of the project chooses the text, and the rules for quotes differ between shells and with what is typed already.
 fn can_be_typed(text: &str) -> bool {
     !text.trim().is_empty()
         && !text.starts_with('-')
+        && !text.contains(is_special)
         && *visible(text) == *text
         && !text.contains(['\n', '\t'])
+}
+
+/// Returns whether a shell may take `character` for a quotation mark, an expansion or an escape. `PowerShell` takes typographic
+/// quotation marks for plain ones.
+fn is_special(character: char) -> bool {
+    matches!(character, '\'' | '"' | '$' | '`' | '!' | '\\' | '\u{2018}'..='\u{201F}')
 }
 
 #[cfg(test)]
@@ -217,6 +225,13 @@ mod tests {
             ("2b", "-x"),
             ("2c", "hid\u{202e}den"),
             ("2d", "two\nlines"),
+            ("3a", "Release'$(touch PWNED)'x"),
+            ("3b", "Dana\u{2019}s"),
+            ("3c", "a!b"),
+            ("3d", "a`b"),
+            ("3e", "a\\b"),
+            ("4$(x)", "Nightly"),
+            ("4'b", "a\"b"),
         ];
         let records = records.map(|(id, name)| NamedRecord { id: id.to_owned(), name: name.to_owned() });
         let candidates = matching(&records, accepts_names, typed);
@@ -225,10 +240,12 @@ mod tests {
 
     #[test]
     fn a_name_that_is_unique_and_visible_is_a_candidate_and_otherwise_the_id() {
-        assert_eq!(values(true, ""), ["Pause and resume", "1b", "2a", "2b", "2c", "2d"]);
+        let ids = ["1b", "2a", "2b", "2c", "2d", "3a", "3b", "3c", "3d", "3e"];
+        assert_eq!(values(true, ""), [&["Pause and resume"], &ids[..], &["Nightly"]].concat());
+        assert_eq!(values(true, "Rel"), [""; 0]);
         assert_eq!(values(true, "Pau"), ["Pause and resume"]);
         assert_eq!(values(true, "1"), ["1a", "1b"]);
-        assert_eq!(values(false, ""), ["1a", "1b", "2a", "2b", "2c", "2d"]);
+        assert_eq!(values(false, ""), [&["1a"], &ids[..]].concat());
         assert_eq!(values(false, "Pau"), [""; 0]);
     }
 

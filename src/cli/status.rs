@@ -95,6 +95,7 @@ pub(super) fn permission_lines(probes: &[PermissionProbe]) -> impl Iterator<Item
 
 /// Returns facts, each with its name, as lines.
 pub(super) fn lines(facts: impl Iterator<Item = (&'static str, String)>) -> String {
-    let lines = facts.map(|(name, value)| format!("{name:<10}  {value}\n"));
+    // Names of profiles and directories may contain line breaks.
+    let lines = facts.map(|(name, value)| format!("{name:<10}  {}\n", single_line(&value)));
     lines.collect::<Vec<_>>().concat()
 }

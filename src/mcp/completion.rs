@@ -24,9 +24,9 @@ use super::{
     value_source::{Candidate, Candidates, ValueSource},
 };
 use crate::{
-    call::Caller,
     failure::{Code, Failure},
     service::{request::check_segment, tool::PROJECT_ID},
+    text::quoted_argument,
 };
 
 /// Time limit of reading a list. Later candidates are useless, because the person has continued to type.
@@ -108,8 +108,12 @@ impl Completer {
             return Arc::default();
         }
 
-        // Without usable settings there is nothing to read.
-        let Ok(clock) = callers.first().map(Caller::clock) else { return Arc::default() };
+        // Without usable settings and a key there is nothing to read. Callers without a key share one server.
+        let Ok(caller) = callers.first() else { return Arc::default() };
+        if caller.key_kind().await.is_err() {
+            return Arc::default();
+        }
+        let clock = caller.clock();
         let slot = self.slot(source, project.clone());
         let mut cached = slot.lock().await;
 
@@ -157,8 +161,13 @@ fn find_source(reference: &Reference, argument: &str, config: &McpConfig) -> Res
 
     match found {
         Some(Some(source)) => Ok(source),
-        Some(None) => Err(ErrorData::invalid_params(format!("`{name}` has no argument `{argument}`"), None)),
-        None => Err(ErrorData::invalid_params(format!("no prompt or template `{name}`"), None)),
+        Some(None) => Err(ErrorData::invalid_params(
+            format!("`{}` has no argument `{}`", quoted_argument(name), quoted_argument(argument)),
+            None,
+        )),
+        None => {
+            Err(ErrorData::invalid_params(format!("no prompt or template `{}`", quoted_argument(name)), None))
+        }
     }
 }
 
@@ -177,6 +186,7 @@ fn find_matches<'a>(candidates: impl Iterator<Item = &'a Candidate>, typed: &str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Caller;
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_stored_for_a_text_that_cannot_be_a_project() {
@@ -187,6 +197,14 @@ mod tests {
             completer.candidates(ValueSource::Runs, Some(project), &callers).await;
             assert_eq!(completer.lists.lock().expect("no panic").len(), stored);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_stored_for_a_caller_without_a_key() {
+        let callers = Ok(Caller::without_key());
+        let completer = Completer::default();
+        completer.candidates(ValueSource::Runs, None, &callers).await;
+        assert!(completer.lists.lock().expect("no panic").is_empty());
     }
 
     #[test]

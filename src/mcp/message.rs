@@ -1,12 +1,15 @@
 //! Checks a message before the library decodes it. The library skips a message that is not JSON, and answers any other
 //! invalid message without its id, so that a host would wait forever.
 
+mod limits;
+
 use std::borrow::Cow;
 
 use rmcp::model::{ErrorData, RequestId};
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::{json, value::RawValue};
 
+use self::limits::{MAX_ID_BYTES, MAX_NAME_BYTES, Members, check_text, to_object};
 use crate::json::repaired_json;
 
 /// Largest number of JSON values in a message. Each one takes far more memory than its text.
@@ -52,9 +55,31 @@ fn present<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawVal
 }
 
 impl Envelope<'_> {
-    /// Returns the id, `None` if the message has none or it cannot be read.
+    /// Returns the id, `None` if the message has none, or it cannot be read or is too long to be repeated.
     fn id(&self) -> Option<RequestId> {
-        serde_json::from_str(self.id?.get()).ok()
+        let id = self.id.filter(|id| check_text("`id`", id, MAX_ID_BYTES).is_ok())?;
+        serde_json::from_str(id.get()).ok()
+    }
+
+    /// Checks the lengths of the id and of all names. `params` are the members of the parameters.
+    fn check_limits(&self, params: &Members<'_>) -> Result<(), ErrorData> {
+        let limits = [("`id`", self.id, MAX_ID_BYTES), ("`method`", self.method, MAX_NAME_BYTES)];
+        for (what, value, max_bytes) in limits {
+            let checked = value.map_or(Ok(()), |value| check_text(what, value, max_bytes));
+            checked.map_err(|problem| ErrorData::invalid_request(problem, None))?;
+        }
+        params.check_params()
+    }
+
+    /// Returns the message with other parameters.
+    fn with_params(&self, params: &str) -> String {
+        let members = [
+            ("jsonrpc", self.jsonrpc.map(RawValue::get)),
+            ("id", self.id.map(RawValue::get)),
+            ("method", self.method.map(RawValue::get)),
+            ("params", Some(params)),
+        ];
+        to_object(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
     }
 
     fn is_response(&self) -> bool {
@@ -80,8 +105,8 @@ impl Envelope<'_> {
     }
 }
 
-/// Returns the text of a message in a form that the library decodes. A response that cannot be decoded becomes an error
-/// response, so that its request ends: responses are never answered.
+/// Returns the text of a message in a form that the library decodes, without metadata that nothing reads. A response that
+/// cannot be decoded becomes an error response, so that its request ends: responses are never answered.
 ///
 /// # Errors
 /// The error to answer the message with.
@@ -95,11 +120,11 @@ pub fn check(text: &[u8]) -> Result<Cow<'_, [u8]>, Box<InvalidMessage>> {
         undecodable(text.as_bytes(), reason)
     })?;
 
+    let params = envelope.params.map_or_else(Members::default, Members::of);
+    envelope.check_limits(&params).map_err(|error| InvalidMessage { id: envelope.id(), error })?;
     if envelope.is_valid() {
-        return Ok(match text {
-            Cow::Borrowed(text) => text.as_bytes().into(),
-            Cow::Owned(text) => text.into_bytes().into(),
-        });
+        let shortened = params.without_unknown_metadata().map(|params| envelope.with_params(&params));
+        return Ok(shortened.map_or_else(|| into_bytes(text), |message| message.into_bytes().into()));
     }
     if envelope.is_response() {
         let error = ErrorData::internal_error("the response is not JSON-RPC 2.0", None);
@@ -108,6 +133,13 @@ pub fn check(text: &[u8]) -> Result<Cow<'_, [u8]>, Box<InvalidMessage>> {
     }
 
     Err(Box::new(InvalidMessage::invalid_request(envelope.id(), NOT_JSON_RPC)))
+}
+
+fn into_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => text.as_bytes().into(),
+        Cow::Owned(text) => text.into_bytes().into(),
+    }
 }
 
 /// Returns the error for a text that is no message: it is not JSON, or it is invalid for this reason.
@@ -164,6 +196,76 @@ mod tests {
             let checked: Value = serde_json::from_slice(&check(text.as_bytes()).expect(text)).expect("JSON");
             assert_eq!((&checked["id"], &checked["error"]["code"]), (&json!(1), &json!(-32603)), "{text}");
         }
+    }
+
+    #[test]
+    fn a_long_name_is_refused_and_not_repeated() {
+        let name = "x".repeat(4_000_000);
+        for (method, params, place) in [
+            ("tools/call", json!({"name": name}), "`params.name`"),
+            ("prompts/get", json!({"name": "p", "arguments": {&name: ""}}), "a name in `params.arguments`"),
+            ("completion/complete", json!({"ref": {"name": name}}), "`params.ref.name`"),
+            ("completion/complete", json!({"argument": {"name": name}}), "`params.argument.name`"),
+            (
+                "completion/complete",
+                json!({"context": {"arguments": {&name: ""}}}),
+                "a name in `params.context.arguments`",
+            ),
+        ] {
+            let call = json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": params}).to_string();
+            let invalid = check(call.as_bytes()).expect_err(place);
+
+            let beginning = "x".repeat(60);
+            let message =
+                format!("{place} is too long: `{beginning}…` has 4000000 bytes, and the limit is 128");
+            assert_eq!((invalid.error.code.0, &*invalid.error.message), (-32602, message.as_str()));
+            assert_eq!(json!(invalid.id), "a");
+        }
+    }
+
+    #[test]
+    fn a_long_method_or_id_is_refused() {
+        let (id, method) = ("i".repeat(257), "m".repeat(129));
+        for (id, method, echoed) in [(json!(7), &*method, json!(7)), (json!(id), "ping", json!(null))] {
+            let message = json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string();
+            let invalid = check(message.as_bytes()).expect_err("refused");
+            assert_eq!((invalid.error.code.0, json!(invalid.id)), (-32600, echoed));
+            assert!(invalid.error.message.contains("the limit is"), "{}", invalid.error.message);
+        }
+
+        let longest = json!({"jsonrpc": "2.0", "id": "i".repeat(256), "method": "m".repeat(128)});
+        assert!(decode(longest.to_string().as_bytes()).is_some());
+    }
+
+    #[test]
+    fn a_long_progress_token_or_metadata_is_refused() {
+        let digits: Value = serde_json::from_str(&"9".repeat(257)).expect("a number");
+        for meta in [
+            json!({"progressToken": "t".repeat(257)}),
+            json!({"progressToken": digits}),
+            json!({"io.modelcontextprotocol/clientCapabilities": {"experimental": {"x": "x".repeat(16 << 10)}}}),
+        ] {
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a", "_meta": meta}});
+            let invalid = check(call.to_string().as_bytes()).expect_err("refused");
+            assert_eq!((invalid.error.code.0, json!(invalid.id)), (-32602, json!(1)));
+        }
+    }
+
+    #[test]
+    fn metadata_that_nothing_reads_is_dropped_and_nothing_else() {
+        let known =
+            json!({"progressToken": "t", "traceparent": "p", "io.modelcontextprotocol/logLevel": "debug"});
+        let message = |meta: &Value| {
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+                "name": "a", "arguments": {"_meta": {"mine": 1.10}}, "_meta": meta,
+            }})
+        };
+        let mut sent = known.clone();
+        sent["other"] = json!("x".repeat(4_000_000));
+
+        let checked = check(message(&sent).to_string().as_bytes()).expect("a request").into_owned();
+        assert_eq!(serde_json::from_slice::<Value>(&checked).expect("JSON"), message(&known));
+        assert!(decode(&checked).is_some());
     }
 
     #[test]

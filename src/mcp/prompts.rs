@@ -30,7 +30,7 @@ use crate::{
         },
         tool::PROJECT_ID,
     },
-    text::has_hidden,
+    text::{has_hidden, quoted_argument},
     tools::{
         catalog::{ListedTool as _, ToolReference},
         composite::{SummarizeResults, WaitForCompletion},
@@ -45,6 +45,9 @@ const MAX_VALUE_CHARS: usize = 200;
 
 /// Maximum length of a name that an error message repeats, in characters.
 const QUOTED_NAME_CHARS: usize = 80;
+
+/// Maximum number of problems that an error message names. A request may have any number of unknown arguments.
+const MAX_PROBLEMS: usize = 10;
 
 /// A prompt.
 pub(super) struct Prompt {
@@ -222,7 +225,7 @@ fn remove_bound_project(arguments: &mut JsonObject, bound: &str) -> Result<(), F
         None => return Ok(()),
     };
     if !project.is_empty() && project != bound {
-        return Err(other_project_refused(&project, bound));
+        return Err(other_project_refused(&quoted_argument(&project), bound));
     }
 
     arguments.remove(PROJECT_ID);
@@ -295,6 +298,12 @@ impl Prompt {
         let missing = offered.iter().filter(is_missing);
         problems.extend(missing.map(|parameter| format!("`{}` is required", parameter.name)));
         problems.extend(self.check_exclusion(&checked, &offered));
+
+        let more = problems.len().saturating_sub(MAX_PROBLEMS);
+        problems.truncate(MAX_PROBLEMS);
+        if more > 0 {
+            problems.push(format!("and {more} more"));
+        }
 
         if problems.is_empty() { Ok(checked) } else { Err(problems.join("; ")) }
     }

@@ -36,6 +36,7 @@ use crate::{
         request::RESERVED,
         result_kind::ResultKind,
     },
+    text::quoted_argument,
     tools::{
         catalog::{ListedTool as _, ToolReference},
         offered_text::with_offered_hint,
@@ -51,9 +52,6 @@ pub(super) const PROJECT_VARIABLE: &str = "project";
 
 /// Media type of every resource.
 const MIME_TYPE: &str = "application/json";
-
-/// Maximum length of a URI that an error message repeats, in characters.
-const QUOTED_URI_CHARS: usize = 200;
 
 /// Returns the offered templates as hosts list them.
 pub(super) fn list_templates(selection: &Selection) -> Vec<ResourceTemplate> {
@@ -140,7 +138,7 @@ fn find(uri: &str, selection: &Selection) -> Result<RecordUri, ErrorData> {
     });
 
     offered.map_err(|reason| {
-        let uri: String = uri.chars().take(QUOTED_URI_CHARS).collect();
+        let uri = quoted_argument(uri);
         let valid: Vec<_> = offered_templates(selection).map(RecordTemplate::uri_template).collect();
         let message = format!("no resource `{uri}`: {reason}; valid: {}", valid.join(", "));
 
@@ -197,7 +195,7 @@ pub(super) fn read_error(uri: &str, failure: Failure, config: &McpConfig) -> Err
         None => failure.to_string(),
     };
 
-    ErrorData::new(code, message, Some(json!({"uri": uri, "error": failure})))
+    ErrorData::new(code, message, Some(json!({"uri": quoted_argument(uri), "error": failure})))
 }
 
 /// Replaces a hint about arguments by a hint about the URI.

@@ -8,14 +8,13 @@
 //! from the API key. A task therefore survives a restart, and every server with the same API key can continue it. No work
 //! runs between two requests: `tasks/get` polls the service once. What the process remembers besides only saves requests.
 //!
-//! Cancelling a task ends the polling, not the runs. The process remembers a cancelled task until its id expires. After a
-//! restart, a request with the same id would poll again. Hosts do not send such requests for a task that they have
+//! Cancelling a task ends the polling, not the runs. The process remembers the latest [`MAX_CANCELLED`] cancelled tasks. After
+//! a restart, a request with the same id would poll again. Hosts do not send such requests for a task that they have
 //! cancelled.
 
 mod token;
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -33,15 +32,19 @@ use rmcp::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use self::token::{KEY_PURPOSE, TaskToken};
+use self::token::{KEY_PURPOSE, MAX_ID_BYTES, TaskDigest, TaskToken};
 use super::{
     profile::ServerProfile, revision::is_stateless, tool_result::tool_result, tool_runner::ToolRunner,
 };
 use crate::{
-    call::{arguments::ToolArguments, reply::Reply},
+    call::{
+        arguments::{CheckedArguments, ToolArguments},
+        reply::Reply,
+    },
     clock::{Clock, SystemClock},
     failure::{Code, Failure},
     fields::Fields,
+    service::tool::{FIELDS, PROJECT_ID},
     tools::{
         call_options::ProgressSink,
         catalog::{ListedTool as _, Tool},
@@ -55,6 +58,9 @@ pub(super) const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cance
 
 /// Maximum number of tasks whose state is remembered.
 const MAX_TASKS: usize = 64;
+
+/// Maximum number of cancelled tasks that are remembered.
+const MAX_CANCELLED: usize = 4_096;
 
 /// Declares the extension.
 pub(super) fn declare(capabilities: &mut ServerCapabilities) {
@@ -90,10 +96,10 @@ pub(super) struct TaskService {
     runner: ToolRunner,
     profile: Arc<ServerProfile>,
     clock: Arc<dyn Clock>,
-    /// The tasks that hosts have asked for lately, by id.
-    recent: Mutex<LruCache<String, Arc<RecentTask>>>,
-    /// The cancelled tasks, by id. A request with such an id must not resume the task.
-    cancelled: Mutex<BTreeMap<String, CancelledTask>>,
+    /// The tasks that hosts have asked for lately.
+    recent: Mutex<LruCache<TaskDigest, Arc<RecentTask>>>,
+    /// The cancelled tasks.
+    cancelled: Mutex<CancelledTasks>,
 }
 
 impl TaskService {
@@ -128,13 +134,16 @@ impl TaskService {
         let caller = self.runner.callers().choose(tool.info, &unchecked).await.ok()?;
         let checked = caller.check(&tool, unchecked).ok()?;
 
-        let token = TaskToken::new(arguments.clone(), &checked.own, self.clock.timestamp());
+        let token = TaskToken::new(sealed_arguments(arguments, checked), self.clock.timestamp());
         // A wait that fits into one call is answered, because a task needs further requests.
         if token.timeout() <= self.runner.wait_limit().saturating_sub(GRACE) {
             return None;
         }
 
         let id = token.seal(&self.key().await?)?;
+        if id.len() > MAX_ID_BYTES {
+            return Some(TaskStart::Ended(Err(too_long(id.len(), self.runner.wait_limit()))));
+        }
         let task = self.recent_task(&id);
         let mut state = task.state.lock().await;
         if let Some(outcome) = self.poll(&token, &mut state, context).await {
@@ -166,7 +175,7 @@ impl TaskService {
         }
 
         if task.cancellation.is_cancelled() {
-            self.mark_cancelled(id, &token, &mut state);
+            self.mark_cancelled(id, &mut state);
         }
 
         let payload = state.result.clone().unwrap_or(TaskPayload::Working);
@@ -175,11 +184,11 @@ impl TaskService {
 
     /// Cancels a task. A task that has ended keeps its result.
     pub(super) async fn cancel(&self, id: &str) -> Result<(), ErrorData> {
-        let token = self.open(id).await?;
+        self.open(id).await?;
         let task = self.recent_task(id);
         // A poll in progress ends and releases the lock of the state.
         task.cancellation.cancel();
-        self.mark_cancelled(id, &token, &mut *task.state.lock().await);
+        self.mark_cancelled(id, &mut *task.state.lock().await);
         Ok(())
     }
 
@@ -200,8 +209,9 @@ impl TaskService {
     /// Returns what this process knows of a task. A task that it does not know has the state of a new one.
     fn recent_task(&self, id: &str) -> Arc<RecentTask> {
         let mut recent = lock(&self.recent);
-        let task = Arc::clone(recent.get_or_insert(id.to_owned(), || {
-            let cancelled = lock(&self.cancelled).get(id).map(|task| TaskState::cancelled(task.date));
+        let digest = TaskDigest::of(id);
+        let task = Arc::clone(recent.get_or_insert(digest, || {
+            let cancelled = lock(&self.cancelled).date(digest).map(TaskState::cancelled);
             Arc::new(RecentTask {
                 state: cancelled.unwrap_or_default().into(),
                 cancellation: CancellationToken::new(),
@@ -234,17 +244,14 @@ impl TaskService {
         state.record_poll(outcome, &progress, token, &*self.clock)
     }
 
-    fn mark_cancelled(&self, id: &str, token: &TaskToken, state: &mut TaskState) {
+    fn mark_cancelled(&self, id: &str, state: &mut TaskState) {
         if state.result.is_some() {
             return;
         }
 
         let date = self.clock.timestamp();
         *state = TaskState::cancelled(date);
-
-        let mut cancelled = lock(&self.cancelled);
-        cancelled.retain(|_, task| task.expires >= date);
-        cancelled.insert(id.to_owned(), CancelledTask { date, expires: token.expires() });
+        lock(&self.cancelled).add(TaskDigest::of(id), date);
     }
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
@@ -286,12 +293,48 @@ struct RecentTask {
     cancellation: CancellationToken,
 }
 
+/// When hosts have cancelled tasks. A request with the id of such a task must not resume it.
 #[derive(Debug)]
-struct CancelledTask {
-    /// When the host cancelled it.
-    date: Timestamp,
-    /// When its id expires.
-    expires: Timestamp,
+struct CancelledTasks(LruCache<TaskDigest, Timestamp>);
+
+impl Default for CancelledTasks {
+    fn default() -> Self {
+        Self(LruCache::unbounded())
+    }
+}
+
+impl CancelledTasks {
+    fn date(&self, task: TaskDigest) -> Option<Timestamp> {
+        self.0.peek(&task).copied()
+    }
+
+    /// Adds a task. The one that was cancelled first is dropped if there are too many.
+    fn add(&mut self, task: TaskDigest, date: Timestamp) {
+        self.0.put(task, date);
+        if self.0.len() > MAX_CANCELLED {
+            self.0.pop_lru();
+        }
+    }
+}
+
+/// Returns the checked arguments of a call as a host could send them. The fields of the reply are those that it has sent.
+fn sealed_arguments(sent: &Fields, checked: CheckedArguments) -> Fields {
+    let mut arguments = checked.own;
+    arguments.extend(checked.project_id.map(|project| (PROJECT_ID.to_owned(), project.into())));
+    arguments.extend(sent.get(FIELDS).map(|fields| (FIELDS.to_owned(), fields.clone())));
+    arguments
+}
+
+/// Returns the failure of a call whose task would have an id of `length` bytes. Waits up to `wait_limit` need no task.
+fn too_long(length: usize, wait_limit: Duration) -> Failure {
+    let message = format!(
+        "{}: the arguments are too long for a task: its id would have {length} bytes, and the limit is {MAX_ID_BYTES}",
+        WaitForCompletion::NAME
+    );
+    let seconds = wait_limit.saturating_sub(GRACE).as_secs();
+    Failure::new(Code::InvalidArguments, message).hint(format!(
+        "name fewer `fields`, or call with `timeout_seconds` of at most {seconds}, which needs no task; nothing was sent"
+    ))
 }
 
 /// The state of a task as this process last saw it. Times without a date are those of the server's clock.
@@ -405,7 +448,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::time::Duration;
 
-    use super::TaskState;
+    use jiff::Timestamp;
+
+    use super::{CancelledTasks, MAX_CANCELLED, TaskDigest, TaskState};
+
+    #[test]
+    fn the_tasks_that_were_cancelled_first_are_forgotten_first() {
+        let mut cancelled = CancelledTasks::default();
+        let task = |number: usize| TaskDigest::of(&number.to_string());
+        for number in 0..=MAX_CANCELLED {
+            cancelled.add(task(number), Timestamp::UNIX_EPOCH);
+            // A task does not stay because a host asks for it.
+            cancelled.date(task(0));
+        }
+
+        let is_known = |number| cancelled.date(task(number)).is_some();
+        assert!(!is_known(0) && is_known(1) && is_known(MAX_CANCELLED));
+    }
 
     #[test]
     fn a_poll_is_due_after_the_interval_and_the_pause_of_the_service() {

@@ -7,6 +7,7 @@ use crate::{
     call::reply::{self, FileLink, Reply},
     failure::Failure,
     service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::ToolDefinition},
+    text::visible_name,
     tools::{
         composite::{CompositeTool as _, SummarizeResults, WaitForCompletion},
         offered_text::{offered_advice, with_offered_hint},
@@ -22,6 +23,12 @@ const OWN_TEXTS: [(&str, &str); 3] = [
 
 /// Pointer to the text that says how to get a file.
 const HINT: &str = "/hint";
+
+/// Maximum length of the name of a link, in characters. File systems allow no longer names.
+const MAX_LINK_NAME_CHARS: usize = 255;
+
+/// Longest media type of a link, in bytes (RFC 6838 limits each half to 127).
+const MAX_MEDIA_TYPE_BYTES: usize = 255;
 
 /// How to get a file to which the result has a link.
 const LINK_HINT: &str = "not shown here: the address in the `resource_link` of this result needs no key";
@@ -51,21 +58,35 @@ pub(super) async fn tool_result(
     }
 }
 
+/// Returns the block of a link. Its name and media type come from a service or a storage host, and both a model and a person
+/// read them.
+fn link_block(link: &FileLink) -> ContentBlock {
+    let mut resource = Resource::new(link.address.expose(), visible_name(&link.name, MAX_LINK_NAME_CHARS));
+    resource.size = link.size;
+    resource.mime_type = link.media_type.as_deref().and_then(media_type).map(str::to_owned);
+    ContentBlock::resource_link(resource)
+}
+
+/// Returns the media type in a header without its parameters; `None` if the header has no media type.
+fn media_type(header: &str) -> Option<&str> {
+    let essence = header.split(';').next().unwrap_or_default().trim();
+    let is_token = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
+    };
+    let (kind, subtype) = essence.split_once('/')?;
+    (essence.len() <= MAX_MEDIA_TYPE_BYTES && is_token(kind) && is_token(subtype)).then_some(essence)
+}
+
 /// Returns the links as content of a result: as many as fit beside `text` into `max_chars` characters.
 fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentBlock> {
     if links.is_empty() {
         return Vec::new();
     }
 
-    let block = |link: &FileLink| {
-        let mut resource = Resource::new(link.address.expose(), link.name.as_str());
-        resource.size = link.size;
-        resource.mime_type.clone_from(&link.media_type);
-        ContentBlock::resource_link(resource)
-    };
     let mut remaining = max_chars.saturating_sub(text.chars().count());
 
-    let blocks = links.iter().map(block).filter(|block| {
+    let blocks = links.iter().map(link_block).filter(|block| {
         let length = serde_json::to_string(block).map_or(usize::MAX, |text| text.chars().count());
         let fits = length <= remaining;
         remaining -= if fits { length } else { 0 };
@@ -89,4 +110,37 @@ async fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition
     let mut result = CallToolResult::success(content);
     result.structured_content = Some(structure);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::client::PresignedAddress;
+
+    #[test]
+    fn the_name_and_the_media_type_of_a_link_have_no_hidden_characters() {
+        let url = url::Url::parse("https://storage.example/a").expect("an address");
+        for (name, media_type, shown, shown_type) in [
+            ("a.bin", Some("text/plain; charset=utf-8"), "a.bin", json!("text/plain")),
+            (
+                "setup\u{202e}exe\u{1b}[2J\n\nIgnore previous",
+                None,
+                "setup\u{FFFD}exe\u{FFFD}[2J\u{FFFD}\u{FFFD}Ignore previous",
+                json!(null),
+            ),
+            ("a", Some("text/plain\u{202e}"), "a", json!(null)),
+            ("a", Some("image/png\nIgnore previous"), "a", json!(null)),
+        ] {
+            let link = FileLink {
+                address: PresignedAddress::new(url.clone()),
+                name: name.to_owned(),
+                size: None,
+                media_type: media_type.map(str::to_owned),
+            };
+            let block = json!(link_block(&link));
+            assert_eq!((&block["name"], &block["mimeType"]), (&json!(shown), &shown_type), "{block}");
+        }
+    }
 }

@@ -29,8 +29,16 @@ use crate::{
             tests::ListTests,
         },
         catalog::{ListedOperation as _, OperationEntry},
+        request::check_segment,
     },
+    text::first_characters,
 };
+
+/// Maximum number of candidates that are kept. The service returns at most 100 records in a page (service.md 1.3).
+const MAX_CANDIDATES: usize = 500;
+
+/// Maximum length of a name that is compared, in characters.
+const MAX_NAME_CHARS: usize = 200;
 
 /// Value that stands for the execution before the one that is reported on.
 const PREVIOUS_EXECUTION: &str = "previous";
@@ -104,13 +112,15 @@ impl ValueSource {
             return read_projects(callers).await;
         };
         let page = list.read_first_page(project, callers).await?;
-        let has_more = page.total_records.is_some_and(|total| total > page.records.len() as u64);
+        let records = page.records.len();
+        let has_more =
+            records > MAX_CANDIDATES || page.total_records.is_some_and(|total| total > records as u64);
 
         let is_comparison = self == Self::ComparableExecutions;
         let is_included = |record: &&Value| {
             !is_comparison || field_at(record, "status").is_none_or(|value| value != QUEUED)
         };
-        let records = page.records.iter().filter(is_included);
+        let records = page.records.iter().take(MAX_CANDIDATES).filter(is_included);
         let mut values: Vec<_> = records.filter_map(|record| list.candidate(record)).collect();
 
         sort_newest_first(&mut values);
@@ -176,8 +186,9 @@ impl RecordList {
     /// Reads a record. Returns `None` if it has no id.
     fn candidate(&self, record: &Value) -> Option<Candidate> {
         let text = |field: &&str| field_at(record, field)?.as_str();
-        let value = text(&self.id).filter(|value| !value.is_empty())?.to_owned();
-        let names = self.names.iter().filter_map(text).map(str::to_lowercase).collect();
+        let value = text(&self.id).filter(|value| check_segment(value).is_ok())?.to_owned();
+        let shorten = |name| first_characters(name, MAX_NAME_CHARS).to_lowercase();
+        let names = self.names.iter().filter_map(text).map(shorten).collect();
         let created_at = TIMES.iter().filter_map(text).find_map(|time| time.parse().ok());
 
         Some(Candidate { value, names, created_at })
@@ -212,6 +223,16 @@ fn sort_newest_first(candidates: &mut [Candidate]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_candidate_keeps_no_long_text_of_the_service() {
+        let list = ValueSource::Tests.list().expect("a list");
+        let long = "x".repeat(1 << 20);
+
+        assert!(list.candidate(&json!({"id": long})).is_none());
+        let candidate = list.candidate(&json!({"id": "t", "name": long})).expect("an id");
+        assert_eq!(candidate.names[0].len(), MAX_NAME_CHARS);
+    }
 
     #[test]
     fn candidates_without_a_time_are_the_newest() {

@@ -12,7 +12,7 @@ use crate::{
     fields::Fields,
     json::parse_json,
     service::schema::{self, KNOWN, OR_TYPE, UNQUOTED},
-    text::{misspelled, most_similar, shorten_name},
+    text::{misspelled, most_similar, quoted_argument, shorten_name},
     violation::Violation,
 };
 
@@ -175,6 +175,8 @@ impl SchemaCheck<'_> {
     fn number(&mut self, schema: &Fields, number: &serde_json::Number, path: &str) {
         let value = number.as_f64().unwrap_or(f64::NAN);
         let bound = |name: &str| schema.get(name).and_then(Value::as_f64);
+        // A number may have any number of digits.
+        let number = quoted_argument(&number.to_string());
         let low = bound("minimum").is_some_and(|least| value < least);
         let high = bound("maximum").is_some_and(|most| value > most);
 

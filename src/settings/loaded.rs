@@ -19,6 +19,7 @@ use super::{
     http::{HttpSettings, exposes_key},
     http_definitions::HTTP_SETTINGS,
     parse,
+    parser::looks_like_key,
     problem::{cannot_start, not_configured},
     profile_settings::profile_settings,
     project_file::RunDefaults,
@@ -262,7 +263,8 @@ impl Settings {
 
     /// Returns the projects in which ids are looked up with an organization key.
     pub fn listed_projects(&self) -> Vec<String> {
-        self.values.text(&PROJECTS).and_then(|text| parse::project_ids(text).ok()).unwrap_or_default()
+        let listed = self.values.text(&PROJECTS).and_then(|text| parse::project_ids(text).ok());
+        listed.unwrap_or_default().into_iter().filter(|project| !looks_like_key(project)).collect()
     }
 
     /// Returns whether the server uses an embedded sandbox.
@@ -293,7 +295,8 @@ impl Settings {
 
     /// Returns the project of project scope; `None` in global scope.
     pub fn project(&self) -> Option<&str> {
-        self.values.text(&PROJECT_ID).filter(|value| parse::placeholder(value).is_none())
+        let is_usable = |value: &&str| parse::placeholder(value).is_none() && !looks_like_key(value);
+        self.values.text(&PROJECT_ID).filter(is_usable)
     }
 
     /// Returns the tools that are offered. If the setting cannot be parsed, the default tools are offered;

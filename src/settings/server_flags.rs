@@ -142,26 +142,21 @@ impl Settings {
 
     /// Checks that every value can be used, and that none of them is the API key.
     fn check_values(&self) -> Result<(), Failure> {
-        let parsed = self.parse_for_one_caller();
-        let mut problems: Vec<_> = parsed.problems.into_iter().chain(parsed.limited_problems).collect();
-        problems.retain(|problem| problem.origin != NOT_SET && problem.setting != API_KEY.name());
-        if !problems.is_empty() {
-            return Err(cannot_be_passed_on(&problems));
-        }
-
         let key = self.values.text(&API_KEY).filter(|key| !key.is_empty());
         let has_key = |setting: &&&Setting| {
             let value = self.value_for_server(setting).filter(|_| !setting.flag.is_empty());
             key.is_some_and(|key| value.is_some_and(|value| value.contains(key)))
         };
-        match SETTINGS.iter().find(has_key) {
-            Some(setting) => {
-                let message = format!("`{}` contains the API key", setting.name());
-                Err(Failure::new(Code::InvalidArguments, message)
-                    .hint("a key is never written into the configuration of a host"))
-            }
-            None => Ok(()),
+        if let Some(setting) = SETTINGS.iter().find(has_key) {
+            let message = format!("`{}` contains the API key", setting.name());
+            return Err(Failure::new(Code::InvalidArguments, message)
+                .hint("a key is never written into the configuration of a host"));
         }
+
+        let parsed = self.parse_for_one_caller();
+        let mut problems: Vec<_> = parsed.problems.into_iter().chain(parsed.limited_problems).collect();
+        problems.retain(|problem| problem.origin != NOT_SET && problem.setting != API_KEY.name());
+        if problems.is_empty() { Ok(()) } else { Err(cannot_be_passed_on(&problems)) }
     }
 }
 

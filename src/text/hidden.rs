@@ -67,7 +67,7 @@ fn make_visible(text: &mut String) {
 }
 
 /// Replaces each hidden character by U+FFFD.
-fn replace_hidden(text: &mut String) {
+pub(super) fn replace_hidden(text: &mut String) {
     if has_hidden(text) {
         *text = text
             .chars()

@@ -28,7 +28,7 @@ pub use root::FilesRoot;
 pub(crate) use root::OpenFile;
 
 /// Longest file name in a failure, in characters.
-const MAX_NAME_CHARS: usize = 300;
+const MAX_NAME_CHARS: usize = 200;
 
 /// Number of bytes that are hashed at a time.
 const BUFFER_SIZE: usize = 256 * 1024;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Completes command lines in a real shell on a pseudo-terminal. Usage: check.py BINARY SHELL"""
 
+import json
 import os
 import pathlib
 import pty
@@ -11,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
+KEY = "svc_sandbox_demo"
 TIME_LIMIT_S = 20
 PROMPT = b"READY>"
 CONTROL_A = "\x01"
@@ -41,6 +44,16 @@ CASES = {
     "nothing for an unknown word": ("report zzz", ["report", "zzz"]),
 }
 
+# Names of plans that begin like "Release smoke". None of them is offered, so that no shell runs a part of one.
+HOSTILE_NAMES = [
+    "Rel'$(touch PWNED)'x", 'Rel"$(touch PWNED)"', "Rel`touch PWNED`", "Rel!touch", "Rel\\", "Rel\u2019; touch PWNED; \u2018",
+]
+CASES |= {
+    "a plan beside hostile names": ("run plan Rel", ["run", "plan", "Release smoke"]),
+    "a plan in double quotes beside hostile names": ('run plan "Rel', ["run", "plan", "Release smoke"]),
+    "a plan in single quotes beside hostile names": ("run plan 'Rel", ["run", "plan", "Release smoke"]),
+}
+
 STARTS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"],
              "bind 'set enable-bracketed-paste off'; PS1='READY>'; source <(tas-mcp completions bash)"),
@@ -68,6 +81,19 @@ class Sandbox:
                 self.base_url = found.group()
                 return
         fail("the sandbox did not start")
+
+    def request(self, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"X-Api-Key": KEY, "Content-Type": "application/json"}
+        with urllib.request.urlopen(urllib.request.Request(self.base_url + path, data, headers)) as answer:
+            return json.load(answer)
+
+    def add_plans(self, names):
+        """Adds plans with these names and the tests of the first one."""
+        first = self.request("/test-plans")["data"][0]["id"]
+        items = self.request(f"/test-plans/{first}")["test_items"]
+        for name in names:
+            self.request("/test-plans", {"test_plan": {"name": name, "test_items": items}})
 
     def stop(self):
         self.process.terminate()
@@ -135,9 +161,10 @@ def main():
     (directory / "work/report one.html").write_text("")
 
     sandbox = Sandbox(str(binary))
+    sandbox.add_plans(HOSTILE_NAMES)
     variables = {
         "PATH": f"{directory}/bin:{os.environ['PATH']}", "HOME": str(directory), "TERM": "xterm", "LANG": "C.UTF-8",
-        "TAS_BASE_URL": sandbox.base_url, "TAS_API_KEY": "svc_sandbox_demo",
+        "TAS_BASE_URL": sandbox.base_url, "TAS_API_KEY": KEY,
     }
     failures = []
     try:
@@ -146,6 +173,8 @@ def main():
             words = terminal.completed(typed)
             if words[:-1] != ["tas-mcp", *expected]:
                 failures.append(f"{name}: `{typed}` became {words[1:-1]} instead of {expected}")
+        if (directory / "work/PWNED").exists():
+            failures.append("a part of a name was run")
     finally:
         sandbox.stop()
         shutil.rmtree(directory, ignore_errors=True)

@@ -11,13 +11,17 @@ use serde_with::apply;
 
 use super::{ResolvedProject, scope_mismatch};
 use crate::{
-    call::request::{Answer, OperationRequest, RequestSender},
+    call::{
+        ids::is_id,
+        request::{Answer, OperationRequest, RequestSender},
+    },
     client::ApiKey,
     failure::{Code, Failure},
     fields::Fields,
     service::{
         api::{runs::ListRuns, shared_steps::ListSharedSteps},
         catalog::{ListedOperation as _, OperationEntry},
+        request::check_segment,
         result_kind::ResultId,
         view::{lenient, objects, view},
     },
@@ -332,9 +336,10 @@ struct ProjectRecord {
 
 objects!(ProjectRecord);
 
-/// Returns the project that a record names.
+/// Returns the project that a record names. A text that is no id is not used as one.
 fn project_of(record: Option<&Value>) -> Option<String> {
-    view::<ProjectRecord>(record?).project_id
+    let project = view::<ProjectRecord>(record?).project_id;
+    project.filter(|project| is_id(project) && check_segment(project).is_ok())
 }
 
 /// Facts about projects that answers have shown. All calls share them.
@@ -389,7 +394,8 @@ impl OwnerMemory {
             facts.projects.insert(project.to_owned());
         }
 
-        for id in ids {
+        // The ids are those of an answer, too, and longer ones cannot be used.
+        for id in ids.into_iter().filter(|id| check_segment(&id.id).is_ok()) {
             facts.owners.put(id, project.to_owned());
             if facts.owners.len() > MAX_OWNERS {
                 facts.owners.pop_lru();
@@ -440,4 +446,22 @@ fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
         .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
         .detail("asked", asked)
         .detail("ids", unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::result_kind::ResultKind;
+
+    #[test]
+    fn no_long_text_of_an_answer_is_remembered() {
+        let memory = OwnerMemory::default();
+        let id = |length| ResultId::new(ResultKind::Run, "r".repeat(length));
+        memory.remember_owner("demo", [id(4 << 20), id(12)]);
+
+        assert_eq!((memory.owner(&id(4 << 20)), memory.owner(&id(12))), (None, Some("demo".to_owned())));
+        for (project, expected) in [("demo", Some("demo")), ("a b", None), ("..", None), ("-x", None)] {
+            assert_eq!(project_of(Some(&json!({"project_id": project}))).as_deref(), expected);
+        }
+    }
 }

@@ -31,10 +31,13 @@ impl Quote {
 
     /// Returns `text` as it is written inside `quote`.
     pub(super) fn apply(quote: Option<Self>, text: &str) -> String {
+        if quote == Some(Self::Single) {
+            // Nothing is escaped inside single quotes: the quote is closed for each one in the text.
+            return text.replace('\'', r"'\''");
+        }
         let needs_escape = |character: char| match quote {
-            Some(Self::Single) => false,
             Some(Self::Double) => matches!(character, '"' | '\\' | '$' | '`'),
-            None => !character.is_alphanumeric() && !"_-./:=,+@%^".contains(character),
+            _ => !character.is_alphanumeric() && !"_-./:=,+@%^".contains(character),
         };
 
         let mut written = String::with_capacity(text.len());
@@ -123,7 +126,7 @@ mod tests {
         for (quote, expected) in [
             (None, r#"a\ \"\$b\'\ 1.4/x:\(2\)"#),
             (Some(Quote::Double), r#"a \"\$b' 1.4/x:(2)"#),
-            (Some(Quote::Single), r#"a "$b' 1.4/x:(2)"#),
+            (Some(Quote::Single), r#"a "$b'\'' 1.4/x:(2)"#),
         ] {
             assert_eq!(Quote::apply(quote, r#"a "$b' 1.4/x:(2)"#), expected, "{quote:?}");
         }

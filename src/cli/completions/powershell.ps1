@@ -14,7 +14,10 @@ Register-ArgumentCompleter -Native -CommandName 'tas-mcp' -ScriptBlock {
         $value, $meaning = $_.Split("`t")
         if (-not $meaning) { $meaning = $value }
         $text = $value
-        if ($text -match '[^\w./:=\\+%-]') { $text = "'" + $text.Replace("'", "''") + "'" }
+        if ($text -match '[^\w./:=\\+%-]') {
+            # PowerShell takes typographic quotation marks for plain ones.
+            $text = "'" + [System.Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($text) + "'"
+        }
         [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', $meaning)
     }
 }

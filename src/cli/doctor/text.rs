@@ -20,14 +20,16 @@ const UNCHECKED_PERMISSIONS: &str =
 pub(super) fn render(report: &DoctorReport) -> String {
     let tools = &report.tools;
     let scope = report.project.as_ref().map_or("global".to_owned(), |project| format!("project `{project}`"));
+    let key_source = report.key_source.as_ref().map(|source| format!(" (from {source})"));
+    let key = format!("{}{}", report.key.unwrap_or("none"), key_source.unwrap_or_default());
     let mut sections = vec![
         format!("tas-mcp {}\n", report.version),
         format!(
-            "{}\nscope: {scope}\nkey:   {}{}\nfiles: {}\ntools: {} offered, about {} tokens in every conversation\n",
+            "{}\nscope: {}\nkey:   {}\nfiles: {}\ntools: {} offered, about {} tokens in every conversation\n",
             settings_table(&report.settings),
-            report.key.unwrap_or("none"),
-            report.key_source.as_ref().map(|source| format!(" (from {source})")).unwrap_or_default(),
-            report.files_root,
+            single_line(&scope),
+            single_line(&key),
+            single_line(&report.files_root),
             tools.offered,
             tools.tokens,
         ),

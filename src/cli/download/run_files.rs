@@ -16,6 +16,7 @@ use crate::{
         name_resolution::{Latest, NameResolver},
         named_arguments::is_result_id,
         output::{print_json_or_table, print_line, prints_json, status_after_output},
+        quoting::quoted,
         table::Table,
         tool_arguments::{json_flag, wants_json},
     },
@@ -104,7 +105,7 @@ async fn resolve_run(caller: &Caller, run: String) -> Result<String, Failure> {
         kind => {
             let message = format!("`{run}` is a {}, and not a run", kind.noun());
             Err(Failure::new(Code::InvalidArguments, message)
-                .hint(format!("`tas-mcp report {}` names its runs", result.id)))
+                .hint(format!("`tas-mcp report {}` names its runs", quoted(&result.id))))
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn summary_line(result: &WaitResult, settings: &Settings) -> String {
     let passed = completion.verdicts.get("SUCCESS").unwrap_or(&0);
     let total = completion.total + result.not_started.len();
     let explanation =
-        completion.result_to_explain().and_then(|(_, id)| next_command(settings, &format!("report {id}")));
+        completion.result_to_explain().and_then(|(_, id)| next_command(settings, &["report", id]));
     let explanation = explanation.map(|command| format!("details: {command}\n"));
 
     format!("{passed} of {total} passed\n{}", explanation.unwrap_or_default())

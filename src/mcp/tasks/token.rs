@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
@@ -19,6 +20,9 @@ pub(super) const KEY_PURPOSE: &[u8] = b"tas-mcp task ids 1";
 /// Data that the seal is bound to besides the key.
 const CONTEXT: &[u8] = WaitForCompletion::NAME.as_bytes();
 
+/// Longest id of a task, in bytes. Hosts send it with every request, some of them in a header.
+pub(super) const MAX_ID_BYTES: usize = 8 << 10;
+
 /// How long a host can ask for a task after the end of its wait. The span includes the day after an overnight wait.
 const RETENTION: Duration = Duration::from_secs(36 * 60 * 60);
 
@@ -31,7 +35,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(30);
 /// The content of a task id. The names are short, because hosts send the id with every request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TaskToken {
-    /// The arguments of the call, as the host sent them.
+    /// The arguments of the call, checked: a host may have sent more text than they need.
     #[serde(rename = "a")]
     pub(super) arguments: Fields,
     /// Time of the call, in milliseconds since 1970.
@@ -49,14 +53,14 @@ pub(super) struct TaskToken {
 }
 
 impl TaskToken {
-    /// Creates the token of a call at the time `now`. `checked` are the arguments with the types of the schema.
-    pub(super) fn new(arguments: Fields, checked: &Fields, now: Timestamp) -> Self {
-        let seconds = |name: &str| checked.get(name).and_then(Value::as_u64);
+    /// Creates the token of a call at the time `now`. The arguments have the types of the schema.
+    pub(super) fn new(arguments: Fields, now: Timestamp) -> Self {
+        let seconds = |name: &str| arguments.get(name).and_then(Value::as_u64);
         Self {
-            arguments,
             started: now.as_millisecond(),
             timeout: seconds("timeout_seconds").unwrap_or_default(),
             interval: seconds("poll_interval_seconds"),
+            arguments,
             nonce: Uuid::now_v7().simple().to_string(),
         }
     }
@@ -66,9 +70,9 @@ impl TaskToken {
         sealing::seal(key, CONTEXT, self)
     }
 
-    /// Opens a task id. Returns `None` unless the id was sealed with `key`.
+    /// Opens a task id. Returns `None` unless the id was sealed with `key`. No id that this server has given is too long.
     pub(super) fn open(id: &str, key: &[u8]) -> Option<Self> {
-        sealing::open(key, CONTEXT, id)
+        (id.len() <= MAX_ID_BYTES).then(|| sealing::open(key, CONTEXT, id))?
     }
 
     /// Returns whether a host can still ask for the task.
@@ -113,6 +117,18 @@ impl TaskToken {
     }
 }
 
+/// What is remembered of a task id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TaskDigest([u8; SHA256_OUTPUT_LEN]);
+
+impl TaskDigest {
+    pub(super) fn of(id: &str) -> Self {
+        let mut bytes = [0; SHA256_OUTPUT_LEN];
+        bytes.copy_from_slice(digest(&SHA256, id.as_bytes()).as_ref());
+        Self(bytes)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -121,7 +137,7 @@ mod tests {
     use proptest::prelude::any;
     use serde_json::json;
 
-    use super::TaskToken;
+    use super::{MAX_ID_BYTES, TaskToken};
     use crate::{
         fields::Fields,
         random_inputs::{check_texts, check_values, object, text},
@@ -132,7 +148,7 @@ mod tests {
     fn token(interval: Option<u64>) -> TaskToken {
         let mut checked = Fields::from_iter([("timeout_seconds".to_owned(), json!(600))]);
         checked.extend(interval.map(|seconds| ("poll_interval_seconds".to_owned(), json!(seconds))));
-        TaskToken::new(checked.clone(), &checked, START)
+        TaskToken::new(checked, START)
     }
 
     #[test]
@@ -176,11 +192,20 @@ mod tests {
     }
 
     #[test]
-    fn an_id_holds_any_arguments() {
+    fn a_long_id_is_not_opened() {
+        for (length, is_opened) in [(MAX_ID_BYTES / 4, true), (MAX_ID_BYTES, false)] {
+            let arguments = Fields::from_iter([("fields".to_owned(), json!("x".repeat(length)))]);
+            let id = TaskToken::new(arguments, START).seal(&[1; 32]).expect("an id");
+            assert_eq!(TaskToken::open(&id, &[1; 32]).is_some(), is_opened, "{length}");
+        }
+    }
+
+    #[test]
+    fn an_id_holds_any_arguments_unless_it_would_be_too_long() {
         check_values(&object(), 1, |arguments| {
-            let sealed = TaskToken::new(arguments.clone(), &arguments, START).seal(&[1; 32]).expect("an id");
-            let opened = TaskToken::open(&sealed, &[1; 32]).expect("a task");
-            assert_eq!(opened.arguments, arguments);
+            let sealed = TaskToken::new(arguments.clone(), START).seal(&[1; 32]).expect("an id");
+            let opened = TaskToken::open(&sealed, &[1; 32]).map(|task| task.arguments);
+            assert_eq!(opened, (sealed.len() <= MAX_ID_BYTES).then_some(arguments));
         });
     }
 }

@@ -4,20 +4,26 @@
 //! configuration of a repository names.
 
 use std::{
+    cell::Cell,
     io::Read as _,
     path::{Path, PathBuf},
 };
 
 use cap_std::{ambient_authority, fs::Dir};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::{fields::Fields, text::has_hidden};
 
 /// Number of characters of a short commit hash.
 const SHORT_HASH_CHARS: usize = 7;
 
-/// Largest file of a checkout that is read, in bytes. The list of packed references is the largest one.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Number of bytes of a checkout that are read at most, over all its files. The list of packed references is the largest one.
+/// Whoever has made the repository decides about its size, and an upload does not wait for the end of the reading.
+const MAX_READ_BYTES: u64 = 1 << 20;
+
+/// Number of bytes that are read at a time.
+const CHUNK_BYTES: u64 = 64 << 10;
 
 /// Longest name of a reference in bytes.
 const MAX_NAME_BYTES: usize = 255;
@@ -122,14 +128,19 @@ fn branch_name(reference: &str) -> Option<String> {
     (!name.starts_with("refs/")).then(|| name.to_owned())
 }
 
-/// Returns commit and branch of the checkout that contains `directory`, or `None` if there is none or it cannot be
-/// read. Nothing outside of `boundary` is read. Without a boundary, nothing outside of the checkout is read.
-pub(super) fn find_head(boundary: Option<&Path>, directory: &Path) -> Option<Checkout> {
+/// Returns commit and branch of the checkout that contains `directory`, or `None` if there is none or it cannot be read.
+/// Nothing outside of `boundary` is read. Without a boundary, nothing outside of the checkout is read. The reading ends when
+/// `stopping` is cancelled.
+pub(super) fn find_head(
+    boundary: Option<&Path>,
+    directory: &Path,
+    stopping: CancellationToken,
+) -> Option<Checkout> {
     let is_inside = |ancestor: &&Path| boundary.is_none_or(|boundary| ancestor.starts_with(boundary));
     let has_git = |ancestor: &&Path| ancestor.join(".git").symlink_metadata().is_ok();
     let checkout = directory.ancestors().take_while(is_inside).find(has_git)?;
 
-    let git = GitDirectory::open(boundary.unwrap_or(checkout), checkout)?;
+    let git = GitDirectory::open(boundary.unwrap_or(checkout), checkout, stopping)?;
     let head = git.read(&git.own.join("HEAD"))?;
     let Some(name) = head.strip_prefix("ref:").map(str::trim) else {
         return Some(Checkout { commit: object_id(&head)?, ..Checkout::default() });
@@ -155,14 +166,24 @@ struct GitDirectory {
     own: PathBuf,
     /// Directory that all checkouts of the repository share. It differs from `own` in a linked worktree.
     common: PathBuf,
+    /// Number of bytes that may still be read.
+    unread: Cell<u64>,
+    /// Cancelled with the call.
+    stopping: CancellationToken,
 }
 
 impl GitDirectory {
     /// Opens the `.git` directory of `checkout`. A `.git` file is followed only inside `boundary`.
-    fn open(boundary: &Path, checkout: &Path) -> Option<Self> {
+    fn open(boundary: &Path, checkout: &Path, stopping: CancellationToken) -> Option<Self> {
         let entry = checkout.strip_prefix(boundary).ok()?.join(".git");
         let dir = Dir::open_ambient_dir(boundary, ambient_authority()).ok()?;
-        let mut git = Self { boundary: dir, own: entry.clone(), common: entry.clone() };
+        let mut git = Self {
+            boundary: dir,
+            own: entry.clone(),
+            common: entry.clone(),
+            unread: Cell::new(MAX_READ_BYTES),
+            stopping,
+        };
 
         if git.boundary.metadata(&entry).ok()?.is_file() {
             let target = git.read(&entry)?;
@@ -195,10 +216,17 @@ impl GitDirectory {
         }
 
         let mut bytes = Vec::new();
-        let file = self.boundary.open(path).ok()?;
-        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).ok()?;
+        let mut file = self.boundary.open(path).ok()?.take(self.unread.get());
+        while !self.stopping.is_cancelled() {
+            if file.by_ref().take(CHUNK_BYTES).read_to_end(&mut bytes).ok()? == 0 {
+                break;
+            }
+        }
+        self.unread.set(file.limit());
 
-        (bytes.len() as u64 <= MAX_FILE_BYTES).then(|| String::from_utf8_lossy(&bytes).into_owned())
+        // A file that ends with the last byte may have been cut.
+        let is_complete = file.limit() > 0 && !self.stopping.is_cancelled();
+        is_complete.then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 
@@ -401,6 +429,27 @@ const CI_SYSTEMS: [CiSystem; 7] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn at_most_1_mib_of_a_checkout_is_read_and_nothing_after_the_end_of_the_call() {
+        let commit = "ab".repeat(20);
+        let (running, ended) = (CancellationToken::new(), CancellationToken::new());
+        ended.cancel();
+
+        for (junk, stopping, is_found) in
+            [(1, &running, true), (1 << 20, &running, false), (1, &ended, false)]
+        {
+            let checkout = tempfile::tempdir().expect("a directory");
+            let git = checkout.path().join(".git");
+            std::fs::create_dir(&git).expect("a directory");
+            std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+            let packed = format!("{}\n{commit} refs/heads/main\n", "#".repeat(junk));
+            std::fs::write(git.join("packed-refs"), packed).expect("a file");
+
+            let found = find_head(None, checkout.path(), stopping.clone());
+            assert_eq!(found.map(|head| head.commit), is_found.then(|| commit.clone()), "{junk}");
+        }
+    }
 
     #[test]
     fn only_branches_have_a_branch_name() {

@@ -19,6 +19,7 @@ use crate::{
         builds::BuildPlatform,
         uploads::{BuildOptions, InitiateBuildUpload, UploadedFile},
     },
+    text::quoted_argument,
     tools::{
         files::{FilesRoot, hexadecimal},
         project_client::ProjectClient,
@@ -94,7 +95,8 @@ fn require_platform(file_name: &str) -> Result<BuildPlatform, Failure> {
 
 /// Returns the violation of arguments without a platform.
 pub(crate) fn platform_violation(file_name: &str) -> Violation {
-    let rule = format!("is required: it cannot be derived from the file name `{file_name}`");
+    let rule =
+        format!("is required: it cannot be derived from the file name `{}`", quoted_argument(file_name));
     Violation::new("platform", rule)
 }
 
@@ -270,8 +272,12 @@ async fn find_origin(files: &FileServices, source: &SourceFile) -> (Option<Value
         && let Some(directory) = source.path().parent().map(Path::to_owned)
     {
         let boundary = source.confinement().map(Path::to_owned);
-        let search =
-            tokio::task::spawn_blocking(move || provenance::find_head(boundary.as_deref(), &directory));
+        // The reading ends with the call, whatever ends it.
+        let stopping = CancellationToken::new();
+        let _stop_at_end = stopping.clone().drop_guard();
+        let search = tokio::task::spawn_blocking(move || {
+            provenance::find_head(boundary.as_deref(), &directory, stopping)
+        });
         if let Ok(Ok(Some(head))) = tokio::time::timeout(CHECKOUT_TIME_LIMIT, search).await {
             checkout.commit = head.commit;
             checkout.branch = checkout.branch.or(head.branch);

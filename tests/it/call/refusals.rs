@@ -107,7 +107,6 @@ async fn huge_values_are_refused_within_the_time_limit() {
         ("list_runs", json!({"test_type": megabyte})),
         ("list_runs", json!({"tags": many(10_000)})),
         ("list_runs", json!({"project_id": megabyte})),
-        ("list_runs", json!({&*megabyte: 1})),
         ("list_runs", (0..5_000).map(|number| (format!("page_{number}"), json!(1))).collect()),
         ("list_runs", json!({"page": "9".repeat(1 << 20)})),
     ];
@@ -118,6 +117,11 @@ async fn huge_values_are_refused_within_the_time_limit() {
         let listed = refused["details"]["violations"].as_array().map_or(0, Vec::len);
         assert!((1..=50).contains(&listed) && refused.to_string().len() < 20_000, "{tool}: {listed}");
     }
+
+    // A name of this length is no name, whatever tool it is for.
+    let params = json!({"name": "list_runs", "arguments": {&*megabyte: 1}});
+    let refused = host.request("tools/call", params).await;
+    assert!(refused["error"]["code"] == -32602 && refused.to_string().len() < 1_000, "{refused}");
 
     assert_eq!(service.requests().await, [""; 0]);
 

@@ -44,6 +44,53 @@ async fn a_key_given_as_another_setting_is_not_shown() {
 }
 
 #[tokio::test]
+async fn a_key_is_not_shown_whatever_setting_it_was_pasted_into() {
+    let key = "svc_live_4f9c2a71";
+    for setting in [
+        "TAS_BASE_URL",
+        "TAS_KNOWLEDGE_URL",
+        "TAS_PROJECT_ID",
+        "TAS_PROJECTS",
+        "TAS_TOOLSETS",
+        "TAS_CONFIRM",
+        "TAS_TIMEOUT",
+        "TAS_CA_FILE",
+        "TAS_PROFILE",
+        "TAS_FILES_ROOT",
+        "TAS_HTTP_LISTEN",
+        "TAS_OAUTH_ISSUER",
+    ] {
+        let variables =
+            [("TAS_BASE_URL", "https://h.example/api/v1"), ("TAS_API_KEY", "svc_other_key"), (setting, key)];
+        for command in [&["doctor"][..], &["doctor", "--json"], &["status"], &["call", "list_bugs"]] {
+            let output = run_binary(command, &variables, &[]).await;
+            let printed = [output.stdout, output.stderr].concat();
+            let text = String::from_utf8_lossy(&printed);
+            assert!(!text.contains(key), "{setting} {command:?}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_value_begins_a_line_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let root = directory.path().join("a\nkey:   forged");
+    std::fs::create_dir(&root).expect("a directory");
+    let root = root.to_str().expect("Unicode");
+    let variables =
+        [("TAS_API_KEY", "svc_some_key"), ("TAS_FILES_ROOT", root), ("TAS_PROJECT_ID", "p\nkey:   forged")];
+
+    for command in ["doctor", "status"] {
+        let output = run_binary(&[command], &variables, &[]).await;
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        assert!(
+            text.contains("forged") && text.lines().all(|line| !line.starts_with("key:   forged")),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn the_address_of_a_shared_store_is_not_shown() {
     let output =
         run_binary(&["doctor"], &[("TAS_SHARED_URL", "redis://user:planted@127.0.0.1:1")], &[]).await;

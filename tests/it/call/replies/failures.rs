@@ -54,3 +54,19 @@ async fn a_missing_permission_says_what_still_works() {
         &["a key with this permission", "`deployment_config_id`"],
     );
 }
+
+#[tokio::test]
+async fn an_answer_whose_ids_are_no_ids_is_refused() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let start = json!({"multiplayer_test_id": seed::TEST_FAILS, "deployment_config_id": seed::CONFIG_PHONES});
+    for (operation, arguments, answer) in [
+        ("start_run", start, json!({"ok": true, "job_ids": ["x;touch y\n#"]})),
+        ("get_run", json!({"run_id": "x"}), json!({"multiplayer_run_id": "b1\nBASH_ENV=/tmp/x"})),
+        ("list_builds", json!({}), json!({"data": [{"id": "a"}, {"id": "--read-only"}]})),
+    ] {
+        service.fault(json!({"operation": operation, "body": answer})).await;
+        let error = host.fail(operation, arguments).await;
+        assert_eq!(error["code"], "bad_response", "{error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("an id in `")), "{error}");
+    }
+}

@@ -31,6 +31,34 @@ async fn malformed_parameters_of_a_known_method_are_invalid_params() {
 }
 
 #[tokio::test]
+async fn an_error_repeats_only_the_beginning_of_an_argument() {
+    let mut host = Host::open(&settings(&[("TAS_PROJECT_ID", "demo")])).await;
+    let long = "x".repeat(1_000_000);
+    let number: Value = serde_json::from_str(&"9".repeat(1_000_000)).expect("a number");
+    let (unknown, record) = (format!("tas://{long}"), format!("tas://projects/demo/runs/{long}"));
+    let unknown_arguments: serde_json::Map<_, _> =
+        (0..10_000).map(|index| (format!("argument_{index}"), json!(""))).collect();
+
+    for (method, params) in [
+        ("resources/read", json!({"uri": unknown})),
+        ("resources/read", json!({"uri": record})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": unknown}, "argument": {"name": "a", "value": ""}}),
+        ),
+        ("prompts/get", json!({"name": "triage_run", "arguments": {"project_id": long}})),
+        ("prompts/get", json!({"name": "triage_run", "arguments": unknown_arguments})),
+        ("tools/call", json!({"name": "list_runs", "arguments": {"page_size": number}})),
+        ("tools/call", json!({"name": "list_runs", "arguments": {"project_id": long}})),
+        ("tools/call", json!({"name": "list_bugs", "arguments": {"severity": long}})),
+    ] {
+        let answer = host.request(method, params).await;
+        let is_refused = !answer["error"].is_null() || answer["result"]["isError"] == true;
+        assert!(is_refused && answer.to_string().len() < 5_000, "{method}: {}", answer.to_string().len());
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_method_is_not_found() {
     let mut host = Host::open(&settings(&[])).await;
     assert_eq!(host.request("tools/destroy", json!({})).await["error"]["code"], -32601);

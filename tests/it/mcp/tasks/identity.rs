@@ -33,6 +33,34 @@ async fn a_task_survives_a_restart_of_the_server() {
 }
 
 #[tokio::test]
+async fn an_id_holds_the_checked_arguments_and_not_the_text_that_was_sent() {
+    let mut session = fixture().connect().await;
+    let mut arguments = long_wait(&mut session).await;
+    arguments["timeout_seconds"] = json!(format!("200{}", " ".repeat(100_000)));
+    let id = session.create_task(arguments).await;
+
+    assert!(id.len() < 1_000, "{}", id.len());
+    assert_eq!(session.get_task(&id).await["ttlMs"], (200 + 36 * 3_600) * 1_000);
+}
+
+#[tokio::test]
+async fn an_id_that_would_be_too_long_is_refused_with_the_way_to_call_without_a_task() {
+    let mut session = fixture().connect().await;
+    let mut arguments = long_wait(&mut session).await;
+    arguments["fields"] = json!(vec!["status"; 1_000]);
+    let requests = session.service.requests().await.len();
+    let result = session.call_wait_tool(arguments).await;
+
+    let failure = result["content"][0]["text"].as_str().expect("a text");
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(
+        failure.contains("the limit is 8192") && failure.contains("`timeout_seconds` of at most 40"),
+        "{failure}"
+    );
+    assert_eq!(session.service.requests().await.len(), requests);
+}
+
+#[tokio::test]
 async fn a_changed_id_is_unknown() {
     let mut session = fixture().connect().await;
     let arguments = long_wait(&mut session).await;

@@ -28,7 +28,7 @@ async fn finish_jobs_at_once(service: &Service, jobs: usize, result: &str) {
     let run = json!({"multiplayer_run_id": RUN_PASSED, "state": "COMPLETED", "result": result, "players": 1});
     for id in 0..jobs {
         let job =
-            json!({"job_id": format!("job {id}"), "status": "COMPLETED", "test_name": "A", "runs": [run]});
+            json!({"job_id": format!("job-{id}"), "status": "COMPLETED", "test_name": "A", "runs": [run]});
         service.fault(json!({"operation": "get_job", "body": job})).await;
     }
 }

@@ -1,0 +1,107 @@
+//! The form of the ids in answers. An id is printed, copied into shells and scripts, and put into paths, so that an answer whose
+//! ids are anything else is refused as a whole.
+
+use serde_json::Value;
+
+use crate::service::result_kind::ResultKind;
+
+/// Fields of an answer with ids that callers print and use again, besides the fields that refer to results.
+const ID_FIELDS: [&str; 9] = [
+    "agent_config_id",
+    BUG_ID,
+    "build_id",
+    "composite_run_id",
+    "deployment_config_id",
+    "multiplayer_test_id",
+    "project_id",
+    "test_plan_id",
+    "upload_id",
+];
+
+/// Field with the id of a record.
+const ID: &str = "id";
+
+/// Field with the id of a bug, in the record of a detection too.
+const BUG_ID: &str = "bug_id";
+
+/// Field with the records of a page.
+const RECORDS: &str = "data";
+
+/// Returns whether a text can be an id: no white space, no control characters, and no `-` at the beginning, with which it would
+/// be a flag.
+pub(super) fn is_id(text: &str) -> bool {
+    !text.starts_with('-')
+        && !text.contains(|character: char| character.is_whitespace() || character.is_control())
+}
+
+/// Returns the name of the first field of an answer whose id has another form. What only describes a record of a list, such as
+/// the build of a job, is not checked: it is shown, and not used.
+pub(super) fn find_malformed(answer: &Value) -> Option<&str> {
+    let records = answer.get(RECORDS).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    // The id of a detection is not used: callers use that of its bug.
+    let mut named = std::iter::once(answer).chain(records).filter(|record| record.get(BUG_ID).is_none());
+    if named.any(|record| record.get(ID).is_some_and(|id| !is_text_id(id))) {
+        return Some(ID);
+    }
+
+    // An older form of an answer has all its fields in `data` (service.md 1.7).
+    let levels = [Some(answer), answer.get(RECORDS)].into_iter().flatten();
+    let mut own = levels.filter_map(Value::as_object).flatten();
+    let own = own.find(|(name, value)| ID_FIELDS.contains(&name.as_str()) && !is_text_id(value));
+    own.map(|(name, _)| name.as_str()).or_else(|| find_in_fields(answer))
+}
+
+/// Looks for malformed ids of runs, jobs and executions at every depth.
+fn find_in_fields(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(items) => items.iter().find_map(find_in_fields),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let is_malformed = refers_to_result(name) && !is_text_id(value);
+            if is_malformed { Some(name.as_str()) } else { find_in_fields(value) }
+        }),
+        _ => None,
+    }
+}
+
+fn refers_to_result(name: &str) -> bool {
+    // An answer may have 250,000 fields.
+    (name.ends_with("id") || name.ends_with("ids"))
+        && ResultKind::ALL.iter().any(|kind| kind.reference_fields().contains(&name))
+}
+
+/// Returns whether a value is an id or a list of ids. What is no text cannot be copied.
+fn is_text_id(value: &Value) -> bool {
+    match value {
+        Value::String(id) => is_id(id),
+        Value::Array(ids) => ids.iter().all(is_text_id),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_id_has_no_white_space_no_control_characters_and_does_not_begin_like_a_flag() {
+        for (answer, expected) in [
+            (json!({"build_id": "b1\nBASH_ENV=/tmp/x"}), Some("build_id")),
+            (json!({"data": [{"id": "a"}, {"id": "a b"}]}), Some("id")),
+            (json!({"id": "--read-only"}), Some("id")),
+            (json!({"data": {"job_ids": ["a", "b\u{1b}"]}}), Some("job_ids")),
+            (
+                json!({"results": [{"data": {"test_plan_execution_id": "x;y\u{a0}z"}}]}),
+                Some("test_plan_execution_id"),
+            ),
+            (json!({"id": "3f2b8c1e-7a4d", "job_ids": ["a-b", ""], "run_id": null, "project_id": 7}), None),
+            (json!({"data": {"upload_id": "a b"}}), Some("upload_id")),
+            (json!({"data": [{"job_id": "j", "build_id": "a b"}]}), None),
+            (json!({"data": [{"id": "occurrence of b", "bug_id": "b"}]}), None),
+            (json!({"players": [{"id": "1 a"}], "name": "a b", "data": "x y"}), None),
+        ] {
+            assert_eq!(find_malformed(&answer), expected, "{answer}");
+        }
+    }
+}
