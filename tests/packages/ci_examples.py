@@ -53,11 +53,16 @@ def gitlab(text, values):
 
 def jenkins(text, values):
     """Returns the `sh` steps of the pipeline, and the paths of the reports."""
-    assert re.findall(r"(\w+) = credentials\(", text) == list(SECRETS)
-    stages, post = text.split("    post {\n")
-    scripts = [(script, part is post) for part in (stages, post) for script in re.findall("sh '''(.*?)'''", part, re.DOTALL)]
-    # Groovy joins a line that ends in a backslash with the next one.
-    steps = [Step(textwrap.dedent(script.replace("\\\n", "")), values, always=always) for script, always in scripts]
+    steps = []
+    for part in re.split(r"(?=\bstage\(|\bpost \{)", text):
+        secrets = [name for name in SECRETS if f"{name} = credentials(" in part or f"variable: '{name}'" in part]
+        scripts = re.findall("sh '''(.*?)'''", part, re.DOTALL)
+        assert scripts or not secrets, "a secret is there for every stage"
+        visible = {name: value for name, value in values.items() if name not in SECRETS or name in secrets}
+        # Groovy joins a line that ends in a backslash with the next one.
+        scripts = [textwrap.dedent(script.replace("\\\n", "")) for script in scripts]
+        steps += [Step(script, visible, always=part.startswith("post")) for script in scripts]
+    post = text.split("    post {\n")[1]
     assert len(steps) == text.count("sh '") and all(step.script.startswith("#!/bin/bash\n") for step in steps)
     artifacts = re.search("junit testResults: '(.*?)'", post)[1], *re.search("artifacts: '(.*?)'", post)[1].split(", ")
     return steps, list(artifacts)
