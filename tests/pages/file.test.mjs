@@ -30,12 +30,16 @@ test('files are listed with the command that saves them, because a browser has n
   assert.deepEqual(await page.locator('code').allInnerTexts(), Array(3).fill(`tas-mcp download run ${RUN_THREE_PLAYERS}`));
   assert.equal(await page.locator('a:not([href^="#"])').count(), 0);
   await close();
-  for (const id of ['$(x)', 'a b', '-', "';x", 'run\n']) {
+  for (const id of ['$(x)', "';x", '`x`']) {
     await service.answer('get_run', { ...hostile.run(), multiplayer_run_id: id });
     const odd = await open(browser, service.page(RUN_FAILED, 'odd-id'));
     await odd.page.getByRole('heading', { name: 'Files' }).waitFor();
     assert.equal(await odd.page.locator('code').count(), 0, id);
     await odd.close();
+  }
+  for (const id of ['a b', '-', 'run\n']) {
+    await service.answer('get_run', { ...hostile.run(), multiplayer_run_id: id });
+    assert.throws(() => service.page(RUN_FAILED, 'no-id'), /has white space, control characters or `-` at its beginning/, id);
   }
 });
 

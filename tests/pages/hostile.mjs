@@ -2,6 +2,9 @@
 
 export const MARKUP = '<img src=x onerror="window.hurt=1"><script>window.hurt=2</script>';
 export const CLOSING = '</script><!-- <script> --><svg onload="window.hurt=3">{data}{script}';
+// An answer whose ids have white space is refused, so that these have none.
+export const MARKUP_ID = '<img/src=x/onerror="window.hurt=5">';
+export const CLOSING_ID = '</script><svg/onload="window.hurt=6">';
 export const SCRIPT_ADDRESS = 'javascript:window.hurt=4';
 /** Text with bidirectional controls, which would reverse its direction. */
 export const REVERSED = 'report\u202Efdp.exe\u2066 \u200Bend';
@@ -13,8 +16,8 @@ const LATE = '2026-03-02T04:16:38.500+00:00';
 
 export const run = (address = 'https://elsewhere.example/') => ({
   multiplayer_run_id: 'hostile',
-  project_id: MARKUP,
-  job_id: CLOSING,
+  project_id: MARKUP_ID,
+  job_id: CLOSING_ID,
   state: 'COMPLETED',
   result: MARKUP,
   bug_info: { bug_label: CLOSING, bug_count: 1 },
