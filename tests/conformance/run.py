@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "deploy"))
 
-from processes import Nginx, Process, Replica, Sandbox  # noqa: E402
+from processes import Nginx, Process, Replica, Sandbox, free_port  # noqa: E402
 
 REVISIONS = ("2025-11-25", "2026-07-28")
 # The suite runs these without counting them. They need no fixture.
@@ -89,10 +89,13 @@ def direct(arguments):
 def behind_nginx(arguments):
     with contextlib.ExitStack() as stack:
         sandbox = stack.enter_context(Sandbox(arguments.server))
-        # The suite sends no credential, so the replicas use the key of their settings.
-        settings = {**SETTINGS, **sandbox.settings, "TAS_API_KEY": "svc_sandbox_demo"}
+        # The suite sends no credential, so the replicas use the key of their settings, and obey listed origins only.
+        port = free_port()
+        origins = f"http://localhost:{port},http://127.0.0.1:{port}"
+        key = {"TAS_API_KEY": "svc_sandbox_demo", "TAS_HTTP_ALLOWED_ORIGINS": origins}
+        settings = {**SETTINGS, **sandbox.settings, **key}
         replicas = [stack.enter_context(Replica(arguments.server, settings=settings)) for _ in range(3)]
-        nginx = stack.enter_context(Nginx([replica.address for replica in replicas]))
+        nginx = stack.enter_context(Nginx([replica.address for replica in replicas], port))
         yield f"http://{nginx.address}/mcp"
 
 

@@ -89,9 +89,9 @@ class Replica(Process):
 class Nginx(Process):
     """nginx with `deploy/nginx.conf`. Only addresses and temporary files differ from what is shipped."""
 
-    def __init__(self, upstreams):
+    def __init__(self, upstreams, port=None):
         self.directory = tempfile.TemporaryDirectory()
-        self.address = f"127.0.0.1:{free_port()}"
+        self.address = f"127.0.0.1:{port or free_port()}"
         file = Path(self.directory.name, "nginx.conf")
         file.write_text(self.configuration(upstreams))
         process_id = Path(self.directory.name, "pid")
