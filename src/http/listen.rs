@@ -24,6 +24,9 @@ use super::{
 /// end. In this time a proxy notices that the process is not ready, and clients close their connections after a response.
 const ANNOUNCEMENT: Duration = Duration::from_secs(5);
 
+/// How long connections that are just being opened may take, after the server has stopped to take new ones.
+const HANDSHAKE_LIMIT: Duration = Duration::from_millis(500);
+
 /// How long a connection that was opened last may take to send its request, after the server has stopped to listen.
 const LAST_REQUEST_LIMIT: Duration = Duration::from_secs(1);
 
@@ -161,8 +164,13 @@ impl Connections {
 
     /// Closes the listener. The system has already confirmed the waiting connections to their clients, which may have sent
     /// requests. They are served, because the system would reset them together with the listener.
-    fn stop_listening(&self, listener: TcpListener) {
-        // Without waiting, the time between the last connection and the end of the listener is as short as possible.
+    async fn stop_listening(&self, listener: TcpListener) {
+        // Without this, a client loses its request if it connects between the last accepted connection and the end of the
+        // listener. Where it is not possible, that time is as short as it can be.
+        if ignore_new_connections(&listener).is_ok() {
+            drop(tokio::time::timeout(HANDSHAKE_LIMIT, self.accept(&listener)).await);
+        }
+
         let Ok(listener) = listener.into_std() else { return };
 
         while let Ok((stream, peer)) = listener.accept() {
@@ -186,7 +194,7 @@ impl Connections {
         }
 
         shared.stopping.waits.cancel();
-        self.stop_listening(listener);
+        self.stop_listening(listener).await;
         let last_requests = deadline.min(tokio::time::Instant::now() + LAST_REQUEST_LIMIT);
         tokio::time::sleep_until(last_requests).await;
 
@@ -198,6 +206,32 @@ impl Connections {
         shared.stopping.calls.cancel();
         drop(tokio::time::timeout(CANCELLATION_LIMIT, ended).await);
     }
+}
+
+/// Lets the system drop the first packet of every new connection. The client sends it again after a second, and is refused
+/// then, because the listener is closed.
+#[cfg(target_os = "linux")]
+fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
+    use socket2::{SockFilter, SockRef};
+
+    // The codes are those of classic BPF, which sees the packet from its TCP header on.
+    const LOAD_BYTE: u16 = 0x30;
+    const JUMP_IF_SET: u16 = 0x45;
+    const RETURN: u16 = 0x06;
+    const FLAGS_OFFSET: u32 = 13;
+    const SYN: u32 = 0x02;
+
+    SockRef::from(listener).attach_filter(&[
+        SockFilter::new(LOAD_BYTE, 0, 0, FLAGS_OFFSET),
+        SockFilter::new(JUMP_IF_SET, 0, 1, SYN),
+        SockFilter::new(RETURN, 0, 0, 0),
+        SockFilter::new(RETURN, 0, 0, u32::MAX),
+    ])
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ignore_new_connections(_listener: &TcpListener) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Serves the requests of a connection until it ends.
@@ -225,5 +259,26 @@ async fn serve_connection(stream: TcpStream, peer: IpAddr, router: &Router, plac
     if place.has_begun() {
         connection.as_mut().graceful_shutdown();
         drop(connection.await);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_listener_that_ignores_new_connections_still_hands_out_the_waiting_ones() {
+        let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a listener");
+        let address = listener.local_addr().expect("an address");
+        let _waiting = TcpStream::connect(address).await.expect("a connection");
+
+        ignore_new_connections(&listener).expect("the system can do it");
+
+        let ignored = tokio::time::timeout(Duration::from_millis(200), TcpStream::connect(address)).await;
+        assert!(ignored.is_err(), "it neither opens nor is refused: {ignored:?}");
+        listener.accept().await.expect("the waiting connection");
+
+        drop(listener);
+        TcpStream::connect(address).await.expect_err("a closed listener refuses");
     }
 }

@@ -11,8 +11,11 @@ use tokio::time::Instant;
 use super::{health::StoreHealth, url::StoreUrl};
 use crate::call::shared_store::StoreUnavailable;
 
-/// Time limit of one operation, including the connection.
+/// Time limit of one operation on an open connection.
 const OPERATION_LIMIT: Duration = Duration::from_millis(250);
+
+/// Time limit of opening a connection, which takes several round trips and may be encrypted.
+const OPENING_LIMIT: Duration = Duration::from_secs(1);
 
 /// Pause after a failure. Operations fail at once meanwhile, so that calls do not wait for a store that is not
 /// available.
@@ -41,8 +44,8 @@ pub(super) enum OperationError {
     /// An earlier operation failed within [`PAUSE`].
     #[error("it failed a short time ago")]
     Paused,
-    #[error("no answer within {} ms", OPERATION_LIMIT.as_millis())]
-    Late,
+    #[error("no answer within {} ms", .0.as_millis())]
+    Late(Duration),
     #[error("{}", reason(.0))]
     Failed(RedisError),
 }
@@ -61,8 +64,8 @@ impl StoreConnection {
         &self.health
     }
 
-    /// Runs commands within [`OPERATION_LIMIT`], and returns their results. The commands may be sent twice. The result
-    /// counts for the log and the metrics.
+    /// Runs commands within [`OPERATION_LIMIT`] on a connection that opens within [`OPENING_LIMIT`], and returns their
+    /// results. The commands may be sent twice. The result counts for the log and the metrics.
     pub(super) async fn run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, StoreUnavailable> {
         match self.attempt(commands).await {
             Ok(result) => {
@@ -78,10 +81,9 @@ impl StoreConnection {
 
     /// Runs commands as [`Self::run`] does, without a record of the result.
     pub(super) async fn attempt<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, OperationError> {
-        let tried = tokio::time::timeout(OPERATION_LIMIT, self.try_run(commands)).await;
-        let result = tried.unwrap_or(Err(OperationError::Late));
+        let result = self.try_run(commands).await;
 
-        if matches!(result, Err(OperationError::Late | OperationError::Failed(_))) {
+        if matches!(result, Err(OperationError::Late(_) | OperationError::Failed(_))) {
             self.pause();
         }
         result
@@ -91,14 +93,14 @@ impl StoreConnection {
     /// been restarted since the last operation.
     async fn try_run<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, OperationError> {
         if let Some(mut open) = self.current()? {
-            match commands.query_async(&mut open).await {
-                Err(error) if error.is_io_error() => self.lock().open = None,
-                result => return result.map_err(OperationError::Failed),
+            match within(OPERATION_LIMIT, commands.query_async(&mut open)).await {
+                Err(OperationError::Failed(error)) if error.is_io_error() => self.lock().open = None,
+                result => return result,
             }
         }
 
         let mut opened = self.open().await?;
-        commands.query_async(&mut opened).await.map_err(OperationError::Failed)
+        within(OPERATION_LIMIT, commands.query_async(&mut opened)).await
     }
 
     async fn open(&self) -> Result<MultiplexedConnection, OperationError> {
@@ -108,7 +110,7 @@ impl StoreConnection {
             return Ok(open);
         }
 
-        let opened = self.client.get_multiplexed_async_connection().await.map_err(OperationError::Failed)?;
+        let opened = within(OPENING_LIMIT, self.client.get_multiplexed_async_connection()).await?;
         self.lock().open = Some(opened.clone());
 
         Ok(opened)
@@ -132,6 +134,15 @@ impl StoreConnection {
     fn lock(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Waits for a result of the store, but not longer than `limit`.
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, RedisError>>,
+) -> Result<T, OperationError> {
+    let result = tokio::time::timeout(limit, work).await.map_err(|_elapsed| OperationError::Late(limit))?;
+    result.map_err(OperationError::Failed)
 }
 
 fn reason(error: &RedisError) -> String {
