@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     let completed = matches.as_ref().and_then(|matches| cli::completed_matches(matches, cli::program));
     let settings = Settings::read(completed.as_ref().or(matches.as_ref()));
     cli::start_logging(&settings);
+    if let Some(reason) = settings.ignored_project_file().filter(|_| completed.is_none()) {
+        tracing::warn!("{reason}");
+    }
 
     if let Err(error) = check_descriptors() {
         return report_error(&error);

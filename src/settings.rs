@@ -14,6 +14,7 @@ mod flags;
 mod http;
 mod http_definitions;
 mod loaded;
+mod narrowing;
 mod oauth;
 mod parse;
 mod parser;

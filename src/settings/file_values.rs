@@ -1,14 +1,13 @@
 //! Adds the values of the files of settings to those of the command line and of the environment.
 //!
-//! The order of precedence is: flag, a profile that a flag chooses, variable, project file, profile.
+//! The order of precedence is: flag, a profile that a flag chooses, variable, project file, profile. What restricts the tools is
+//! never widened by a project file, nor by a profile that it chooses: [`narrow`](super::narrowing::narrow) applies the stricter value.
 
 use super::{
     configuration_file::{Configuration, Profile},
-    definitions::{
-        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CONFIRM, FILES_ROOT, KNOWLEDGE_URL, PROFILE,
-        READ_ONLY,
-    },
-    parse::{boolean, placeholder},
+    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, KNOWLEDGE_URL, PROFILE, PROJECT_ID},
+    narrowing::{RESTRICTING, narrow},
+    parse::placeholder,
     problem::SettingProblem,
     setting::Setting,
     setting_files::ReadFiles,
@@ -17,9 +16,6 @@ use super::{
 
 /// Settings that belong together: a key is only sent to the addresses that it was given with.
 const ACCOUNT: [&Setting; 5] = [&BASE_URL, &KNOWLEDGE_URL, &API_KEY, &API_KEY_FILE, &API_KEY_COMMAND];
-
-/// Settings that a repository of a stranger must not change by its choice of a profile. The default profile provides them.
-const GUARDED: [&Setting; 3] = [&FILES_ROOT, &CONFIRM, &READ_ONLY];
 
 /// The profile that is used.
 struct ChosenProfile<'a> {
@@ -47,30 +43,56 @@ pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
         }
     }
 
-    for (setting, text) in &files.project.values {
-        if !values.contains(setting) {
-            values.set(setting, text, Origin::ProjectFile(files.project_path.clone()));
-        }
-    }
+    add_project(values, files, chosen.as_ref());
     if let Some(chosen) = &chosen {
         if chosen.is_of_stranger() {
-            add_guarded(values, files);
+            add_restrictions(values, files);
+            for setting in RESTRICTING {
+                narrow(
+                    values,
+                    setting,
+                    chosen.text(setting),
+                    &chosen.origin,
+                    files.working_directory.as_deref(),
+                );
+            }
         }
         chosen.add(values, |origin| origin.is_none());
     }
+
+    let origin = Origin::ProjectFile(files.project_path.clone());
+    for (setting, text) in &files.project.values {
+        if contains(&RESTRICTING, setting) {
+            narrow(values, setting, Some(text), &origin, files.working_directory.as_deref());
+        }
+    }
 }
 
-/// Adds the guarded settings of the default profile, except `read_only = false`: the chosen profile may be read-only.
-fn add_guarded(values: &mut Values, files: &ReadFiles) {
-    let Configuration { default_profile: Some(name), profiles } = &files.configuration else { return };
-    let is_permission = |setting: &Setting, text: &str| {
-        setting.name() == READ_ONLY.name() && boolean(text).is_ok_and(|is_read_only| !is_read_only)
-    };
+/// Adds the project of the project file. If the profile is for another one, that is a problem: a key for several projects would
+/// otherwise be used for a project of the repository's choice.
+fn add_project(values: &mut Values, files: &ReadFiles, chosen: Option<&ChosenProfile<'_>>) {
+    let named = files.project.values.iter().find(|(setting, _)| setting.name() == PROJECT_ID.name());
+    let Some((_, project)) = named.filter(|_| !values.contains(&PROJECT_ID)) else { return };
+    values.set(&PROJECT_ID, project, Origin::ProjectFile(files.project_path.clone()));
 
-    for setting in GUARDED {
+    if let Some(chosen) = chosen
+        && let Some(of_profile) =
+            chosen.text(&PROJECT_ID).filter(|of_profile| *of_profile != project.as_str())
+    {
+        let profile = &chosen.origin;
+        values.set_problem(
+            &PROJECT_ID,
+            format!("is not the project `{of_profile}` of {profile}; choose another profile, or set the project with --project"),
+        );
+    }
+}
+
+/// Adds the restricting settings of the default profile, as if the repository had chosen no profile.
+fn add_restrictions(values: &mut Values, files: &ReadFiles) {
+    let Configuration { default_profile: Some(name), profiles } = &files.configuration else { return };
+    for setting in RESTRICTING {
         let text = profiles.get(name).and_then(|profile| profile.text(&setting.word()));
-        let text = text.filter(|text| !values.contains(setting) && !is_permission(setting, text));
-        if let Some(text) = text {
+        if let Some(text) = text.filter(|_| !values.contains(setting)) {
             let file = files.configuration_path.clone();
             values.set(setting, text, Origin::Profile { name: name.clone(), file });
         }
@@ -117,12 +139,8 @@ impl ChosenProfile<'_> {
     fn add(&self, values: &mut Values, is_replaced: impl Fn(Option<&Origin>) -> bool) {
         let has_address = self.text(&BASE_URL).is_some();
         let uses_address = !has_address || self.provides_address(values);
-        // A profile can only add to what is read-only.
-        let is_guarded = |setting: &Setting| {
-            self.is_of_stranger() && setting.name() != READ_ONLY.name() && contains(&GUARDED, setting)
-        };
-        let is_used =
-            |setting: &Setting| (uses_address || !contains(&ACCOUNT, setting)) && !is_guarded(setting);
+        let may_restrict_only = |setting| self.is_of_stranger() && contains(&RESTRICTING, setting);
+        let is_used = |setting| (uses_address || !contains(&ACCOUNT, setting)) && !may_restrict_only(setting);
 
         for (setting, text) in self.profile.values().filter(|(setting, _)| is_used(setting)) {
             if is_replaced(values.origin(setting)) {

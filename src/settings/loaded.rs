@@ -51,6 +51,8 @@ pub struct Settings {
     /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
     accounts: Option<KeyStore>,
     run_defaults: Option<(RunDefaults, PathBuf)>,
+    /// Why the project file does not count, although it exists.
+    ignored_project_file: Option<String>,
 }
 
 /// What chooses a profile.
@@ -102,6 +104,7 @@ impl Settings {
             upload_timing: UploadTiming::default(),
             accounts: None,
             run_defaults: None,
+            ignored_project_file: None,
         }
     }
 
@@ -115,6 +118,7 @@ impl Settings {
         let files = files.read();
         add_file_values(&mut self.values, &files);
         self.run_defaults = Some((files.project.run, files.project_path));
+        self.ignored_project_file = files.ignored_project;
 
         self
     }
@@ -238,6 +242,11 @@ impl Settings {
     /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
     pub fn run_defaults(&self) -> Option<(&RunDefaults, &Path)> {
         self.run_defaults.as_ref().map(|(defaults, path)| (defaults, path.as_path()))
+    }
+
+    /// Returns why the project file does not count, although it exists.
+    pub fn ignored_project_file(&self) -> Option<&str> {
+        self.ignored_project_file.as_deref()
     }
 
     /// Returns where the API key comes from.

@@ -75,6 +75,21 @@ impl ProjectFile {
         read().map_err(|problem| UnusableFile { path: path.to_owned(), problem })
     }
 
+    /// Returns why an existing file does not count: the file, its directory or `.git` belongs to another user, who could have put
+    /// it there. Owners are known on Unix systems only.
+    pub(super) fn reason_to_ignore(path: &Path) -> Option<String> {
+        #[cfg(unix)]
+        let part = part_of_another_user(path, rustix::process::geteuid().as_raw());
+        #[cfg(not(unix))]
+        let part = None::<PathBuf>;
+
+        let (file, part) = (path.display(), part?);
+        Some(format!(
+            "the project file {file} does not count, because {} belongs to another user",
+            part.display()
+        ))
+    }
+
     fn parse(text: &str) -> Result<Self, FileProblem> {
         let document = parse_document(text)?;
         let source = SourceTable { text: document.raw(), table: document.as_table() };
@@ -99,6 +114,16 @@ impl ProjectFile {
 
         Ok(file)
     }
+}
+
+/// Returns what belongs to another user than `user`: an existing file, its directory or `.git` there.
+#[cfg(unix)]
+fn part_of_another_user(path: &Path, user: u32) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    path.symlink_metadata().ok()?;
+    let parts = [path.to_owned(), path.parent()?.to_owned(), path.with_file_name(".git")];
+    parts.into_iter().find(|part| part.symlink_metadata().is_ok_and(|metadata| metadata.uid() != user))
 }
 
 fn run_defaults(source: &SourceTable<'_>) -> Result<RunDefaults, FileProblem> {
@@ -185,6 +210,19 @@ mod tests {
         fs::write(root.join(".git"), "gitdir: elsewhere").expect("written");
         assert_eq!(ProjectFile::path_for(&below), root.join(NAME));
         assert_eq!(ProjectFile::path_for(&root), root.join(NAME));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_among_things_of_another_user_does_not_count() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(NAME);
+        let user = rustix::process::geteuid().as_raw();
+        assert_eq!(part_of_another_user(&path, user + 1), None, "no file");
+
+        fs::write(&path, "project = 'p'").expect("written");
+        assert_eq!(ProjectFile::reason_to_ignore(&path), None);
+        assert_eq!(part_of_another_user(&path, user + 1), Some(path));
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub(super) struct ReadFiles {
     pub(super) configuration: Configuration,
     pub(super) project_path: PathBuf,
     pub(super) project: ProjectFile,
+    /// Why the project file does not count, although it exists.
+    pub(super) ignored_project: Option<String>,
+    pub(super) working_directory: Option<PathBuf>,
     /// Files that cannot be used, each with the name of its kind.
     pub(super) unusable: Vec<(&'static str, UnusableFile)>,
 }
@@ -58,7 +61,10 @@ impl SettingFiles {
 
         if let Some(directory) = &self.working_directory {
             files.project_path = ProjectFile::path_for(directory);
+            files.working_directory = Some(directory.clone());
+            files.ignored_project = ProjectFile::reason_to_ignore(&files.project_path);
             match ProjectFile::read(&files.project_path) {
+                _ if files.ignored_project.is_some() => {}
                 Ok(project) => files.project = project.unwrap_or_default(),
                 Err(error) => files.unusable.push(("project file", error)),
             }

@@ -75,7 +75,7 @@ fn a_value_comes_from_the_first_source_that_has_it() {
         (&["--project", "x", "--profile", "a"], &[variable], all, project, "x", "flag --project"),
         (&["--profile", "a"], &[variable], all, project, "of-a", "profile a"),
         (&[], &[variable, ("TAS_PROFILE", "a")], all, project, "of-variable", "variable TAS_PROJECT_ID"),
-        (&[], &[("TAS_PROFILE", "a")], all, project, "of-project", "project file"),
+        (&[], &[("TAS_PROFILE", "a")], "[profile.a]\n", project, "of-project", "project file"),
         (&[], &[("TAS_PROFILE", "b")], &default, "", "of-b", "profile b"),
         (&[], &[], &default, "", "of-a", "profile a"),
         (&[], &[], &default, "profile = 'b'\n", "of-b", "profile b"),
@@ -245,21 +245,64 @@ fn a_project_file_does_not_permit_changes() {
 }
 
 #[test]
-fn the_profile_that_a_project_file_chooses_permits_no_more_than_the_default_profile() {
-    let configuration = "default_profile = 'a'\n[profile.a]\nread_only = true\nfiles_root = '/tmp'\n[profile.b]\nread_only = false\nfiles_root = '/'\nconfirm = 'never'\nproject = 'of-b'\n";
-    let by_file = Sources { configuration, project: "profile = 'b'\n", ..Sources::default() };
-    let by_flag = Sources { flags: &["--profile", "b"], configuration, ..Sources::default() };
+fn a_profile_that_a_project_file_chooses_permits_no_more_than_the_default_profile() {
+    let configuration = "default_profile = 'a'\n[profile.a]\nread_only = true\nfiles_root = '/tmp'\nconfirm = 'never'\n[profile.b]\nread_only = false\nfiles_root = '/'\nconfirm = 'never'\ntoolsets = 'all'\nproject = 'of-b'\n[profile.c]\nconfirm = 'ask'\ntoolsets = 'lean'\n[profile.d]\n";
+    let value = |profile: &str, setting: &str| {
+        let project = format!("profile = '{profile}'\n");
+        Sources { configuration, project: &project, ..Sources::default() }.value(setting)
+    };
 
-    for (setting, of_file, of_flag) in [
-        ("TAS_READ_ONLY", Some(("true", "profile a")), ("false", "profile b")),
-        ("TAS_FILES_ROOT", Some(("/tmp", "profile a")), ("/", "profile b")),
-        ("TAS_CONFIRM", None, ("never", "profile b")),
-        ("TAS_PROJECT_ID", Some(("of-b", "profile b")), ("of-b", "profile b")),
+    for (profile, setting, expected) in [
+        ("b", "TAS_READ_ONLY", Some(("true", "profile a"))),
+        ("b", "TAS_FILES_ROOT", Some(("/tmp", "profile a"))),
+        ("b", "TAS_CONFIRM", Some(("never", "profile a"))),
+        ("b", "TAS_TOOLSETS", None),
+        ("b", "TAS_PROJECT_ID", Some(("of-b", "profile b"))),
+        ("c", "TAS_CONFIRM", Some(("ask", "profile c"))),
+        ("c", "TAS_TOOLSETS", Some(("lean", "profile c"))),
+        ("d", "TAS_CONFIRM", None),
     ] {
-        let owned = |(value, origin): (&str, &str)| (value.to_owned(), origin.to_owned());
-        assert_eq!(by_file.value(setting), of_file.map(owned), "{setting}");
-        assert_eq!(by_flag.value(setting), Some(owned(of_flag)), "{setting}");
+        let expected = expected.map(|(value, origin)| (value.to_owned(), origin.to_owned()));
+        assert_eq!(value(profile, setting), expected, "{profile} {setting}");
     }
+
+    // The user may choose what permits more.
+    let by_flag = Sources { flags: &["--profile", "b"], configuration, ..Sources::default() };
+    assert_eq!(by_flag.value("TAS_READ_ONLY"), Some(("false".to_owned(), "profile b".to_owned())));
+    assert_eq!(by_flag.value("TAS_FILES_ROOT"), Some(("/".to_owned(), "profile b".to_owned())));
+}
+
+#[test]
+fn a_project_file_does_not_widen_the_tools() {
+    for (variables, configuration, project, expected) in [
+        (
+            &[][..],
+            "default_profile = 'a'\n[profile.a]\ntoolsets = 'lean,-stop_runs'\n",
+            "all",
+            "lean,-stop_runs",
+        ),
+        (&[("TAS_TOOLSETS", "lean")], "", "all", "lean"),
+        (&[("TAS_TOOLSETS", "all")], "", "lean", "lean"),
+    ] {
+        let project = format!("toolsets = '{project}'\n");
+        let sources = Sources { variables, configuration, project: &project, ..Sources::default() };
+        assert_eq!(sources.value("TAS_TOOLSETS").map(|(value, _)| value).as_deref(), Some(expected));
+    }
+    assert_eq!(Sources { project: "toolsets = 'all'\n", ..Sources::default() }.value("TAS_TOOLSETS"), None);
+}
+
+#[test]
+fn a_project_file_with_another_project_than_that_of_the_profile_is_refused() {
+    let project = "project = 'other'\n";
+    let of = |variables| Sources { variables, configuration: PROFILES, project, ..Sources::default() };
+
+    let message = of(&[KEY, ("TAS_PROFILE", "a")]).problem();
+    assert!(
+        message.contains("(project file ") && message.contains("is not the project `of-a` of profile a in "),
+        "{message}"
+    );
+    let variables: &[_] = &[KEY, ("TAS_PROFILE", "a"), ("TAS_PROJECT_ID", "chosen")];
+    assert!(of(variables).settings().tools_config().is_ok(), "the user chooses");
 }
 
 #[test]
