@@ -10,6 +10,9 @@ use ring::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
+/// Longest text that is opened, in bytes. What is sealed is far shorter, so that a longer text is refused before it is decoded.
+const MAX_BYTES: usize = 64 << 10;
+
 /// Seals `content` with a key of 32 bytes. Only [`open`] with the same key and the same `bound_to` returns the content.
 /// Returns `None` if the key has another length or the content cannot be serialized.
 pub(crate) fn seal(key: &[u8], bound_to: &[u8], content: &impl Serialize) -> Option<String> {
@@ -26,6 +29,9 @@ pub(crate) fn seal(key: &[u8], bound_to: &[u8], content: &impl Serialize) -> Opt
 /// Returns the content of a text that [`seal`] returned for the same key and the same `bound_to`; `None` for any other
 /// text.
 pub(crate) fn open<T: DeserializeOwned>(key: &[u8], bound_to: &[u8], sealed: &str) -> Option<T> {
+    if sealed.len() > MAX_BYTES {
+        return None;
+    }
     let mut bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
     let (nonce, encrypted) = bytes.split_at_mut_checked(NONCE_LEN)?;
     let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -65,6 +71,14 @@ mod tests {
 
         assert!(!String::from_utf8_lossy(&bytes).contains("secret"));
         assert_ne!(one, other);
+    }
+
+    #[test]
+    fn a_text_above_the_limit_is_not_opened() {
+        for (length, is_opened) in [(MAX_BYTES / 2, true), (MAX_BYTES, false)] {
+            let sealed = seal(&KEY, b"", &"x".repeat(length)).expect("a sealed text");
+            assert_eq!(open::<Value>(&KEY, b"", &sealed).is_some(), is_opened, "{length}");
+        }
     }
 
     #[test]

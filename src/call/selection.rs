@@ -27,6 +27,12 @@ const ID: &str = "id";
 /// Field of a page that is always kept: without it a caller cannot know that there are more pages.
 const PAGINATION: &str = "pagination";
 
+/// Largest number of names that a caller may select.
+const MAX_NAMES: usize = 100;
+
+/// Largest length of a name, in bytes. This also bounds the depth of the tree.
+const MAX_NAME_BYTES: usize = 256;
+
 /// Selected names, as a tree. A name below a list selects the field of each entry.
 #[derive(Clone, Debug, Default)]
 pub struct FieldSelection {
@@ -43,8 +49,12 @@ impl FieldSelection {
     /// Parses the names that a caller of `tool` has selected. `data.` may be left out if the tool returns a list.
     ///
     /// # Errors
-    /// A violation for each name that has an empty part.
+    /// A violation for each name that has an empty part or is too long, or one if there are too many names.
     pub fn parse(tool: &ToolDefinition, names: &[String]) -> Result<Self, Vec<Violation>> {
+        if names.len() > MAX_NAMES {
+            return Err(vec![Violation::new("fields", format!("must have at most {MAX_NAMES} names"))]);
+        }
+
         let known = schema::properties(tool.output_schema());
         let is_list = tool.answers_with_page();
         let is_top_level = |name: &str| !is_list || known.is_some_and(|known| known.contains_key(name));
@@ -53,6 +63,11 @@ impl FieldSelection {
         let mut violations = Vec::new();
 
         for (index, name) in names.iter().enumerate() {
+            if name.len() > MAX_NAME_BYTES {
+                let rule = format!("must have at most {MAX_NAME_BYTES} bytes");
+                violations.push(Violation::new(format!("fields.{index}"), rule));
+                continue;
+            }
             if name.split('.').any(|part| part.trim().is_empty()) {
                 let rule = "must be a name, or names joined by dots, such as `test.name`";
                 violations.push(Violation::new(format!("fields.{index}"), rule));
@@ -184,6 +199,21 @@ mod tests {
             selection(names).apply(&mut value);
             assert_eq!(value, expected, "{names:?}");
         }
+    }
+
+    #[test]
+    fn a_long_name_and_too_many_names_are_violations() {
+        let tool = catalog::find("list_runs").expect("an operation");
+        let places = |names: &[String]| {
+            let violations = FieldSelection::parse(tool, names).expect_err("violations");
+            violations.iter().map(|violation| violation.path.clone()).collect::<Vec<_>>()
+        };
+
+        // A tree of this depth would overflow the stack when it is dropped.
+        let deep = "a.".repeat(1_000_000) + "a";
+        assert_eq!(places(&["state".to_owned(), deep]), ["fields.1"]);
+        assert_eq!(places(&vec!["state".to_owned(); MAX_NAMES + 1]), ["fields"]);
+        assert!(FieldSelection::parse(tool, &["a".repeat(MAX_NAME_BYTES)]).is_ok());
     }
 
     #[test]

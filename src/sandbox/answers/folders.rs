@@ -71,6 +71,10 @@ impl Answer<ListTestFolders> for World {
     }
 }
 
+/// Longest path of a parent, in bytes. Each missing folder on it is created with its whole path, so that a longer one could take
+/// all memory.
+const MAX_PATH_BYTES: usize = 4096;
+
 impl Answer<CreateTestFolder> for World {
     fn answer(
         &mut self,
@@ -79,6 +83,9 @@ impl Answer<CreateTestFolder> for World {
     ) -> Result<Answered<CreatedTestFolder>, ApiError> {
         let project = self.project(caller)?;
         let parent = parent_path(project, &request)?;
+        if parent.len() > MAX_PATH_BYTES {
+            return Err(ApiError::invalid("the folder path is too long"));
+        }
         let missing = missing_paths(project, &parent);
         if !missing.is_empty() && request.create_intermediate_parents != Some(true) {
             return Err(ApiError::not_found("parent folder not found"));
