@@ -39,3 +39,4 @@ pub use prompts::known_prompt;
 pub use revision::WithoutSession;
 pub use server::Server;
 pub use tool_list::{generated_tool, published_tool};
+pub use tool_runner::EndOfWait;

@@ -13,6 +13,7 @@ use super::{
     access_log::AccessLine,
     endpoint::Endpoint,
     limits::{ClientLimits, Exceeded},
+    oauth::Person,
     refusal::Refusal,
     state::{Shared, SharedState},
     tenants::Tenant,
@@ -33,6 +34,8 @@ pub(super) struct ClientAddress(pub(super) IpAddr);
 #[derive(Clone, Debug)]
 pub(super) struct Requester {
     pub(super) tenant: Arc<Tenant>,
+    /// The user who is signed in, unless the credential is a key.
+    pub(super) person: Option<Arc<Person>>,
     pub(super) endpoint: Endpoint,
     /// The limits that apply to the request.
     pub(super) limits: Arc<ClientLimits>,
@@ -56,34 +59,39 @@ pub(super) async fn identify(
 ) -> Result<Response, Refusal> {
     let (mut parts, body) = request.into_parts();
     let endpoint = Endpoint::read(parts.uri.path(), &parts.headers, &app.offered)?;
-    let tenant = app.tenant_of(&parts, address).await?;
+    let (tenant, person) = app.tenant_of(&parts, address).await?;
     line.identify(&tenant, endpoint.project.as_deref());
 
     let limits = app.tenants.limits(&tenant, address);
     let rate = limits.count_request();
     let accepts_events = accepts_events(&parts.headers);
-    parts.extensions.insert(Requester { tenant, endpoint, limits, rate, accepts_events });
+    parts.extensions.insert(Requester { tenant, person, endpoint, limits, rate, accepts_events });
     Ok(next.run(Request::from_parts(parts, body)).await)
 }
 
 impl Shared {
-    /// Returns the caller of a request from the client at `address`.
-    async fn tenant_of(&self, request: &Parts, address: IpAddr) -> Result<Arc<Tenant>, Refusal> {
+    /// Returns the caller of a request from the client at `address`, and the user if one is signed in.
+    async fn tenant_of(
+        &self,
+        request: &Parts,
+        address: IpAddr,
+    ) -> Result<(Arc<Tenant>, Option<Arc<Person>>), Refusal> {
         let credential = read_credential(&request.uri, &request.headers, self.authorization.is_some())?;
         let tenants = &self.tenants;
         let Some(authorization) = &self.authorization else {
-            return Ok(match credential {
+            let tenant = match credential {
                 Some(Credential::Key(key)) => tenants.tenant(&key),
                 _ => tenants.anonymous(),
-            });
+            };
+            return Ok((tenant, None));
         };
 
         let resource = self.resource(&request.uri, &request.headers, request.uri.path());
         let refusal = match credential {
-            Some(Credential::Key(key)) => return Ok(tenants.tenant(&key)),
+            Some(Credential::Key(key)) => return Ok((tenants.tenant(&key), None)),
             Some(Credential::UserToken(token)) => {
                 match authorization.sign_in(token.expose(), &resource).await {
-                    Ok(person) => return Ok(tenants.tenant_of_person(&person)),
+                    Ok(person) => return Ok((tenants.tenant_of_person(&person), Some(Arc::new(person)))),
                     Err(refusal) => refusal,
                 }
             }

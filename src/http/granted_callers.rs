@@ -18,6 +18,9 @@ use crate::{
     service::{api::tests::ListTests, catalog::ListedOperation as _, tool::ToolDefinition},
 };
 
+/// Purpose of the derived key that identifies a credential.
+pub(super) const ID_PURPOSE: &[u8] = b"tas-mcp tenants 1";
+
 /// An API key that users may use, and for what.
 #[derive(Clone, Debug)]
 pub(super) struct Grant {
@@ -25,6 +28,13 @@ pub(super) struct Grant {
     pub(super) key: ApiKey,
     /// The calls that may be made with the key.
     pub(super) limits: GrantLimits,
+}
+
+impl Grant {
+    /// Returns what distinguishes the grant from others. The key is not in it.
+    pub(super) fn identity(&self) -> (Vec<u8>, &GrantLimits) {
+        (self.key.derive_key(ID_PURPOSE), &self.limits)
+    }
 }
 
 /// The calls that may be made with an API key. The default is all calls.

@@ -6,6 +6,7 @@
 
 use std::{
     borrow::Cow,
+    convert::Infallible,
     panic::AssertUnwindSafe,
     sync::{Arc, OnceLock},
 };
@@ -30,11 +31,15 @@ use super::{
     access_log::{AccessLine, Operation},
     auth::Requester,
     limits::Exceeded,
+    oauth::Person,
     state::SharedState,
 };
 use crate::{
-    mcp::{self, WithoutSession},
-    tools::catalog,
+    mcp::{self, EndOfWait, WithoutSession},
+    tools::{
+        catalog,
+        composite::{CompositeTool as _, WaitForCompletion},
+    },
 };
 
 /// Member of the metadata of a request that asks for progress.
@@ -67,7 +72,9 @@ impl<S: ServerHandler> CallHandler<S> {
         };
 
         line.describe(operation);
-        let admission = match requester.rate.and_then(|()| requester.limits.admit(&self.app.places)) {
+        let is_wait = operation.tool == WaitForCompletion::NAME;
+        let admitted = requester.rate.and_then(|()| requester.limits.admit(&self.app.places, is_wait));
+        let admission = match admitted {
             Ok(admission) => admission,
             Err(exceeded) => return refuse(exceeded),
         };
@@ -78,8 +85,17 @@ impl<S: ServerHandler> CallHandler<S> {
         let version = context.meta.protocol_version();
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         prepare(&mut context, requester, is_stateless);
+        let end = self.app.stopping.waits.child_token();
+        context.extensions.insert(EndOfWait(end.clone()));
+        let person = requester.person.as_deref().filter(|_| is_wait);
+        let call = async {
+            tokio::select! {
+                outcome = method(context) => outcome,
+                never = self.end_wait_with_grants(person, end) => match never {},
+            }
+        };
         // The library moves the future of a handler several times.
-        let outcome = AssertUnwindSafe(Box::pin(method(context))).catch_unwind().await;
+        let outcome = AssertUnwindSafe(Box::pin(call)).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
         let outcome = outcome.map_err(|error| in_revision(error, is_stateless));
 
@@ -94,6 +110,15 @@ impl<S: ServerHandler> CallHandler<S> {
             );
         }
         outcome
+    }
+
+    /// Ends the wait of a person whose grants end.
+    async fn end_wait_with_grants(&self, person: Option<&Person>, end: CancellationToken) -> Infallible {
+        if let (Some(authorization), Some(person)) = (&self.app.authorization, person) {
+            authorization.end_of_grants(person).await;
+            end.cancel();
+        }
+        std::future::pending().await
     }
 }
 

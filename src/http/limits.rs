@@ -44,6 +44,8 @@ pub(super) enum Exceeded {
     Concurrency,
     /// Too many simultaneous requests of all clients.
     AllClients,
+    /// Too many simultaneous waits of all clients.
+    Waits,
 }
 
 impl Exceeded {
@@ -51,7 +53,7 @@ impl Exceeded {
     pub(super) fn status(self) -> StatusCode {
         match self {
             Self::Rate(_) | Self::Concurrency => StatusCode::TOO_MANY_REQUESTS,
-            Self::AllClients => StatusCode::SERVICE_UNAVAILABLE,
+            Self::AllClients | Self::Waits => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -59,7 +61,7 @@ impl Exceeded {
     pub(super) fn pause_seconds(self) -> u64 {
         match self {
             Self::Rate(seconds) => seconds,
-            Self::Concurrency | Self::AllClients => CONCURRENCY_PAUSE_S,
+            Self::Concurrency | Self::AllClients | Self::Waits => CONCURRENCY_PAUSE_S,
         }
     }
 
@@ -68,6 +70,7 @@ impl Exceeded {
             Self::Rate(_) => "too many requests per second with this credential or from this address",
             Self::Concurrency => "too many simultaneous requests with this credential or from this address",
             Self::AllClients => "the server is busy: too many simultaneous requests of all clients",
+            Self::Waits => "the server is busy: too many simultaneous waits of all clients",
         }
     }
 
@@ -88,11 +91,27 @@ impl Exceeded {
     }
 }
 
+/// The places of the requests of all clients.
+#[derive(Debug)]
+pub(super) struct Places {
+    all: Arc<Semaphore>,
+    /// A wait lasts minutes, so that waits take at most half of the places.
+    waits: Arc<Semaphore>,
+}
+
+impl Places {
+    pub(super) fn new(places: NonZeroU32) -> Self {
+        let half = NonZeroU32::new(places.get() / 2).unwrap_or(NonZeroU32::MIN);
+        Self { all: semaphore(places), waits: semaphore(half) }
+    }
+}
+
 /// The places that an admitted request occupies until it has ended.
 #[derive(Debug)]
 pub(super) struct Admission {
     _of_client: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
+    _wait: Option<OwnedSemaphorePermit>,
 }
 
 /// The limits of one client: a credential, or an address without an accepted credential.
@@ -155,15 +174,17 @@ impl ClientLimits {
         })
     }
 
-    /// Takes the places of a request among those of this client and of `all` clients.
+    /// Takes the places of a request, which may be a wait, among those of this client and of `all` clients.
     ///
     /// # Errors
     /// The limit that the request exceeds.
-    pub(super) fn admit(&self, all: &Arc<Semaphore>) -> Result<Admission, Exceeded> {
+    pub(super) fn admit(&self, all: &Places, is_wait: bool) -> Result<Admission, Exceeded> {
         let place = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
+        let wait = if is_wait { Some(place(&all.waits).map_err(|_| Exceeded::Waits)?) } else { None };
         Ok(Admission {
             _of_client: place(&self.places).map_err(|_| Exceeded::Concurrency)?,
-            _of_all: place(all).map_err(|_| Exceeded::AllClients)?,
+            _of_all: place(&all.all).map_err(|_| Exceeded::AllClients)?,
+            _wait: wait,
         })
     }
 }
@@ -174,7 +195,7 @@ fn longest_body_kib(settings: &HttpSettings) -> usize {
 }
 
 /// Returns a semaphore with this number of places.
-pub(super) fn semaphore(places: NonZeroU32) -> Arc<Semaphore> {
+fn semaphore(places: NonZeroU32) -> Arc<Semaphore> {
     let places = usize::try_from(places.get()).unwrap_or(usize::MAX);
     Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS)))
 }

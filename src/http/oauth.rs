@@ -1,6 +1,8 @@
 //! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token, the grants of its
 //! user, and the refusals that tell a client how to get a token (RFC 6750).
 
+use std::time::Duration;
+
 use axum::{
     Json,
     response::{IntoResponse as _, Response},
@@ -21,6 +23,9 @@ use crate::settings::OauthSettings;
 /// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
 const ISSUER_PAUSE_S: u64 = 10;
 
+/// Pause between two looks at the grants of a person who waits.
+const GRANTS_PAUSE: Duration = Duration::from_secs(2);
+
 #[derive(Debug)]
 pub(super) struct Authorization {
     settings: OauthSettings,
@@ -37,6 +42,7 @@ pub(super) struct Person {
     pub(super) subject: String,
     /// The grants that name the person; never empty.
     pub(super) grants: Vec<Grant>,
+    claims: Claims,
 }
 
 impl Authorization {
@@ -80,7 +86,19 @@ impl Authorization {
             return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
         let subject = claims.subject().to_owned();
-        Ok(Person { principal: format!("{} {subject}", self.settings.issuer), subject, grants })
+        let principal = format!("{} {subject}", self.settings.issuer);
+        Ok(Person { principal, subject, grants, claims })
+    }
+
+    /// Completes when the token of the person has expired, or the person has other grants than at the sign-in.
+    pub(super) async fn end_of_grants(&self, person: &Person) {
+        let has_same_grants = || {
+            let grants = self.grants.of_person(person.claims.fields());
+            grants.iter().map(Grant::identity).eq(person.grants.iter().map(Grant::identity))
+        };
+        while !person.claims.are_expired() && has_same_grants() {
+            tokio::time::sleep(GRANTS_PAUSE).await;
+        }
     }
 
     /// Returns the refusal of a request without a credential.

@@ -13,7 +13,7 @@ use super::traces::Traces;
 use super::{
     endpoint::Endpoint,
     granted_callers::GrantedCallers,
-    limits::{MAX_BUFFERED_KIB, semaphore},
+    limits::{MAX_BUFFERED_KIB, Places},
     metrics::Metrics,
     oauth::{Authorization, Resource},
     origin::KnownOrigins,
@@ -45,7 +45,7 @@ pub(super) struct Shared {
     /// The memory of the bodies of all clients, in KiB.
     pub(super) body_kib: Arc<Semaphore>,
     /// The places of the requests of all clients.
-    pub(super) places: Arc<Semaphore>,
+    pub(super) places: Places,
     pub(super) metrics: Arc<Metrics>,
     /// Sends spans, if there is a collector.
     #[cfg(feature = "otlp")]
@@ -96,7 +96,7 @@ impl Shared {
             confirms_credentials: true,
             authorization,
             body_kib: Arc::new(Semaphore::new(MAX_BUFFERED_KIB)),
-            places: semaphore(http.max_calls),
+            places: Places::new(http.max_calls),
             metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
             #[cfg(feature = "otlp")]
             traces: http.traces.as_ref().map(Traces::new).transpose()?,

@@ -13,7 +13,7 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 
 use super::{
     endpoint::Endpoint,
-    granted_callers::GrantedCallers,
+    granted_callers::{Grant, GrantedCallers, ID_PURPOSE},
     limits::{ClientLimits, limited_address},
     oauth::Person,
 };
@@ -36,9 +36,6 @@ const MAX_PROFILES: u64 = 64;
 
 /// Largest number of endpoints of one credential whose servers are kept.
 const MAX_ENDPOINTS: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
-
-/// Purpose of the derived key that identifies a credential.
-const ID_PURPOSE: &[u8] = b"tas-mcp tenants 1";
 
 /// Purpose of the derived key that identifies a person with grants.
 const PERSON_PURPOSE: &str = "tas-mcp persons 1";
@@ -233,8 +230,7 @@ impl Tenant {
 
 /// Returns what identifies a person with these grants.
 fn person_id(person: &Person) -> Vec<u8> {
-    let ids: Vec<_> =
-        person.grants.iter().map(|grant| (grant.key.derive_key(ID_PURPOSE), &grant.limits)).collect();
+    let ids: Vec<_> = person.grants.iter().map(Grant::identity).collect();
     let purpose = format!("{PERSON_PURPOSE} {:?}", (&person.principal, ids));
     person.grants.first().map(|grant| grant.key.derive_key(purpose.as_bytes())).unwrap_or_default()
 }

@@ -1,5 +1,8 @@
 //! The check of a user token (RFC 9068, RFC 7519). The cryptographic library that TLS uses verifies its signature.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use jsonwebtoken::{
     Algorithm, DecodingKey, DecodingKeyKind, Validation,
     crypto::{CryptoProvider, JwtVerifier, KeyUtils},
@@ -101,6 +104,13 @@ impl Claims {
             Some(Value::Array(scopes)) => scopes.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// Returns whether a sign-in with the token would fail by now, because it has expired.
+    pub(super) fn are_expired(&self) -> bool {
+        let end = self.0.get("exp").and_then(Value::as_f64).unwrap_or_default();
+        let leeway = Duration::from_secs(LEEWAY_S).as_secs_f64();
+        Timestamp::now().as_duration().as_secs_f64() > end + leeway
     }
 
     pub(super) fn fields(&self) -> &Fields {

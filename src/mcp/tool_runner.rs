@@ -32,6 +32,10 @@ use crate::{
     },
 };
 
+/// The end of the wait of one request, in its extensions. It takes the place of the end of all waits.
+#[derive(Clone, Debug)]
+pub struct EndOfWait(pub CancellationToken);
+
 /// Runs tools for requests of the host. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct ToolRunner {
@@ -85,7 +89,7 @@ impl ToolRunner {
     ) -> Result<Reply, Failure> {
         let started = Instant::now();
         let (sender, forwarder) = progress_channel(context);
-        let options = self.call_options(Arc::new(sender), self.wait_limit);
+        let options = self.call_options(Arc::new(sender), self.wait_limit, context);
 
         let call = async { (tool.run)(self.prepare(tool, arguments, options).await?).await };
         let outcome = tokio::select! {
@@ -108,7 +112,7 @@ impl ToolRunner {
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {
         let tool = WaitForCompletion::tool();
-        let options = self.call_options(progress, Duration::ZERO);
+        let options = self.call_options(progress, Duration::ZERO, context);
         let call = async {
             let call = self.prepare(tool, arguments, options).await?;
             let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
@@ -150,13 +154,18 @@ impl ToolRunner {
         Ok(ToolCall { caller, files: Arc::clone(&self.files), arguments, options })
     }
 
-    fn call_options(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallOptions {
-        CallOptions {
-            progress,
-            wait_limit: Some(wait_limit),
-            gets_links: self.gives_links,
-            stopping: self.stopping.clone(),
+    fn call_options(
+        &self,
+        progress: Arc<dyn ProgressSink>,
+        wait_limit: Duration,
+        context: &RequestContext<RoleServer>,
+    ) -> CallOptions {
+        let mut stopping = self.stopping.clone();
+        if let Some(EndOfWait(end)) = context.extensions.get() {
+            stopping.waits = end.clone();
         }
+
+        CallOptions { progress, wait_limit: Some(wait_limit), gets_links: self.gives_links, stopping }
     }
 
     /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.

@@ -1,7 +1,7 @@
 //! Adds the values of the files of settings to those of the command line and of the environment.
 //!
 //! The order of precedence is: flag, a profile that a flag chooses, variable, project file, profile. What restricts the tools is
-//! never widened by a project file, nor by a profile that it chooses: [`narrow`](super::narrowing::narrow) applies the stricter value.
+//! never widened by a project file, nor by a profile that it chooses: [`narrow`] applies the stricter value.
 
 use super::{
     configuration_file::{Configuration, Profile},

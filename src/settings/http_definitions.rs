@@ -69,7 +69,7 @@ pub(super) const MAX_CALLS: Setting = Setting {
     variable: "TAS_HTTP_MAX_CALLS",
     flag: "max-calls",
     value: "NUMBER",
-    meaning: "Requests of all clients that are served at the same time",
+    meaning: "Requests of all clients that are served at the same time. At most half of them wait for runs",
     default: "512",
 };
 pub(super) const DRAIN_S: Setting = Setting {

@@ -111,6 +111,28 @@ async fn the_server_refuses_more_requests_than_its_limit() {
 }
 
 #[tokio::test]
+async fn waits_leave_half_of_the_places_to_other_calls() {
+    let (service, gate) = start_gated_service().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_MAX_CALLS", "2")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let wait = json!({"run_id": "r1", "timeout_seconds": 1});
+
+    let waiting = server.call("/mcp", &[("x-api-key", keys::DEMO)], "wait_for_completion", wait.clone());
+    let others = async {
+        wait_for_requests(&service, 1).await;
+        let arena = [("x-api-key", keys::ARENA)];
+        let refused = server.call("/mcp", &arena, "wait_for_completion", wait.clone()).await;
+        let allowed = server.call("/mcp", &arena, "list_builds", json!({})).await;
+        gate.add_permits(10);
+        (refused, allowed)
+    };
+    let (_, (refused, allowed)) = tokio::join!(waiting, others);
+
+    assert!(refused.to_string().contains("too many simultaneous waits of all clients"), "{refused}");
+    assert_eq!(allowed["isError"], false, "{allowed}");
+}
+
+#[tokio::test]
 async fn announced_bodies_take_no_memory_of_other_clients() {
     /// More than the memory of all bodies, if each had the stated length.
     const ANNOUNCED: usize = 70;

@@ -1,5 +1,7 @@
 //! What the grants of a person allow.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
@@ -144,10 +146,32 @@ async fn a_changed_grant_counts_after_the_next_check() {
 
     write_grants(&team.directory, &[(keys::DEMO, READ_DEMO)]);
     tokio::time::pause();
-    tokio::time::advance(std::time::Duration::from_secs(1)).await;
+    tokio::time::advance(Duration::from_secs(1)).await;
     tokio::time::resume();
 
     assert!(!team.tools("/mcp", json!({})).await.contains(&"start_run".to_owned()));
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_the_grant() {
+    let team = TeamServer::start(&[(keys::DEMO, "")], &[]).await;
+    let listed = team.call("/mcp", json!({}), "list_runs", json!({"state": "RUNNING"})).await;
+    let run = &listed["structuredContent"]["data"][0]["multiplayer_run_id"];
+    let requests = team.service.requests().await.len();
+
+    let wait = json!({"run_id": run, "timeout_seconds": 600});
+    let waiting = team.call("/mcp", json!({}), "wait_for_completion", wait);
+    let removal = async {
+        while team.service.requests().await.len() == requests {
+            tokio::task::yield_now().await;
+        }
+        write_grants(&team.directory, &[(keys::ARENA, "")]);
+    };
+    // Without progress, the wait would end after 50 s.
+    let ended = tokio::time::timeout(Duration::from_secs(30), async { tokio::join!(waiting, removal) });
+    let (result, ()) = ended.await.expect("the end of the wait");
+
+    assert_eq!(result["structuredContent"]["status"], "timed_out", "{result}");
 }
 
 #[tokio::test]
