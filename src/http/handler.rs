@@ -85,13 +85,15 @@ impl<S: ServerHandler> CallHandler<S> {
         let version = context.meta.protocol_version();
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         prepare(&mut context, requester, is_stateless);
-        let end = self.app.stopping.waits.child_token();
-        context.extensions.insert(EndOfWait(end.clone()));
         let person = requester.person.as_deref().filter(|_| is_wait);
+        let wait = person.map(|person| (person, self.app.stopping.waits.child_token()));
+        if let Some((_, end)) = &wait {
+            context.extensions.insert(EndOfWait(end.clone()));
+        }
         let call = async {
             tokio::select! {
                 outcome = method(context) => outcome,
-                never = self.end_wait_with_grants(person, end) => match never {},
+                never = self.end_with_grants(wait) => match never {},
             }
         };
         // The library moves the future of a handler several times.
@@ -112,9 +114,9 @@ impl<S: ServerHandler> CallHandler<S> {
         outcome
     }
 
-    /// Ends the wait of a person whose grants end.
-    async fn end_wait_with_grants(&self, person: Option<&Person>, end: CancellationToken) -> Infallible {
-        if let (Some(authorization), Some(person)) = (&self.app.authorization, person) {
+    /// Ends the wait of a person, if there is one, when the grants of the person end.
+    async fn end_with_grants(&self, wait: Option<(&Person, CancellationToken)>) -> Infallible {
+        if let (Some(authorization), Some((person, end))) = (&self.app.authorization, wait) {
             authorization.end_of_grants(person).await;
             end.cancel();
         }

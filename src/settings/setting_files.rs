@@ -63,10 +63,11 @@ impl SettingFiles {
             files.project_path = ProjectFile::path_for(directory);
             files.working_directory = Some(directory.clone());
             files.ignored_project = ProjectFile::reason_to_ignore(&files.project_path);
-            match ProjectFile::read(&files.project_path) {
-                _ if files.ignored_project.is_some() => {}
-                Ok(project) => files.project = project.unwrap_or_default(),
-                Err(error) => files.unusable.push(("project file", error)),
+            if files.ignored_project.is_none() {
+                match ProjectFile::read(&files.project_path) {
+                    Ok(project) => files.project = project.unwrap_or_default(),
+                    Err(error) => files.unusable.push(("project file", error)),
+                }
             }
         }
 
