@@ -47,7 +47,8 @@ async fn an_id_holds_the_checked_arguments_and_not_the_text_that_was_sent() {
 async fn an_id_that_would_be_too_long_is_refused_with_the_way_to_call_without_a_task() {
     let mut session = fixture().connect().await;
     let mut arguments = long_wait(&mut session).await;
-    arguments["fields"] = json!(vec!["status"; 1_000]);
+    // As many names as a call may have, all of them long.
+    arguments["fields"] = json!(vec!["status".repeat(20); 100]);
     let requests = session.service.requests().await.len();
     let result = session.call_wait_tool(arguments).await;
 
