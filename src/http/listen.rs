@@ -11,7 +11,10 @@ use axum::{Router, body::Body};
 use http::Request;
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    time::Instant,
+};
 use tower::ServiceExt as _;
 
 use super::{
@@ -164,11 +167,12 @@ impl Connections {
 
     /// Closes the listener. The system has already confirmed the waiting connections to their clients, which may have sent
     /// requests. They are served, because the system would reset them together with the listener.
-    async fn stop_listening(&self, listener: TcpListener) {
-        // Without this, a client loses its request if it connects between the last accepted connection and the end of the
-        // listener. Where it is not possible, that time is as short as it can be.
+    async fn stop_listening(&self, listener: TcpListener, deadline: Instant) {
+        // A client that connects between the last accepted connection and the end of the listener would lose its request. Where
+        // the system cannot ignore new connections, that time is only kept short.
         if ignore_new_connections(&listener).is_ok() {
-            drop(tokio::time::timeout(HANDSHAKE_LIMIT, self.accept(&listener)).await);
+            let last_handshakes = deadline.min(Instant::now() + HANDSHAKE_LIMIT);
+            drop(tokio::time::timeout_at(last_handshakes, self.accept(&listener)).await);
         }
 
         let Ok(listener) = listener.into_std() else { return };
@@ -185,7 +189,7 @@ impl Connections {
     async fn drain(self, listener: TcpListener) {
         let shared = Arc::clone(&self.application.shared);
         let limit = shared.settings.drain;
-        let deadline = tokio::time::Instant::now() + limit;
+        let deadline = Instant::now() + limit;
         shared.drain();
         let announcement = tokio::time::sleep(ANNOUNCEMENT.min(limit / 2));
         tokio::select! {
@@ -194,8 +198,8 @@ impl Connections {
         }
 
         shared.stopping.waits.cancel();
-        self.stop_listening(listener).await;
-        let last_requests = deadline.min(tokio::time::Instant::now() + LAST_REQUEST_LIMIT);
+        self.stop_listening(listener, deadline).await;
+        let last_requests = deadline.min(Instant::now() + LAST_REQUEST_LIMIT);
         tokio::time::sleep_until(last_requests).await;
 
         let mut ended = std::pin::pin!(self.open.end_all());

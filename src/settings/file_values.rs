@@ -43,18 +43,13 @@ pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
         }
     }
 
+    let directory = files.working_directory.as_deref();
     add_project(values, files, chosen.as_ref());
     if let Some(chosen) = &chosen {
         if chosen.is_of_stranger() {
             add_restrictions(values, files);
             for setting in RESTRICTING {
-                narrow(
-                    values,
-                    setting,
-                    chosen.text(setting),
-                    &chosen.origin,
-                    files.working_directory.as_deref(),
-                );
+                narrow(values, setting, chosen.text(setting), &chosen.origin, directory);
             }
         }
         chosen.add(values, |origin| origin.is_none());
@@ -63,7 +58,7 @@ pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
     let origin = Origin::ProjectFile(files.project_path.clone());
     for (setting, text) in &files.project.values {
         if contains(&RESTRICTING, setting) {
-            narrow(values, setting, Some(text), &origin, files.working_directory.as_deref());
+            narrow(values, setting, Some(text), &origin, directory);
         }
     }
 }

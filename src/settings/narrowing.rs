@@ -59,7 +59,9 @@ fn narrow_changes(values: &mut Values, text: &str, origin: &Origin) {
 
 /// Offers the tools that both values select.
 fn narrow_tools(values: &mut Values, text: &str, origin: &Origin) {
-    let Ok(own) = Selection::parse(values.text(&TOOLSETS).unwrap_or("default"), false) else { return };
+    let own = values.text(&TOOLSETS).unwrap_or("default");
+    let Ok(own) = Selection::parse(own, false) else { return };
+
     let narrowed = match Selection::parse(text, false) {
         Ok(other) => {
             let both = own.clone().narrowed_by([&other]);
@@ -72,6 +74,7 @@ fn narrow_tools(values: &mut Values, text: &str, origin: &Origin) {
         // The parser of the settings reports the value.
         Err(_) => text.to_owned(),
     };
+
     values.set(&TOOLSETS, narrowed, origin.clone());
 }
 
@@ -100,7 +103,7 @@ fn real(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// Returns the value and the problem that `other` leaves of `own`.
+    /// Returns the value `own` after `other` has narrowed it, and whether the result is a problem.
     fn narrowed(setting: &Setting, own: Option<&str>, other: Option<&str>) -> (Option<String>, bool) {
         let mut values = Values::default();
         if let Some(own) = own {
@@ -108,7 +111,7 @@ mod tests {
         }
         let origin = Origin::ProjectFile(PathBuf::from("project"));
 
-        narrow(&mut values, setting, other, &origin, Some(Path::new("/work")));
+        narrow(&mut values, setting, other, &origin, Some(Path::new("/game")));
         (values.text(setting).map(str::to_owned), values.problem(setting).is_some())
     }
 
@@ -132,9 +135,10 @@ mod tests {
             (&FILES_ROOT, Some("/a"), Some("/a/b"), Some("/a/b")),
             (&FILES_ROOT, Some("/a/b"), Some("/a"), Some("/a/b")),
             (&FILES_ROOT, None, Some("/"), None),
-            (&FILES_ROOT, None, Some("/work/builds"), Some("/work/builds")),
+            (&FILES_ROOT, None, Some("/game/builds"), Some("/game/builds")),
         ] {
             let (text, has_problem) = narrowed(setting, own, other);
+
             assert_eq!(text.as_deref(), expected, "{} {own:?} {other:?}", setting.variable);
             assert!(!has_problem);
         }

@@ -266,7 +266,7 @@ fn a_profile_that_a_project_file_chooses_permits_no_more_than_the_default_profil
         assert_eq!(value(profile, setting), expected, "{profile} {setting}");
     }
 
-    // The user may choose what permits more.
+    // A flag of the user may choose a profile that permits more.
     let by_flag = Sources { flags: &["--profile", "b"], configuration, ..Sources::default() };
     assert_eq!(by_flag.value("TAS_READ_ONLY"), Some(("false".to_owned(), "profile b".to_owned())));
     assert_eq!(by_flag.value("TAS_FILES_ROOT"), Some(("/".to_owned(), "profile b".to_owned())));
@@ -286,6 +286,7 @@ fn a_project_file_does_not_widen_the_tools() {
     ] {
         let project = format!("toolsets = '{project}'\n");
         let sources = Sources { variables, configuration, project: &project, ..Sources::default() };
+
         assert_eq!(sources.value("TAS_TOOLSETS").map(|(value, _)| value).as_deref(), Some(expected));
     }
     assert_eq!(Sources { project: "toolsets = 'all'\n", ..Sources::default() }.value("TAS_TOOLSETS"), None);
