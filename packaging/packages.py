@@ -20,6 +20,8 @@ TAR_TIME = 315532800
 
 EXECUTABLE, READABLE = 0o755, 0o644
 
+LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
+
 
 def version():
     return tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]

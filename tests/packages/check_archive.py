@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 
 COMPLETIONS = {"tas-mcp.bash", "_tas-mcp", "tas-mcp.fish", "tas-mcp.ps1", "tas-mcp.elv"}
-DOCUMENTS = {"README.md", "LICENSE", "CHANGELOG.md", "mcp.json.example", "SHA256SUMS", "man", "completions", "docs"}
+LICENSES = {"LICENSE-APACHE", "LICENSE-MIT"}
+TEXTS = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mcp.json.example"}
+DOCUMENTS = LICENSES | TEXTS | {"SHA256SUMS", "man", "completions", "docs"}
 
 
 def check(archive, directory):
