@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 
 use crate::{
     fields::Fields,
-    text::{first_characters, remove_hidden, visible},
+    text::{
+        first_characters,
+        guidance::{Guidance, OfferedTools},
+        remove_hidden, visible,
+    },
     violation::Violation,
 };
 
@@ -113,8 +117,7 @@ pub struct Failure {
     /// What failed, and on which input.
     pub message: String,
     /// What the caller can do next.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Guidance,
     /// HTTP status, if the service responded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -155,7 +158,7 @@ impl Failure {
         Self {
             code,
             message: message.into(),
-            hint: Some(code.general_hint().to_owned()),
+            hint: code.general_hint().into(),
             status: None,
             details: Box::default(),
             facts: Box::default(),
@@ -164,14 +167,31 @@ impl Failure {
 
     /// Sets the hint: what the caller can do next.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn hint(mut self, hint: impl Into<Guidance>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Adds a text to the hint.
+    #[must_use]
+    pub fn and_hint(mut self, text: &'static str) -> Self {
+        self.hint = self.hint.and(text);
+        self
+    }
+
+    /// Returns the failure with a hint that names offered tools only. A hint of which nothing is left becomes the
+    /// general hint of the code.
+    #[must_use]
+    pub fn for_caller(mut self, tools: &dyn OfferedTools) -> Self {
+        let code = if self.facts.is_uncertain { Code::OutcomeUnknown } else { self.code };
+        let hint = self.hint.for_caller(tools);
+        self.hint = hint.map_or_else(|| code.general_hint().into(), Guidance::from);
         self
     }
 
     /// Marks the outcome of the call as uncertain, and sets the hint, which must tell how to find out.
     #[must_use]
-    pub fn uncertain(mut self, hint: impl Into<String>) -> Self {
+    pub fn uncertain(mut self, hint: impl Into<Guidance>) -> Self {
         self.facts.is_uncertain = true;
         self.hint(hint)
     }
@@ -244,7 +264,7 @@ impl Failure {
     #[must_use]
     pub fn visible(mut self) -> Self {
         self.message = visible(&self.message).into_owned();
-        self.hint = self.hint.map(|hint| visible(&hint).into_owned());
+        self.hint.edit(|text| visible(text).into_owned());
 
         let mut details = Value::Object(std::mem::take(&mut *self.details));
         remove_hidden(&mut details);

@@ -1,5 +1,6 @@
 //! Text from the service and from callers: hidden characters, text that is too long, and misspelled names.
 
+pub mod guidance;
 mod hidden;
 mod similarity;
 

@@ -10,7 +10,6 @@ pub mod download;
 pub mod files;
 pub mod name_search;
 pub mod newest;
-pub mod offered_text;
 pub mod project_client;
 pub mod report;
 pub mod selection;

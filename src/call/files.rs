@@ -29,8 +29,7 @@ const RESERVED_CHARS: usize = 1_300;
 const MAX_HEADER_CHARS: usize = 200;
 
 /// Hint for a file that the reply does not contain.
-const SAVE_HINT: &str =
-    "not shown here: save it with `download_run_files`, or with `tas-mcp download run` at a terminal";
+const SAVE_HINT: &str = "not shown here: `tas-mcp download run` saves it at a terminal";
 
 /// Largest number of bytes of a UTF-8 character after its first byte.
 const MAX_CONTINUATION_BYTES: usize = 3;
@@ -342,7 +341,10 @@ pub(super) fn file_failure(entry: &OperationEntry, answer: &HttpResponse) -> Opt
 /// Returns the failure for an answer of the storage host.
 fn storage_failure(operation: &str, answer: &HttpResponse) -> Failure {
     let (code, hint) = match answer.status {
-        404 => (Code::NotFound, "the file does not exist any more: `list_run_artifacts` lists the files"),
+        404 => (
+            Code::NotFound,
+            "the file does not exist any more[[: `tool:list_run_artifacts` lists the files]]",
+        ),
         429 => (Code::RateLimited, "wait a minute before the next call"),
         500.. => (Code::ServiceUnavailable, "call again later"),
         _ => (

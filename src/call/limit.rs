@@ -98,13 +98,8 @@ pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
     let mut failure = failure.visible();
     // Both texts fit even if JSON escapes every character of them.
     let max_text_chars = MAX_TEXT_CHARS.min(max_chars / 8);
-    for text in std::iter::once(&mut failure.message).chain(&mut failure.hint) {
-        let end = first_characters(text, max_text_chars).len();
-        if end < text.len() {
-            text.truncate(end);
-            text.push_str(CUT_MARK);
-        }
-    }
+    failure.message = shortened(&failure.message, max_text_chars);
+    failure.hint.edit(|text| shortened(text, max_text_chars));
 
     if failure.to_json().chars().count() <= max_chars {
         return failure;
@@ -118,6 +113,14 @@ pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
     }
 
     failure.detail(TRUNCATED, cuts.describe("the details are longer than a reply may be"))
+}
+
+/// Returns the first `max_chars` characters of a text, with a mark if it is longer.
+fn shortened(text: &str, max_chars: usize) -> String {
+    match first_characters(text, max_chars) {
+        start if start.len() < text.len() => format!("{start}{CUT_MARK}"),
+        whole => whole.to_owned(),
+    }
 }
 
 /// Cuts `value` until its compact JSON has at most `max_chars` characters.
@@ -500,7 +503,7 @@ mod tests {
             let limited = limit_failure(failure, MAX_CHARS);
 
             assert!(limited.to_json().chars().count() <= MAX_CHARS, "{}", limited.to_json());
-            assert!(!has_hidden(&limited.message) && limited.hint.is_none_or(|hint| !has_hidden(&hint)));
+            assert!(!has_hidden(&limited.message) && !has_hidden(&limited.hint.to_string()));
         });
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn confirm(failure: Failure) -> std::result::Result<(), CommandError>
 /// `confirmation_required`: the user declined, or nobody can be asked.
 pub(super) fn confirm_change(statement: &str, subject: &str) -> std::result::Result<(), Failure> {
     let answer = ask(statement).unwrap_or(ConsentAnswer::NotAsked);
-    let refusal = |reason: &str, hint: &str| {
+    let refusal = |reason: &str, hint: &'static str| {
         Err(Failure::new(Code::ConfirmationRequired, format!("{subject}: {reason}")).hint(hint))
     };
 

@@ -66,9 +66,9 @@ fn text(failure: &Failure) -> String {
     let violations = &failure.facts.violations;
     if violations.is_empty() {
         let choices = failure.facts.choices.iter().map(|choice| format!("\n  {}", single_line(choice)));
-        let hint = failure.hint.as_ref().map(|hint| format!("\nhint: {}", line(hint)));
-        let after: String = choices.chain(hint).collect();
-        return format!("error: {}{after}", line(&failure.message));
+        let choices: String = choices.collect();
+        let hint = line(&failure.hint.to_string());
+        return format!("error: {}{choices}\nhint: {hint}", line(&failure.message));
     }
 
     let lines: Vec<_> = violations.iter().map(violation_line).collect();

@@ -13,7 +13,7 @@ const BYTES_PER_TOKEN: usize = 4;
 /// Returns the approximate number of tokens of the name, description and input schema of `tool`, which a model reads
 /// in every conversation.
 pub(super) fn estimate_tokens(tool: Tool, is_global: bool, selection: &Selection) -> usize {
-    let tool = published_tool(tool, is_global, selection);
+    let tool = published_tool(tool.info, is_global, selection);
     let size = |value: Value| value.to_string().len();
 
     (size(json!(tool.name)) + size(json!(tool.description)) + size(json!(tool.input_schema)))

@@ -21,6 +21,7 @@ use crate::{
         schema,
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
     },
+    text::guidance::{AllTools, for_caller},
 };
 
 /// Flag that prints results and failures as JSON.
@@ -49,7 +50,7 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
 
     Command::new(tool.name)
         .about(tool.title)
-        .long_about(tool.description().to_owned())
+        .long_about(tool.description().to_string())
         .after_help(help_end(&[example(tool)], ExitStatus::HELP))
         .args(arguments)
         .args([project, args_flag(), json_flag()])
@@ -146,5 +147,5 @@ fn argument_flag(name: &str, help: String) -> Arg {
 /// Returns the description of an argument in the words of the command line.
 fn argument_help(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    for_command_line(text, Names::Mixed)
+    for_command_line(&for_caller(text, &AllTools).unwrap_or_default(), Names::Mixed)
 }

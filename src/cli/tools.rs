@@ -48,10 +48,10 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     let (is_global, selection) = (settings.project().is_none(), settings.selection());
 
     if let Some(name) = matches.get_one::<String>(NAME) {
-        let tool = published_tool(find_tool(name)?, is_global, &selection);
+        let tool = published_tool(find_tool(name)?.info, is_global, &selection);
         print_line(format_args!("{:#}", json!(tool)))?;
     } else if matches.get_flag(JSON) {
-        let published = |tool: Tool| published_tool(tool, is_global, &selection);
+        let published = |tool: Tool| published_tool(tool.info, is_global, &selection);
         let tools: Vec<_> = catalog::tools().map(published).collect();
         print_line(format_args!("{:#}", json!(tools)))?;
     } else {

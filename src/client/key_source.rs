@@ -15,7 +15,10 @@ use super::{
     key_command::KeyCommand,
     key_store::{FoundKey, KeyStore, KeyStoreError, StoredRecord},
 };
-use crate::failure::{Code, Failure};
+use crate::{
+    failure::{Code, Failure},
+    text::guidance::Guidance,
+};
 
 /// Maximum size of a key file, in bytes.
 const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
@@ -155,11 +158,11 @@ struct LookupFailure {
 }
 
 impl LookupFailure {
-    fn cheap(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    fn cheap(message: impl Into<String>, hint: impl Into<Guidance>) -> Self {
         Self { failure: Failure::new(Code::NotConfigured, message).hint(hint), is_cheap: true }
     }
 
-    fn costly(message: impl Into<String>, hint: impl Into<String>) -> Self {
+    fn costly(message: impl Into<String>, hint: impl Into<Guidance>) -> Self {
         Self { is_cheap: false, ..Self::cheap(message, hint) }
     }
 }

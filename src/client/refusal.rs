@@ -222,7 +222,7 @@ impl<'a> ServiceRefusal<'a> {
 
 /// Returns `hint`, and what still works without the permission or the feature.
 fn with_access_hint(hint: &str, hints: FailureHints) -> String {
-    hints.access.map_or_else(|| hint.to_owned(), |access| format!("{hint}; {access}"))
+    hints.access.map_or_else(|| hint.to_owned(), |access| format!("{hint}[[; {access}]]"))
 }
 
 /// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is

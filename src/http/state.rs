@@ -68,7 +68,7 @@ impl Shared {
         let config = McpConfig::from(settings);
         let offered = Endpoint {
             project: config.project.clone(),
-            selection: config.selection.clone().without_local_files(),
+            selection: (*config.selection).clone().without_local_files(),
         };
 
         let store = http.shared_store.clone().map(RedisStore::new);

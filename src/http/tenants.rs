@@ -184,7 +184,7 @@ impl Tenants {
             let config = McpConfig {
                 project: endpoint.project.clone(),
                 known_projects: endpoint.project.iter().cloned().collect(),
-                selection: endpoint.selection.clone(),
+                selection: Arc::new(endpoint.selection.clone()),
                 ..self.config.clone()
             };
             Arc::new(ServerProfile::new(config))

@@ -1,6 +1,6 @@
 //! Configuration of the MCP layer.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::{settings::Settings, tools::selection::Selection};
 
@@ -12,7 +12,7 @@ pub struct McpConfig {
     /// Projects that the settings name: the one of project scope, or those in which ids are looked up.
     pub known_projects: Vec<String>,
     /// The offered tools.
-    pub selection: Selection,
+    pub selection: Arc<Selection>,
     /// Maximum length of a reply, in characters.
     pub max_reply_chars: usize,
     /// Maximum time that a call waits for work of the service, such as a run, if the host shows no progress.
@@ -38,7 +38,7 @@ impl From<&Settings> for McpConfig {
             known_projects: settings
                 .project()
                 .map_or_else(|| settings.listed_projects(), |one| vec![one.to_owned()]),
-            selection: settings.selection(),
+            selection: Arc::new(settings.selection()),
             max_reply_chars: settings.max_reply_chars(),
             wait_limit: settings.upload_timing().wait_limit,
         }

@@ -1,24 +1,29 @@
 //! The instructions that a model reads about the whole server. They name offered tools only.
 
 use super::config::McpConfig;
-use crate::tools::offered_text::offered_text;
+use crate::text::guidance::for_caller;
 
 /// What the server is for, and which tool answers which question.
-const GUIDE: &str = "\
-Test runs of games and apps by AI testers: the Test Automation Service.
-Ids by name: `find_by_name`. `start_run` takes the id of a test and of a device. \
-`start_test_plan_run` takes a device for each slot that `get_test_plan` shows. \
-`upload_build` uploads a build; `list_builds` finds an uploaded one.
-`start_run` returns job ids, and the runs appear later. Wait with `wait_for_completion`, and repeat the wait while it returns \
-`timed_out`. A job has one run per attempt, and the latest attempt decides. Only SUCCESS is a pass; ERROR, TIMEOUT and STOPPED \
-are no verdict on the product.
-What failed, and why: `summarize_results`; with `test_plan_id` it finds the latest execution of the plan, and \
-`compare_with: \"previous\"` adds what is new. All steps of a run: `get_run`. Bugs of a run: `list_run_bugs`. Bugs that a person \
-confirmed: `list_bugs`. The newest runs: `list_runs` with `newest`.
-To stop runs, pass their job ids to `stop_runs`. Job ids of current runs: `list_jobs`.
-`export_tmsys_run` creates a new entry on every call, except for an execution with `force_new_run: false`.
-Before `create_test`, read a similar test with `get_test`. `update_test` or `update_shared_step` needs the current `version`. \
-`update_shared_step` changes every test that uses the collection.";
+const GUIDE: [&str; 7] = [
+    "Test runs of games and apps by AI testers: the Test Automation Service.",
+    "[[Ids by name: `tool:find_by_name`. ]]\
+    [[`tool:start_run` takes the id of a test and of a device. ]]\
+    [[`tool:start_test_plan_run` takes a device for each slot that `tool:get_test_plan` shows. ]]\
+    [[`tool:upload_build` uploads a build. ]][[`tool:list_builds` finds uploaded builds.]]",
+    "[[`tool:start_run` returns job ids, and the runs appear later. ]]\
+    [[Wait with `tool:wait_for_completion`, and repeat the wait while it returns `timed_out`. ]]\
+    A job has one run per attempt, and the latest attempt decides. Only SUCCESS is a pass; ERROR, TIMEOUT and \
+    STOPPED are no verdict on the product.",
+    "[[What failed, and why: `tool:summarize_results`; with `test_plan_id` it finds the latest execution of the plan, \
+    and `compare_with: \"previous\"` adds what is new. ]]\
+    [[All steps of a run: `tool:get_run`. ]][[Bugs of a run: `tool:list_run_bugs`. ]]\
+    [[Bugs that a person confirmed: `tool:list_bugs`. ]][[The newest runs: `tool:list_runs` with `newest`.]]",
+    "[[To stop runs, pass their job ids to `tool:stop_runs`. ]][[Job ids of current runs: `tool:list_jobs`.]]",
+    "[[`tool:export_tmsys_run` creates a new entry on every call, except for an execution with `force_new_run: false`.]]",
+    "[[Before `tool:create_test`, read a similar test with `tool:get_test`. ]]\
+    [[`tool:update_test|update_shared_step` needs the current `version`. ]]\
+    [[`tool:update_shared_step` changes every test that uses the collection.]]",
+];
 
 /// Project of a call in global scope.
 const GLOBAL_SCOPE: &str =
@@ -44,8 +49,9 @@ const MAX_PROJECT_CHARS: usize = 40;
 
 /// Returns the instructions for the offered tools and the scope.
 pub(super) fn render(config: &McpConfig) -> String {
-    let selection = &config.selection;
-    let mut lines = vec![offered_text(GUIDE, selection), describe_scope(config), READING_TOOLS.to_owned()];
+    let selection = &*config.selection;
+    let guide = GUIDE.iter().filter_map(|line| for_caller(line, selection));
+    let mut lines: Vec<_> = guide.chain([describe_scope(config), READING_TOOLS.to_owned()]).collect();
 
     if selection.is_read_only() {
         lines.push(READ_ONLY.to_owned());

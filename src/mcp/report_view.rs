@@ -23,7 +23,8 @@ use super::{
 use crate::{
     failure::Failure,
     service::{api::runs::GetRun, catalog::ListedOperation as _},
-    tools::{offered_text::offered_text, report, selection::Selection},
+    text::guidance::for_caller,
+    tools::{report, selection::Selection},
 };
 
 /// Name of the extension.
@@ -34,7 +35,7 @@ const PAGE_URI: &str = "ui://tas/run-report";
 
 /// Description of the page for hosts.
 const PAGE_DESCRIPTION: &str =
-    "The page that hosts show with the results of `get_run` or `summarize_results`.";
+    "The page that hosts show with the results of `tool:get_run|summarize_results`.";
 
 /// Media type that the extension defines for a page.
 const PAGE_MIME_TYPE: &str = "text/html;profile=mcp-app";
@@ -56,7 +57,7 @@ pub(super) fn tool_metadata() -> MetaObject {
 pub(super) fn resource(selection: &Selection) -> Option<Resource> {
     let resource = Resource::new(PAGE_URI, "run_report")
         .with_title("Report of a run or of results")
-        .with_description(offered_text(PAGE_DESCRIPTION, selection))
+        .with_description(for_caller(PAGE_DESCRIPTION, selection).unwrap_or_default())
         .with_mime_type(PAGE_MIME_TYPE)
         .with_meta(page_metadata());
     is_offered(selection).then_some(resource)

@@ -39,7 +39,6 @@ use crate::{
     text::quoted_argument,
     tools::{
         catalog::{ListedTool as _, ToolReference},
-        offered_text::with_offered_hint,
         selection::Selection,
     },
 };
@@ -180,7 +179,7 @@ fn decode_segment(segment: &str) -> Result<String, String> {
 /// Returns the protocol error for a resource that could not be read. Hosts show only the message, so that it contains
 /// the hint.
 pub(super) fn read_error(uri: &str, failure: Failure, config: &McpConfig) -> ErrorData {
-    let failure = with_offered_hint(with_uri_hint(failure), &config.selection);
+    let failure = with_uri_hint(failure).for_caller(&*config.selection);
     let failure = reply::limit_failure(failure, config.max_reply_chars);
 
     let code = match failure.code {
@@ -190,10 +189,7 @@ pub(super) fn read_error(uri: &str, failure: Failure, config: &McpConfig) -> Err
         }
         _ => ErrorCode::INTERNAL_ERROR,
     };
-    let message = match &failure.hint {
-        Some(hint) => format!("{failure}; {hint}"),
-        None => failure.to_string(),
-    };
+    let message = format!("{failure}; {}", failure.hint);
 
     ErrorData::new(code, message, Some(json!({"uri": quoted_argument(uri), "error": failure})))
 }

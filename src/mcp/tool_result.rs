@@ -7,22 +7,14 @@ use crate::{
     call::reply::{self, FileLink, Reply},
     failure::Failure,
     service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::ToolDefinition},
-    text::visible_name,
-    tools::{
-        composite::{CompositeTool as _, SummarizeResults, WaitForCompletion},
-        offered_text::{offered_advice, with_offered_hint},
-    },
+    text::{guidance::for_caller, visible_name},
 };
 
-/// Texts of this program in replies that may name tools: the name of the tool, and the JSON pointer to the text.
-const OWN_TEXTS: [(&str, &str); 3] = [
-    (WaitForCompletion::NAME, "/next"),
-    (SummarizeResults::NAME, "/left_out/how"),
-    (GetRunArtifact::NAME, HINT),
-];
-
-/// Pointer to the text that says how to get a file.
+/// Field of an answer of [`GetRunArtifact`] that says how to get a file which the answer does not contain.
 const HINT: &str = "/hint";
+
+/// How to get a file on a server with local files.
+const SAVE_HINT: &str = "not shown here[[: save it with `tool:download_run_files`]]";
 
 /// Maximum length of the name of a link, in characters. File systems allow no longer names.
 const MAX_LINK_NAME_CHARS: usize = 255;
@@ -39,20 +31,19 @@ pub(super) async fn tool_result(
     config: &McpConfig,
     tool: &'static ToolDefinition,
 ) -> CallToolResult {
-    let (selection, max_reply_chars) = (&config.selection, config.max_reply_chars);
+    let (selection, max_reply_chars) = (&*config.selection, config.max_reply_chars);
 
     match outcome {
         Ok(mut reply) => {
-            for (_, pointer) in OWN_TEXTS.iter().filter(|(name, _)| *name == tool.name) {
-                reply.edit_text(pointer, |text| offered_advice(text, selection));
-            }
-            if config.gives_links() && !reply.links().is_empty() {
-                reply.edit_text(HINT, |_| LINK_HINT.to_owned());
+            if tool.name == GetRunArtifact::NAME {
+                let has_link = config.gives_links() && !reply.links().is_empty();
+                let hint = if has_link { LINK_HINT } else { SAVE_HINT };
+                reply.edit_text(HINT, |_| for_caller(hint, selection).unwrap_or_default());
             }
             success(reply, config, tool).await
         }
         Err(failure) => {
-            let failure = reply::limit_failure(with_offered_hint(failure, selection), max_reply_chars);
+            let failure = reply::limit_failure(failure.for_caller(selection), max_reply_chars);
             CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
         }
     }

@@ -27,6 +27,7 @@ use crate::{
         composite::WaitForCompletion,
         context::ToolCall,
         report::{PictureAlbum, pictures_for_host},
+        selection::Selection,
         upload::FileServices,
         waiting::WaitReply,
     },
@@ -44,6 +45,7 @@ pub(super) struct ToolRunner {
     wait_limit: Duration,
     /// Whether replies have links to files.
     gives_links: bool,
+    selection: Arc<Selection>,
     /// The end of the process, or of the session of the host.
     stopping: Stopping,
 }
@@ -55,8 +57,8 @@ impl ToolRunner {
         config: &McpConfig,
         stopping: Stopping,
     ) -> Self {
-        let gives_links = config.gives_links();
-        Self { callers, files, wait_limit: config.wait_limit, gives_links, stopping }
+        let (gives_links, selection) = (config.gives_links(), Arc::clone(&config.selection));
+        Self { callers, files, wait_limit: config.wait_limit, gives_links, selection, stopping }
     }
 
     pub(super) fn callers(&self) -> &dyn Callers {
@@ -165,7 +167,8 @@ impl ToolRunner {
             stopping.waits = end.clone();
         }
 
-        CallOptions { progress, wait_limit: Some(wait_limit), gets_links: self.gives_links, stopping }
+        let (gets_links, tools) = (self.gives_links, Arc::clone(&self.selection));
+        CallOptions { progress, wait_limit: Some(wait_limit), gets_links, tools, stopping }
     }
 
     /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::{
     fields::{Fields, field_at},
     service::{rule::Rule, schema},
+    text::guidance::Guidance,
 };
 
 /// Argument of every tool in global scope. Project scope accepts the argument too, to refuse another project.
@@ -41,7 +42,7 @@ pub struct ToolDefinition {
     info: ToolInfo,
     /// Whether an answer may hold pictures.
     pub has_pictures: bool,
-    // `Tool::new` runs at compile time, where schemas cannot be generated.
+    // `new` runs at compile time, where schemas cannot be generated.
     generate_input: fn() -> (String, Fields),
     generate_output: fn(&[&str]) -> Fields,
     input: OnceLock<(String, Fields)>,
@@ -61,12 +62,13 @@ impl ToolDefinition {
         }
     }
 
-    /// Returns the description that a model reads, with the names of all tools: the doc comment of the arguments type.
-    pub fn description(&self) -> &str {
-        &self.input().0
+    /// Returns the description that a model reads: the doc comment of the arguments type.
+    pub fn description(&self) -> Guidance {
+        self.input().0.clone().into()
     }
 
-    /// Returns the schema of the arguments, without the arguments that tools have in common.
+    /// Returns the schema of the arguments, without the arguments that tools have in common. Its descriptions are
+    /// texts that [refer to tools](crate::text::guidance).
     pub fn input_schema(&self) -> &Fields {
         &self.input().1
     }

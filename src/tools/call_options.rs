@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::text::guidance::{AllTools, OfferedTools};
+
 /// What the host, or the command, that calls a tool offers to the call.
 #[derive(Clone, Debug)]
 pub struct CallOptions {
@@ -14,6 +16,8 @@ pub struct CallOptions {
     pub wait_limit: Option<Duration>,
     /// Whether the reply has links to files, because the host shares no files with this process.
     pub gets_links: bool,
+    /// The tools that the texts of the answer may name.
+    pub tools: Arc<dyn OfferedTools>,
     /// The end of the process.
     pub stopping: Stopping,
 }
@@ -28,12 +32,13 @@ pub struct Stopping {
 }
 
 impl CallOptions {
-    /// Returns the options of a call without progress and without a limit.
+    /// Returns the options of a call without progress and without a limit, whose texts may name all tools.
     pub fn silent() -> Self {
         Self {
             progress: Arc::new(NoProgress),
             wait_limit: None,
             gets_links: false,
+            tools: Arc::new(AllTools),
             stopping: Stopping::default(),
         }
     }

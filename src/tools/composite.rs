@@ -77,14 +77,14 @@ const TIMEOUT_S: u64 = 40;
 /// Pass exactly one of the four ids. After `status: timed_out` call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
-    /// From `start_run` or `list_jobs`.
+    /// From `tool:start_run|list_jobs`.
     pub job_id: Option<Uuid>,
-    /// 1-50 ids; from `start_run` or `list_jobs`.
+    /// 1-50 ids[[; from `tool:start_run|list_jobs`]].
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
-    /// From `list_runs`.
+    /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `start_run` or `start_test_plan_run`.
+    /// From `tool:start_run|start_test_plan_run`.
     pub test_plan_execution_id: Option<Id>,
     /// 1-7200; default 40. More needs a host that shows progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
@@ -114,7 +114,10 @@ impl CompositeTool for WaitForCompletion {
             target: self.target()?,
             expected_jobs: Vec::new(),
         };
-        wait.run(&context.caller, &context.options).await
+        let mut completion = wait.run(&context.caller, &context.options).await?;
+        completion.next.iter_mut().for_each(|next| next.address(&*context.options.tools));
+
+        Ok(completion)
     }
 }
 
@@ -139,15 +142,15 @@ impl WaitForCompletion {
 /// Pass exactly one id: of a run, a job or a plan execution, or of a plan or a test for its latest result.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SummarizeResults {
-    /// From `list_runs`.
+    /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `start_run`.
+    /// From `tool:start_run`.
     pub job_id: Option<Uuid>,
-    /// From `start_test_plan_run`.
+    /// From `tool:start_test_plan_run`.
     pub test_plan_execution_id: Option<Id>,
-    /// The latest execution of this plan. From `find_by_name`.
+    /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
     pub test_plan_id: Option<Uuid>,
-    /// The latest run of this test. From `find_by_name`.
+    /// The latest run of this test.[[ From `tool:find_by_name`.]]
     pub multiplayer_test_id: Option<Uuid>,
     /// `previous`, or the id of an execution, run or job.
     pub compare_with: Option<Id>,
@@ -173,7 +176,10 @@ impl CompositeTool for SummarizeResults {
             project: context.project,
             compare_with: self.compare_with.map(|id| id.0),
         };
-        request.run(&context.caller, &context.options).await
+        let mut summary = request.run(&context.caller, &context.options).await?;
+        summary.left_out.iter_mut().for_each(|left_out| left_out.how.address(&*context.options.tools));
+
+        Ok(summary)
     }
 }
 

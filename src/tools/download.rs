@@ -31,6 +31,7 @@ use crate::{
     client::{DownloadStream, ResumeFrom},
     failure::{Code, Failure},
     service::api::Id,
+    text::guidance::Guidance,
     tools::{
         call_options::CallOptions,
         files::{Destination, FilePattern, file_name, sleep_until},
@@ -190,7 +191,8 @@ pub struct DownloadReport {
     /// Number of files that are not saved yet.
     pub remaining: Option<usize>,
     pub progress: Option<String>,
-    pub hint: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub hint: Option<Guidance>,
 }
 
 /// A saved file.
@@ -218,8 +220,8 @@ pub struct FailedFile {
     #[schemars(with = "String")]
     pub code: Code,
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    #[schemars(with = "String")]
+    pub hint: Guidance,
     #[serde(skip)]
     failure: Failure,
 }
@@ -390,7 +392,7 @@ impl DownloadJob {
             (false, false) => "incomplete",
         };
         let hint = if is_paused {
-            Some(CONTINUE_HINT.to_owned())
+            Some(CONTINUE_HINT.into())
         } else {
             files.is_empty().then(|| explain_no_files(listing))
         };
@@ -411,12 +413,14 @@ impl DownloadJob {
 }
 
 /// Returns why no file was requested.
-fn explain_no_files(listing: &RunListing) -> String {
+fn explain_no_files(listing: &RunListing) -> Guidance {
     let count: usize = listing.players.iter().map(|player| player.files.len()).sum();
     if count > 0 {
-        return format!("none of the run's {count} files matches: list them with `list_run_artifacts`");
+        let none = format!("none of the run's {count} files matches");
+        return Guidance::from(none + "[[: list them with `tool:list_run_artifacts`]]");
     }
-    format!("the run has no files; its state is `{}`, and files are stored at its end", listing.state)
+
+    format!("the run has no files; its state is `{}`, and files are stored at its end", listing.state).into()
 }
 
 /// A file of a player.

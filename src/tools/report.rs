@@ -142,7 +142,7 @@ fn unknown_id(id: &str, refusals: &[Failure]) -> Failure {
 
     match refusals.iter().find(explains).cloned() {
         Some(refusal) => Failure { message: format!("{message}: {refusal}"), ..refusal },
-        None => Failure::new(Code::NotFound, message).hint("`list_runs` lists runs"),
+        None => Failure::new(Code::NotFound, message).hint("`tool:list_runs` lists runs"),
     }
 }
 
@@ -302,7 +302,7 @@ pub async fn read_trend(
         // The id has not the form of the id of a plan.
         Err(_) if refusal.code == Code::InvalidArguments => {
             Err(Failure::new(Code::NotFound, format!("no test plan or plan execution has the id `{id}`"))
-                .hint("`list_test_plans` lists the test plans"))
+                .hint("`tool:list_test_plans` lists the test plans"))
         }
         Err(_) => Err(refusal),
     }

@@ -11,10 +11,11 @@ use crate::{
         operation::Operation as _,
         tool::{Tier, ToolDefinition, Toolset},
     },
-    text::most_similar,
+    text::{guidance::OfferedTools, most_similar},
     tools::{
-        catalog::{self, Tool},
+        catalog::{self, ListedTool as _, Tool},
         composite::{CompositeTool as _, FindByName, SummarizeResults, UploadBuild, WaitForCompletion},
+        name_search::RecordKind,
     },
 };
 
@@ -174,6 +175,23 @@ impl Selection {
     pub fn tools(&self) -> impl Iterator<Item = Tool> {
         catalog::tools().filter_map(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
     }
+}
+
+impl OfferedTools for Selection {
+    /// Returns `find_by_name` instead of a list that it searches, if only `find_by_name` is offered.
+    fn offered_name<'a>(&self, tool: &'a str) -> Option<&'a str> {
+        let is_offered = catalog::find_tool(tool).is_some_and(|tool| self.offers(tool.info));
+        let is_searched = || is_source_of_ids(tool) && self.offers(&FindByName::tool());
+
+        if is_offered { Some(tool) } else { is_searched().then_some(FindByName::NAME) }
+    }
+}
+
+/// Returns whether texts name the list only as the source of ids that `find_by_name` finds too. The list of bugs also
+/// answers which bugs there are.
+fn is_source_of_ids(list: &str) -> bool {
+    let kinds = RecordKind::ALL.into_iter().filter(|kind| *kind != RecordKind::Bug);
+    kinds.into_iter().any(|kind| kind.list().name == list)
 }
 
 /// Returns the names of the tools that a word selects.

@@ -19,8 +19,7 @@ use self::{
     journal::{JournalError, JournalHeader, RecordedUpload, UploadJournal},
     parts::PartSender,
     session::{
-        CancelOutcome, PartEtags, UploadPlan, UploadSession, append_hint, cancelled_failure,
-        describe_cancellation,
+        CancelOutcome, PartEtags, UploadPlan, UploadSession, cancelled_failure, describe_cancellation,
     },
     source::SourceFile,
 };
@@ -395,7 +394,7 @@ impl UploadJob {
         }
 
         let failure = describe_cancellation(&plan.ids, outcome, failure);
-        if is_resumable { append_hint(failure, RESUME_HINT) } else { failure }
+        if is_resumable { failure.and_hint(RESUME_HINT) } else { failure }
     }
 }
 

@@ -33,7 +33,7 @@ use tas_mcp::{
 
 /// Returns the JSON of a tool as hosts list it. Its texts may name every tool.
 pub(crate) fn listed_tool(entry: Tool, is_global: bool) -> Value {
-    json!(published_tool(entry, is_global, &Selection::all_tools()))
+    json!(published_tool(entry.info, is_global, &Selection::all_tools()))
 }
 
 /// Returns a builder of HTTP clients that use no proxy. The library asks for the cryptography of TLS even for plain HTTP.

@@ -121,6 +121,5 @@ fn clock_message(host: &HostCheck) -> String {
 }
 
 fn failure_message(failure: &Failure) -> String {
-    let hint = failure.hint.as_ref().map(|hint| format!("  {}\n", single_line(hint))).unwrap_or_default();
-    format!("{}\n{hint}", single_line(&failure.message))
+    format!("{}\n  {}\n", single_line(&failure.message), single_line(&failure.hint.to_string()))
 }

@@ -69,7 +69,7 @@ fn unreadable(error: &io::Error) -> Failure {
     Failure::new(Code::InvalidArguments, format!("the input cannot be read: {}", error.kind()))
 }
 
-fn unanswered(what: &str, hint: &str) -> Failure {
+fn unanswered(what: &str, hint: &'static str) -> Failure {
     let message = format!("the {what} is missing, and nobody can be asked without a terminal");
     Failure::new(Code::InvalidArguments, message).hint(hint)
 }

@@ -5,7 +5,7 @@ use super::prelude::*;
 /// Lists the files that one player of a run produced: logs, recordings, screenshots, reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunArtifacts {
-    /// Id of one player, such as `k3v9t2mq7xa-1`; `players[].id` of `get_run`.
+    /// Id of one player, such as `k3v9t2mq7xa-1`[[; `players[].id` of `tool:get_run`]].
     pub run_id: Id,
 }
 
@@ -24,9 +24,9 @@ impl Operation for ListRunArtifacts {
 /// Returns text in parts and PNG or JPEG files as images. For other files only size and type are returned.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRunArtifact {
-    /// Id of one player, such as `k3v9t2mq7xa-1`; `players[].id` of `get_run`.
+    /// Id of one player, such as `k3v9t2mq7xa-1`[[; `players[].id` of `tool:get_run`]].
     pub run_id: Id,
-    /// Name with directories; from `list_run_artifacts`.
+    /// Name with directories[[; from `tool:list_run_artifacts`]].
     pub filename: Id,
     /// First byte of the text to return; default 0. Use `next_offset` to continue.
     #[schemars(range(min = 0), extend("default" = 0))]

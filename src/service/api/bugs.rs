@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `bug_id` identifies a bug across runs. `player_number` starts at 0.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunBugs {
-    /// From `list_runs`.
+    /// From `tool:list_runs`.
     pub run_id: Id,
 }
 
@@ -41,7 +41,7 @@ pub struct ListBugs {
 }
 
 /// What still works in a project without the feature `bug_review` (service.md 9).
-const ONE_RUN: &str = "`list_run_bugs` returns the bugs of one run without this feature";
+const ONE_RUN: &str = "`tool:list_run_bugs` returns the bugs of one run without this feature";
 
 /// Filter by the state of a bug.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Operation for ListBugs {
 /// `player_index` starts at 0.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBug {
-    /// From `list_bugs` or `list_run_bugs`.
+    /// From `tool:list_bugs|list_run_bugs`.
     pub bug_id: Id,
 }
 

@@ -56,7 +56,7 @@ impl Operation for ListBuilds {
 /// Returns one build and its origin: commit, branch, CI job, app version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuild {
-    /// From `list_builds`.
+    /// From `tool:list_builds`.
     pub build_id: Uuid,
 }
 
@@ -71,7 +71,7 @@ impl Operation for GetBuild {
 /// Deletes a build and its file permanently. Its runs are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
-    /// From `list_builds`.
+    /// From `tool:list_builds`.
     pub build_id: Uuid,
 }
 
@@ -79,7 +79,7 @@ impl Operation for DeleteBuild {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_build", "Delete a build", Toolset::Builds)
         .core()
         .needs("project:manage-build-storage")
-        .recovery_hint("call `get_build`: `not_found` means that the build is deleted")
+        .recovery_hint("call `tool:get_build`: `not_found` means that the build is deleted")
         .asks_confirmation(deletion_question);
     const REQUEST: RequestInfo = RequestInfo::delete("/builds/{build_id}");
     type Answer = DeletedBuild;

@@ -5,9 +5,9 @@ use super::prelude::*;
 /// Lists executions of test plans with counts of passed, failed and running tests, newest first.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
-    /// From `list_test_plans`.
+    /// From `tool:list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// From `list_builds`.
+    /// From `tool:list_builds`.
     pub build_id: Option<Uuid>,
     /// Default: all.
     pub status: Option<ExecutionStatus>,
@@ -59,7 +59,7 @@ impl Operation for ListTestPlanExecutions {
 /// Returns one execution of a test plan: its status, and counts of tests by result.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From `list_test_plan_executions`.
+    /// From `tool:list_test_plan_executions`.
     pub test_plan_execution_id: Id,
 }
 

@@ -10,12 +10,12 @@ use super::prelude::*;
 /// runs are exported. Check `success` in the reply; `already_exported` marks an earlier export.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ExportTmsysRun {
-    /// From `list_runs`.
+    /// From `tool:list_runs`.
     pub multiplayer_run_id: Option<Id>,
-    /// From `list_runs`; 1-100 different ids of one project.
+    /// [[From `tool:list_runs`; ]]1-100 different ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
-    /// From `list_test_plan_executions`.
+    /// From `tool:list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// 1-250 characters; default: generated.
     pub custom_run_name: Option<String>,

@@ -25,7 +25,7 @@ pub struct CreateTestFolder {
     /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
-    /// From `list_test_folders`.
+    /// From `tool:list_test_folders`.
     pub parent_folder_id: Option<Uuid>,
     /// For people.
     pub description: Option<String>,
@@ -42,7 +42,7 @@ impl Operation for CreateTestFolder {
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
         .not_found_hint("create the parent folder first, or pass `create_intermediate_parents: true`")
-        .recovery_hint("check with `list_test_folders` before another call");
+        .recovery_hint("check with `tool:list_test_folders` before another call");
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-folders").wrapped_in("test_folder").duplicate_checks(&[
             DuplicateCheck {

@@ -8,9 +8,9 @@ pub struct ListJobs {
     /// Default all.
     #[schemars(extend("default" = "all"))]
     pub status: Option<JobStatusFilter>,
-    /// From `list_test_plan_executions`.
+    /// From `tool:list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
     /// Jobs with all of these tags.
     pub tags: Option<Vec<String>>,
@@ -49,7 +49,7 @@ impl Operation for ListJobs {
 /// The run with the latest `started_at` decides the result. Without runs, see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From `start_run` or `list_jobs`.
+    /// From `tool:start_run|list_jobs`.
     pub job_id: Uuid,
 }
 

@@ -55,7 +55,7 @@ impl Operation for ListTestPlans {
 /// `slots[].index` is a key of `slot_deployment_configs`; slot 1 is the default slot.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlan {
-    /// From `list_test_plans`.
+    /// From `tool:list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -80,7 +80,7 @@ pub struct CreateTestPlan {
 // A test of a written plan.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct NewTestPlanItem {
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub multiplayer_test_id: Uuid,
     /// 0-10, default 0.
     #[schemars(extend("default" = 0))]
@@ -90,7 +90,7 @@ pub struct NewTestPlanItem {
 impl Operation for CreateTestPlan {
     const TOOL: ToolInfo = ToolInfo::creates("create_test_plan", "Create a test plan", Toolset::Plans)
         .needs("project:edit-tests")
-        .recovery_hint("check with `list_test_plans` before another call");
+        .recovery_hint("check with `tool:list_test_plans` before another call");
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-plans").wrapped_in("test_plan").duplicate_checks(&[DuplicateCheck {
             when_given: None,
@@ -109,11 +109,11 @@ impl Operation for CreateTestPlan {
 
 /// Changes a test plan: its name, or its tests with their order and retries.
 ///
-/// First read the plan with `get_test_plan`. `test_items` replaces the whole list. There is no version check: the last
-/// write wins.
+/// [[First read the plan with `tool:get_test_plan`. ]]`test_items` replaces the whole list. There is no version check:
+/// the last write wins.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTestPlan {
-    /// From `list_test_plans`.
+    /// From `tool:list_test_plans`.
     pub test_plan_id: Uuid,
     /// `name`, `test_items: [{"multiplayer_test_id", "retries"}]`.
     #[schemars(schema_with = "passed_through::<TestPlanPatch>")]
@@ -136,7 +136,7 @@ impl Operation for UpdateTestPlan {
             let read_only = ["slots", "default_slot_name"];
             refuse_fields(arguments, "patch", &read_only, "is read-only through the API", violations);
         })])
-        .recovery_hint("check with `get_test_plan` before another call");
+        .recovery_hint("check with `tool:get_test_plan` before another call");
     // A plan has no version, so that a concurrent change cannot be detected (service.md 4.4).
     const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}");
     type Answer = TestPlan;
@@ -145,7 +145,7 @@ impl Operation for UpdateTestPlan {
 /// Deletes a test plan permanently. Its tests are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTestPlan {
-    /// From `list_test_plans`.
+    /// From `tool:list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -153,7 +153,7 @@ impl Operation for DeleteTestPlan {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_test_plan", "Delete a test plan", Toolset::Plans)
         .needs("project:edit-tests")
         .recovery_hint(
-            "check with `get_test_plan` before another call: `not_found` means that the plan is deleted",
+            "check with `tool:get_test_plan` before another call: `not_found` means that the plan is deleted",
         )
         .asks_confirmation(|arguments| Some(deletion_question("test plan", "test_plan_id", arguments)));
     const REQUEST: RequestInfo = RequestInfo::delete("/test-plans/{test_plan_id}");
@@ -165,16 +165,16 @@ impl Operation for DeleteTestPlan {
 /// Returns one job id per test and a `test_plan_execution_id`. The plan sets the retries.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartTestPlanRun {
-    /// From `list_test_plans`.
+    /// From `tool:list_test_plans`.
     pub test_plan_id: Uuid,
-    /// From `list_deployment_configs`, for slot 1. Required without `slot_deployment_configs`.
+    /// [[From `tool:list_deployment_configs`, for slot 1. ]]Required without `slot_deployment_configs`.
     pub deployment_config_id: Option<Uuid>,
-    /// From `list_builds`, for slot 1. Default: the service chooses; the reply names it.
+    /// [[From `tool:list_builds`, for slot 1. ]]Default: the service chooses; the reply names it.
     pub build_id: Option<Uuid>,
     /// `{deployment_config_id, build_id}` by used slot "2", "3" and so on. Set slot "1" here or with
     /// `deployment_config_id`, not both.
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// From `list_agent_configs`.
+    /// From `tool:list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
@@ -208,7 +208,7 @@ impl Operation for StartTestPlanRun {
                 Rule::Custom(check_options),
             ])
             .own_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
-            .recovery_hint("check with `list_test_plan_executions` before another call")
+            .recovery_hint("check with `tool:list_test_plan_executions` before another call")
             .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-plans/{test_plan_id}/runs").duplicate_checks(&[EXECUTIONS]);

@@ -8,9 +8,9 @@ use crate::service::schema::OR_TYPE;
 // The config of a player or a slot.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TargetDeploymentConfig {
-    /// From `list_deployment_configs`.
+    /// From `tool:list_deployment_configs`.
     pub deployment_config_id: Uuid,
-    /// From `list_builds`.
+    /// From `tool:list_builds`.
     pub build_id: Option<Uuid>,
 }
 
@@ -75,7 +75,7 @@ pub struct DeviceResult {
 }
 
 /// Advice for a run that an earlier call started.
-pub(super) const WAIT: &str = "wait for the existing run with `wait_for_completion`";
+pub(super) const WAIT: &str = "wait for the existing run with `tool:wait_for_completion`";
 
 /// Search for the execution that a start of a plan creates.
 pub(super) const EXECUTIONS: DuplicateCheck = DuplicateCheck {

@@ -13,27 +13,27 @@ use super::{
 
 /// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
 ///
-/// Returns job ids, not run ids; wait for them with `wait_for_completion`. One device per slot of a plan:
-/// `start_test_plan_run`.
+/// Returns job ids, not run ids[[; wait for them with `tool:wait_for_completion`]].[[ One device per slot of a plan:
+/// `tool:start_test_plan_run`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `list_test_plans`.
+    /// From `tool:list_test_plans`.
     pub test_plan_id: Option<Uuid>,
     /// Task of a one-off test.
     pub instructions: Option<String>,
-    /// From `list_deployment_configs`. Required unless `player_deployment_configs` covers every player.
+    /// [[From `tool:list_deployment_configs`. ]]Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
     /// Default `[api] ephemeral test`. Needs `instructions`.
     pub name: Option<String>,
-    /// From `list_builds`. Default: the service chooses; the reply names it. Needs a device with `providerType`
+    /// [[From `tool:list_builds`. ]]Default: the service chooses; the reply names it. Needs a device with `providerType`
     /// `build-storage`.
     pub build_id: Option<Uuid>,
     /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `multiplayer_test_id`. One player per
     /// private device.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// From `list_agent_configs`.
+    /// From `tool:list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
@@ -82,7 +82,7 @@ impl Operation for StartRun {
             Rule::Needs("name", "instructions"),
             Rule::NeedsTrue("template_data", "render_templates"),
         ])
-        .recovery_hint("check with `list_jobs` before another call")
+        .recovery_hint("check with `tool:list_jobs` before another call")
         .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo = RequestInfo::post("/runs").duplicate_checks(&[
         // The first check that applies counts. The last one is that of `instructions`.
@@ -130,17 +130,17 @@ const JOBS: ListProbe = ListProbe {
 
 /// Lists test runs with their state and result; `newest` returns the latest ones.
 ///
-/// Pages are unordered and cannot be filtered by date, build or result. `get_run` returns steps and reports.
+/// Pages are unordered and cannot be filtered by date, build or result.[[ `tool:get_run` returns steps and reports.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.
     #[schemars(extend("default" = "all"))]
     pub state: Option<RunStateFilter>,
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `start_run` or `list_jobs`.
+    /// From `tool:start_run|list_jobs`.
     pub job_id: Option<Uuid>,
-    /// From `list_test_plan_executions`.
+    /// From `tool:list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
@@ -190,7 +190,7 @@ impl Operation for ListRuns {
 /// `player_number` starts at 1.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRun {
-    /// From `list_runs`; not a job or player id.
+    /// Not a job or player id[[; from `tool:list_runs`]].
     pub run_id: Id,
 }
 
@@ -203,10 +203,10 @@ impl Operation for GetRun {
 
 /// Returns the current state of each player of a run: step, game state and a screenshot as an image.
 ///
-/// `player_number` starts at 0. For results and reports use `get_run`.
+/// `player_number` starts at 0.[[ For results and reports use `tool:get_run`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetLiveRun {
-    /// From `list_runs`; not a job or player id.
+    /// Not a job or player id[[; from `tool:list_runs`]].
     pub run_id: Id,
     /// Default true. Images cost many tokens.
     #[schemars(extend("default" = true))]
@@ -226,7 +226,7 @@ impl Operation for GetLiveRun {
 /// A stopped job is not retried. `Job already completed`: the job had ended.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// 1 or more; from `start_run` or `list_jobs`. Not run ids.
+    /// 1 or more[[; from `tool:start_run|list_jobs`]]. Not run ids.
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }
@@ -235,7 +235,7 @@ impl Operation for StopRuns {
     const TOOL: ToolInfo = ToolInfo::stops("stop_runs", "Stop the runs of jobs", Toolset::Runs)
         .core()
         .needs("project:operate-runs")
-        .recovery_hint("check with `get_job` before another call");
+        .recovery_hint("check with `tool:get_job` before another call");
     const REQUEST: RequestInfo = RequestInfo::post("/runs/stop");
     type Answer = StopRunsResponse;
 }

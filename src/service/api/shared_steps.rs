@@ -27,7 +27,7 @@ impl Operation for ListSharedSteps {
 /// Returns one shared step collection: its steps in order and its version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetSharedStep {
-    /// From `list_shared_steps` or `get_test`.
+    /// From `tool:list_shared_steps|get_test`.
     pub shared_step_id: Id,
     pub version: Option<ReadVersion>,
 }
@@ -60,7 +60,7 @@ impl Operation for CreateSharedStep {
             .rules(&[Rule::Custom(|arguments, violations| {
                 refuse_managed_fields(arguments.get("steps_by_key"), "steps_by_key", violations);
             })])
-            .recovery_hint("check with `list_shared_steps` before another call");
+            .recovery_hint("check with `tool:list_shared_steps` before another call");
     const REQUEST: RequestInfo =
         RequestInfo::post("/shared-steps").wrapped_in("shared_step").duplicate_checks(&[DuplicateCheck {
             when_given: None,
@@ -83,9 +83,9 @@ impl Operation for CreateSharedStep {
 /// `patch` is merged, but a list such as `step_order` is replaced.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateSharedStep {
-    /// From `list_shared_steps`.
+    /// From `tool:list_shared_steps`.
     pub shared_step_id: Id,
-    /// `version` from `get_shared_step`.
+    /// `version` from `tool:get_shared_step`.
     pub expected_version: u64,
     /// `name`, `steps_by_key`, `step_order`. Null cannot delete a key.
     #[schemars(schema_with = "passed_through::<SharedStepPatch>")]
@@ -107,7 +107,7 @@ impl Operation for UpdateSharedStep {
         refuse_managed_fields(steps, "patch.steps_by_key", violations);
     })])
     .recovery_hint(
-        "check with `get_shared_step` before another call: `version` is one higher if the change was made",
+        "check with `tool:get_shared_step` before another call: `version` is one higher if the change was made",
     );
     const REQUEST: RequestInfo =
         RequestInfo::patch("/shared-steps/{shared_step_id}").current_record(GetSharedStep::NAME);
@@ -116,10 +116,10 @@ impl Operation for UpdateSharedStep {
 
 /// Deletes a shared step collection permanently.
 ///
-/// Fails with `conflict` while tests use the collection: remove it from them with `update_test` first.
+/// Fails with `conflict` while tests use the collection[[: remove it from them with `tool:update_test` first]].
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteSharedStep {
-    /// From `list_shared_steps`.
+    /// From `tool:list_shared_steps`.
     pub shared_step_id: Id,
 }
 
@@ -127,7 +127,7 @@ impl Operation for DeleteSharedStep {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_shared_step", "Delete a shared step", Toolset::Steps)
         .needs("project:edit-tests")
         .recovery_hint(
-            "check with `get_shared_step` before another call: `not_found` means that the collection is deleted",
+            "check with `tool:get_shared_step` before another call: `not_found` means that the collection is deleted",
         )
         .asks_confirmation(|arguments| Some(deletion_question("shared step", "shared_step_id", arguments)));
     const REQUEST: RequestInfo = RequestInfo::delete("/shared-steps/{shared_step_id}");

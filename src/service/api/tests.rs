@@ -16,7 +16,7 @@ use super::{
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `folder_id`.
     pub folder_path: Option<String>,
-    /// From `list_test_folders`.
+    /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
@@ -39,10 +39,10 @@ impl Operation for ListTests {
 
 /// Returns a saved test in full: players, steps in order, expected results, time budget, version.
 ///
-/// Items of type `collection` are shared steps: `get_shared_step`.
+/// Items of type `collection` are shared steps[[: `tool:get_shared_step`]].
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTest {
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub test_id: Id,
     pub version: Option<ReadVersion>,
     /// Returns steps of collections; default true.
@@ -60,7 +60,7 @@ impl Operation for GetTest {
 ///
 /// `test` has `test_type` (verification, discovery, task), `players_by_key` and `player_order`. A player has
 /// `items_by_key` and `item_order`. An item is `{"type": "step", "goal", "expected_results": [{"expected"}]}` or
-/// `{"type": "collection", "collection_id"}`. Example: `get_test`.
+/// `{"type": "collection", "collection_id"}`.[[ Example: `tool:get_test`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTest {
     /// Requires `name`. `max_seconds` up to 19800; no `min_seconds` for verification. No `test_step_id`.
@@ -69,7 +69,7 @@ pub struct CreateTest {
     /// Default `/`, the root. Not with `folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
-    /// From `list_test_folders`.
+    /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     #[schemars(extend("default" = true))]
@@ -96,7 +96,7 @@ impl Operation for CreateTest {
             Rule::Excludes("folder_path", "folder_id"),
             Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
         ])
-        .recovery_hint("check with `list_tests` before another call");
+        .recovery_hint("check with `tool:list_tests` before another call");
     const REQUEST: RequestInfo = RequestInfo::post("/tests")
         .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"])
         .duplicate_checks(&[
@@ -138,7 +138,7 @@ const TESTS: ListProbe = ListProbe {
 };
 
 /// Advice for a test that matches the arguments.
-const COMPARE: &str = "compare it with `get_test`";
+const COMPARE: &str = "compare it with `tool:get_test`";
 
 /// Deserializes text that may be `null`. An absent field is `None`, and `null` is `Some(None)`.
 #[expect(clippy::option_option, reason = "`null` and an absent field have different meanings")]
@@ -152,9 +152,9 @@ fn nullable_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Op
 /// the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub test_id: Id,
-    /// `version` from `get_test`.
+    /// `version` from `tool:get_test`.
     pub expected_version: u64,
     /// Changed fields, without `id` and `test_step_id`. Null cannot delete a key.
     #[schemars(schema_with = "passed_through::<TestPatch>")]
@@ -163,7 +163,7 @@ pub struct UpdateTest {
     #[serde(default, deserialize_with = "nullable_text")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,
-    /// From `list_test_folders`.
+    /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     #[schemars(extend("default" = true))]
@@ -185,7 +185,7 @@ impl Operation for UpdateTest {
             }),
         ])
         .recovery_hint(
-            "check with `get_test` before another call: `version` is one higher if the change was made",
+            "check with `tool:get_test` before another call: `version` is one higher if the change was made",
         );
     // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (service.md 6.4).
     const REQUEST: RequestInfo = RequestInfo::patch("/tests/{test_id}")
@@ -213,7 +213,7 @@ fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violatio
 /// Fails with `conflict` while runs of the test exist, unless `delete_associated_jobs` or `force_delete` is true.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTest {
-    /// From `list_tests`.
+    /// From `tool:list_tests`.
     pub test_id: Id,
     /// Deletes its jobs and runs too; default false.
     #[schemars(extend("default" = false))]
@@ -227,7 +227,7 @@ impl Operation for DeleteTest {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_test", "Delete a test", Toolset::Tests)
         .needs("project:edit-tests")
         .recovery_hint(
-            "check with `get_test` before another call: `not_found` means that the test is deleted",
+            "check with `tool:get_test` before another call: `not_found` means that the test is deleted",
         )
         .asks_confirmation(|arguments| Some(test_deletion_question(arguments)));
     const REQUEST: RequestInfo =

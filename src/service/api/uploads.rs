@@ -7,8 +7,9 @@ use super::{
 
 /// Starts the upload of a build and reserves storage space.
 ///
-/// Prefer `upload_build`. Otherwise PUT parts of `part_size` bytes to the addresses from
-/// `get_build_upload_parts`; without an `upload_id`, PUT the file to `upload_url`. Then call `complete_build_upload`.
+/// [[Prefer `tool:upload_build`. ]][[With an `upload_id`, PUT parts of `part_size` bytes to the addresses from
+/// `tool:get_build_upload_parts`. ]]Without an `upload_id`, PUT the file to `upload_url`.[[ Then call
+/// `tool:complete_build_upload`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct InitiateBuildUpload {
     // Users do not set this field: the caller adds the project, which the body repeats (service.md 10.4).
@@ -75,12 +76,13 @@ pub fn automatic_deletion_question(arguments: &Fields) -> Option<String> {
 
 /// Returns addresses for parts of a build upload, valid for about an hour.
 ///
-/// PUT each part as `application/octet-stream` without an API key. Keep each `ETag` for `complete_build_upload`.
+/// PUT each part as `application/octet-stream` without an API key.[[ Keep each `ETag` for
+/// `tool:complete_build_upload`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuildUploadParts {
-    /// From `initiate_build_upload`.
+    /// From `tool:initiate_build_upload`.
     pub upload_id: Id,
-    /// From `initiate_build_upload`.
+    /// From `tool:initiate_build_upload`.
     pub object_key: Id,
     /// From 1; 3 to 10 at a time.
     #[schemars(length(min = 1), inner(range(min = 1)))]
@@ -102,11 +104,11 @@ impl Operation for GetBuildUploadParts {
 /// Multipart uploads need all four arguments, others only `build_id`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompleteBuildUpload {
-    /// From `initiate_build_upload`.
+    /// From `tool:initiate_build_upload`.
     pub build_id: String,
-    /// From `initiate_build_upload`.
+    /// From `tool:initiate_build_upload`.
     pub upload_id: Option<String>,
-    /// From `initiate_build_upload`.
+    /// From `tool:initiate_build_upload`.
     pub object_key: Option<String>,
     /// All parts in order.
     #[schemars(length(min = 1))]
@@ -126,7 +128,9 @@ impl Operation for CompleteBuildUpload {
             ])
             // The service takes an `ETag` with quotes too. Without quotes is the documented form (service.md 10.7).
             .own_rules(&[Rule::Custom(check_etags)])
-            .recovery_hint("check with `get_build`: if the build does not exist, complete the upload again");
+            .recovery_hint(
+                "check with `tool:get_build`: if the build does not exist, complete the upload again",
+            );
     // The body differs between multipart and single-part uploads, and success is the status (service.md 10.7).
     const REQUEST: RequestInfo =
         RequestInfo::post("/builds/upload/complete").responds_with(ResponseKind::Status);
@@ -162,11 +166,11 @@ fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
 /// Cancels a build upload and frees its storage space.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CancelBuildUpload {
-    /// From `upload_build` or `initiate_build_upload`.
+    /// From `tool:upload_build|initiate_build_upload`.
     pub build_id: Id,
-    /// From `upload_build` or `initiate_build_upload`.
+    /// From `tool:upload_build|initiate_build_upload`.
     pub object_key: Id,
-    /// From `upload_build` or `initiate_build_upload`. Required for multipart.
+    /// [[From `tool:upload_build|initiate_build_upload`. ]]Required for multipart.
     pub upload_id: Option<Id>,
 }
 

@@ -30,7 +30,7 @@ use crate::{
 /// repeat the same call to continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DownloadRunFiles {
-    /// Run, or `<run>-<player>` for one player; from `list_runs`.
+    /// Run, or `<run>-<player>` for one player[[; from `tool:list_runs`]].
     pub run_id: Id,
     /// Directory below the files root; created if missing.
     pub destination_dir: String,
@@ -49,9 +49,9 @@ pub struct DownloadRunFiles {
 // A selected file.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FileChoice {
-    /// Player `<run>-<player>`; `players[].id` of `get_run`.
+    /// Player `<run>-<player>`[[; `players[].id` of `tool:get_run`]].
     pub run_id: Id,
-    /// `artifact:<path>`; paths from `list_run_artifacts`.
+    /// `artifact:<path>`[[; paths from `tool:list_run_artifacts`]].
     pub file_ref: String,
     /// Path below `destination_dir`; default: its own.
     pub relative_path: Option<String>,
@@ -87,7 +87,13 @@ impl CompositeTool for DownloadRunFiles {
             overwrite: self.overwrite == Some(true),
         };
 
-        request.run(&context.caller, &destination, &DownloadOptions::default(), &context.options).await
+        let options = &context.options;
+        let mut report =
+            request.run(&context.caller, &destination, &DownloadOptions::default(), options).await?;
+        let hints = report.failed.iter_mut().map(|file| &mut file.hint).chain(&mut report.hint);
+        hints.for_each(|hint| hint.address(&*options.tools));
+
+        Ok(report)
     }
 }
 

@@ -80,7 +80,7 @@ const UPLOAD_BUILD: ToolInfo = ToolInfo::creates("upload_build", "Upload a build
     .core()
     .needs("project:manage-build-storage")
     .requires_fields(&["status"])
-    .recovery_hint("check with `list_builds` before another upload")
+    .recovery_hint("check with `tool:list_builds` before another upload")
     .asks_confirmation(automatic_deletion_question);
 
 impl CompositeTool for UploadBuild {

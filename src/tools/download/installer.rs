@@ -257,6 +257,6 @@ fn installer_file_name(address: &str) -> Result<String, Failure> {
             Code::BadResponse,
             format!("download_minion: the name of the installer {problem}: nothing was saved"),
         )
-        .hint("download the address of `get_minion_download` under a name of your own")),
+        .hint("download the address of `tool:get_minion_download` under a name of your own")),
     }
 }

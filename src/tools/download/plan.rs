@@ -272,7 +272,7 @@ fn check_players(
 
 fn not_listed(name: &str) -> Failure {
     let message = format!("`{}` is not among the files of that player", quote(name));
-    Failure::new(Code::NotFound, message).hint("list the files with `list_run_artifacts`")
+    Failure::new(Code::NotFound, message).hint("list the files with `tool:list_run_artifacts`")
 }
 
 fn nameless() -> Failure {

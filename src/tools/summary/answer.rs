@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 pub use crate::call::paging::Omission;
+use crate::text::guidance::Guidance;
 
 /// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
 #[skip_serializing_none]
@@ -184,5 +185,6 @@ pub struct LeftOut {
     #[serde(flatten)]
     pub counts: BTreeMap<String, usize>,
     /// How to get it.
-    pub how: String,
+    #[schemars(with = "String")]
+    pub how: Guidance,
 }

@@ -29,7 +29,8 @@ const MOST_BUILDS: usize = 5;
 const LONGEST_FILE_NAME: usize = 60;
 
 /// How to get what is left out.
-const HOW: &str = "`list_runs` finds the runs; `get_run` and `list_run_bugs` show one in full";
+const HOW: &str =
+    "[[`tool:list_runs` finds the runs; ]][[`tool:get_run` and `tool:list_run_bugs` show one in full";
 
 /// Limits for the texts of one failure, in characters, and for its lists.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +119,7 @@ fn left_out(mut counts: BTreeMap<String, usize>, full: &Summary, answer: &Summar
     let artifacts = included().map(|(full, cut)| full.artifacts.len() - cut.artifacts.len());
     count(&mut counts, "artifacts", artifacts.sum());
 
-    (!counts.is_empty()).then(|| LeftOut { counts, how: HOW.to_owned() })
+    (!counts.is_empty()).then(|| LeftOut { counts, how: HOW.into() })
 }
 
 /// Returns the lists that may be cut, each with its name and its number of entries.

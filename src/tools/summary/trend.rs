@@ -138,7 +138,7 @@ impl TrendRequest {
         if started.is_empty() {
             let message = format!("no execution of a test plan `{}` was started", self.test_plan_id);
             return Err(Failure::new(Code::NotFound, message)
-                .hint("check the id; `list_test_plans` lists the test plans"));
+                .hint("check the id[[; `tool:list_test_plans` lists the test plans]]"));
         }
 
         // A service may ignore the order.

@@ -267,7 +267,7 @@ impl RemoteUpload {
                 let message =
                     format!("upload_build: the upload is complete: build `{}` exists", token.build_id);
                 Err(Failure::new(Code::Conflict, message)
-                    .hint("`delete_build` deletes a build; nothing was changed"))
+                    .hint("[[`tool:delete_build` deletes a build; ]]nothing was changed"))
             }
             CancelOutcome::Cancelled | CancelOutcome::NotFound => {
                 let ids = Some(plan.ids);

@@ -139,7 +139,7 @@ impl BackgroundUploads {
         let uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         uploads.get(token).cloned().ok_or_else(|| {
             Failure::new(Code::NotFound, "upload_build: this server has no upload with this `upload_token`")
-                .hint("call again with `path`: an interrupted upload is resumed, and `list_builds` shows a finished upload")
+                .hint("call again with `path`: an interrupted upload is resumed[[, and `tool:list_builds` shows a finished upload]]")
         })
     }
 

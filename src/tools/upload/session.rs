@@ -369,10 +369,10 @@ pub(super) fn describe_cancellation(ids: &UploadIds, outcome: CancelOutcome, fai
         }
         CancelOutcome::NotFound => {
             let hint = match failure.code {
-                Code::OutcomeUnknown => "the build may be complete: read it with `get_build`",
+                Code::OutcomeUnknown => "the build may be complete[[: read it with `tool:get_build`]]",
                 _ => UNKNOWN_UPLOAD_HINT,
             };
-            append_hint(failure, hint).detail("upload", "the service has no such upload any more")
+            failure.and_hint(hint).detail("upload", "the service has no such upload any more")
         }
         CancelOutcome::Failed(error) => {
             let remains =
@@ -380,15 +380,6 @@ pub(super) fn describe_cancellation(ids: &UploadIds, outcome: CancelOutcome, fai
             failure.detail("upload", remains)
         }
     }
-}
-
-/// Adds `advice` to the hint of `failure`.
-pub(super) fn append_hint(failure: Failure, advice: &str) -> Failure {
-    let hint = match &failure.hint {
-        Some(hint) => format!("{hint}; {advice}"),
-        None => advice.to_owned(),
-    };
-    failure.hint(hint)
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ impl SourceFile {
     /// Returns the failure for a file that another upload is sending.
     pub(super) fn busy_error(&self) -> Failure {
         file_error(&self.requested, "is being uploaded by another process or call")
-            .hint("wait until that upload has ended, then look for the build with `list_builds`")
+            .hint("wait until that upload has ended[[, then look for the build with `tool:list_builds`]]")
     }
 
     /// Returns the failure for a file that changed during the upload.

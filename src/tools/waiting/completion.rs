@@ -16,6 +16,7 @@ use crate::{
         reply::{FieldSelection, Reply},
     },
     service::{api::Open, result_kind::ResultKind},
+    text::guidance::Guidance,
 };
 
 /// How a wait ended.
@@ -54,7 +55,8 @@ pub struct Completion {
     pub still_running: Vec<String>,
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub next: Option<Guidance>,
     /// Why the last poll failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
@@ -69,6 +71,9 @@ pub struct Completion {
     #[serde(skip)]
     pub(super) plan_name: Option<String>,
 }
+
+/// Advice while not everything has finished.
+const REPEAT: &str = "not finished yet: call again with the same arguments[[; `tool:stop_runs` stops jobs]]";
 
 impl Completion {
     /// Creates the result of a wait that ends now.
@@ -107,16 +112,14 @@ impl Completion {
     }
 
     /// Returns the advice for the field `next`.
-    fn next_step(&self) -> Option<String> {
+    fn next_step(&self) -> Option<Guidance> {
         if self.status == WaitStatus::TimedOut {
-            return Some(
-                "not finished yet: call again with the same arguments; `stop_runs` stops jobs".to_owned(),
-            );
+            return Some(REPEAT.into());
         }
 
         let (kind, id) = self.result_to_explain()?;
 
-        Some(format!("to find out why, call `summarize_results` with `{kind}_id` `{id}`"))
+        Some(format!("to find out why, call `tool:summarize_results` with `{kind}_id` `{id}`").into())
     }
 
     /// Returns the type and the id of the record that explains why not everything passed: the target itself, or, if the

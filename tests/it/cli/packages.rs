@@ -48,7 +48,8 @@ fn the_bundle_has_the_version_and_the_default_tools_of_the_program() {
     let mut manifest = document(MANIFEST);
     let first_line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
     let tools = catalog::tools().filter(|tool| tool.tier == Tier::Core);
-    let tools = tools.map(|tool| json!({"name": tool.name, "description": first_line(tool.description())}));
+    let tools = tools
+        .map(|tool| json!({"name": tool.name, "description": first_line(&tool.description().to_string())}));
 
     manifest["version"] = json!(VERSION);
     manifest["tools"] = tools.collect();

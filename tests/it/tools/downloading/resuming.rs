@@ -269,7 +269,7 @@ async fn a_pause_beyond_the_wait_limit_is_an_error() {
 
         let said = format!("the service asks to wait {asked} s: make the same call again after that");
 
-        assert_eq!((failure.hint, download.session.clock.pauses()), (Some(said), vec![]));
+        assert_eq!((failure.hint, download.session.clock.pauses()), (said.into(), vec![]));
     }
 }
 
