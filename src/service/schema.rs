@@ -120,13 +120,13 @@ fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
 
 /// Turns `anyOf: [X, {type: null}]` into X with `null` among its types.
 fn merge_nullable(object: &mut Fields) {
-    let Some(Value::Array(alternatives)) = object.get("anyOf") else { return };
-    let [Value::Object(some), none] = alternatives.as_slice() else { return };
+    let Some(Value::Array(alternatives)) = object.get_mut("anyOf") else { return };
+    let [Value::Object(some), none] = alternatives.as_mut_slice() else { return };
     if none.get("type").and_then(Value::as_str) != Some("null") {
         return;
     }
 
-    let mut merged = some.clone();
+    let mut merged = std::mem::take(some);
     if let Some(kind) = merged.get_mut("type") {
         *kind = json!([kind.take(), "null"]);
     }
@@ -208,9 +208,11 @@ pub fn published(schema: &Fields) -> Fields {
 pub fn published_answer(schema: &Fields) -> Fields {
     with_fields(schema, &|name, field| match field.get("items") {
         Some(Value::Object(record)) if name == RECORDS => {
-            let mut records = field.clone();
-            records.insert("items".to_owned(), with_fields(record, &|_, field| without_fields(field)).into());
-            records
+            let record = with_fields(record, &|_, field| without_fields(field));
+            with_keywords(field, |keyword, value| match keyword {
+                "items" => Some(record.clone().into()),
+                _ => Some(value.clone()),
+            })
         }
         _ => without_fields(field),
     })
@@ -218,28 +220,29 @@ pub fn published_answer(schema: &Fields) -> Fields {
 
 /// Returns the schema of a field without the fields of the objects in it.
 fn without_fields(field: &Fields) -> Fields {
-    let mut published = field.clone();
-    published.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
-
-    if let Some(Value::Object(entry)) = published.get_mut("items") {
-        *entry = without_fields(entry);
-    }
-
-    published
+    with_keywords(field, |keyword, value| match (keyword, value) {
+        (keyword, _) if OF_FIELDS.contains(&keyword) => None,
+        ("items", Value::Object(entry)) => Some(without_fields(entry).into()),
+        _ => Some(value.clone()),
+    })
 }
 
 /// Returns the schema of an object in which `publish_field` returns the published form of each field.
 fn with_fields(schema: &Fields, publish_field: &dyn Fn(&str, &Fields) -> Fields) -> Fields {
-    let mut object = schema.clone();
-    let fields = object.get_mut("properties").and_then(Value::as_object_mut);
+    let publish = |(name, field): (&String, &Value)| {
+        let published = field.as_object().map(|field| publish_field(name, field).into());
+        (name.clone(), published.unwrap_or_else(|| field.clone()))
+    };
 
-    for (name, field) in fields.into_iter().flatten() {
-        if let Value::Object(field) = field {
-            *field = publish_field(name, field);
-        }
-    }
+    with_keywords(schema, |keyword, value| match (keyword, value) {
+        ("properties", Value::Object(fields)) => Some(fields.iter().map(publish).collect()),
+        _ => Some(value.clone()),
+    })
+}
 
-    object
+/// Returns the schema with the keywords for which `publish` returns a value.
+fn with_keywords(schema: &Fields, publish: impl Fn(&str, &Value) -> Option<Value>) -> Fields {
+    schema.iter().filter_map(|(keyword, value)| Some((keyword.clone(), publish(keyword, value)?))).collect()
 }
 
 /// Returns the published form of the schema of one argument.
