@@ -45,11 +45,7 @@ impl TomlText {
 
     /// Moves the comments above a removed table to the table below it, or to the end of the text.
     pub fn keep_comments(&mut self, removed: &Table) {
-        self.add_comments_below(text_above(removed.decor()), removed.position());
-    }
-
-    /// Adds comments above the first table after `position`, or at the end of the text.
-    pub fn add_comments_below(&mut self, comments: &str, position: Option<isize>) {
+        let (comments, position) = (text_above(removed.decor()), removed.position());
         if !comments.contains('#') {
             return;
         }
@@ -118,24 +114,6 @@ pub fn assign(table: &mut dyn TableLike, name: &str, mut changed: Item) {
         *changed.decor_mut() = earlier.decor().clone();
     }
     *earlier = changed;
-}
-
-/// Removes a value from a table. The comments above the value move to the next value of the table. If there is no next
-/// value, the comments are returned.
-pub fn remove(table: &mut dyn TableLike, name: &str) -> Option<String> {
-    let comments = text_above(table.key(name)?.leaf_decor()).to_owned();
-    let below = table.iter().map(|(key, _)| key).skip_while(|key| *key != name).nth(1).map(str::to_owned);
-    table.remove(name);
-
-    let Some(mut below) = below.as_deref().and_then(|name| table.key_mut(name)) else {
-        return Some(comments);
-    };
-    if comments.contains('#') {
-        let prefix = format!("{comments}{}", text_above(below.leaf_decor()));
-        below.leaf_decor_mut().set_prefix(prefix);
-    }
-
-    None
 }
 
 /// Returns the blank lines and comments above a part of a text.

@@ -18,7 +18,7 @@ pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
 pub(super) fn build_caller_with_files(settings: &Settings) -> Result<CallerWithFiles, Failure> {
     settings.tools_config().map(CallerWithFiles::new).map_err(|failure| {
         failure.hint(
-            "run `tas-mcp login`, or set them as flags or variables or with `tas-mcp config set`; `tas-mcp help settings` lists them, and `--sandbox` works without settings",
+            "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings",
         )
     })
 }

@@ -8,43 +8,65 @@ use super::{
     command_error::CommandError,
     exit_status::ExitStatus,
     help_end::help_end,
+    notes::note,
     output::{print_line, print_text, prints_json, status_after_output},
     tool_arguments::{json_flag, wants_json},
+    user_configuration::UserConfiguration,
 };
 use crate::{
     failure::{Code, Failure},
-    settings::Settings,
+    settings::{ProfileChooser, Settings},
 };
 
 /// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp logout", "tas-mcp logout --profile staging"];
 
 /// What the help says about the rest of the account.
-const NOTES: &str = "The other settings of the account stay in its profile. A running server stops to use the key within 5 minutes.\n\nExit codes: 0 the key was removed, 1 no key was stored, 2 the keychain or the file cannot be changed";
+const NOTES: &str = "Without `--profile` the other settings of the account stay in its profile. With `--profile` the profile is removed, too. A running server stops to use the key within 5 minutes.\n\nExit codes: 0 removed, 1 no key was stored and there is no such profile, 2 the keychain or a file cannot be changed";
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     Command::new("logout")
-        .about("Removes the stored API key of an account")
+        .about("Removes the stored API key of an account; with --profile the profile, too")
         .after_help(help_end(&EXAMPLES, NOTES))
         .arg(json_flag())
 }
 
-/// Removes the key, wherever it is stored.
+/// Removes the key, wherever it is stored, and the profile that a flag names.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let accounts = Accounts::read()?;
     let name = settings.account();
-    let removed = accounts.remove_key(name).await?;
+    let removed_from = accounts.remove_key(name).await?;
+    let removes_profile = settings.profile_chooser() == Some(ProfileChooser::Flag)
+        && accounts.configuration.content.profiles.contains_key(name);
 
-    if removed.is_empty() {
+    if removes_profile {
+        remove_profile(&accounts.configuration, name)?;
+    } else if removed_from.is_empty() {
         let message = format!("no key is stored for the account `{name}`");
         return Err(Failure::new(Code::NotFound, message).hint("`tas-mcp status` lists the accounts").into());
     }
+
+    let what = match (removed_from.is_empty(), removes_profile) {
+        (true, _) => format!("the profile {name} is removed; it had no key\n"),
+        (false, true) => format!("the profile {name} and its key are removed\n"),
+        (false, false) => format!("the key of the account {name} is removed\n"),
+    };
     let printed = if prints_json(wants_json(matches)) {
-        print_line(json!({"account": name, "removed_from": removed}))
+        print_line(json!({"account": name, "removed_from": removed_from, "removed_profile": removes_profile}))
     } else {
-        print_text(format!("the key of the account {name} is removed\n"))
+        print_text(what)
     };
 
     Ok(status_after_output(ExitStatus::Success, printed))
+}
+
+/// Removes a profile from the configuration file.
+fn remove_profile(configuration: &UserConfiguration, name: &str) -> Result<(), Failure> {
+    configuration.file.remove_profile(name)?;
+    if configuration.content.default_profile.as_deref() == Some(name) {
+        note("there is no default profile now; `tas-mcp profile use` chooses one");
+    }
+
+    Ok(())
 }

@@ -1,13 +1,11 @@
 //! `tas-mcp profile`: the profiles of the configuration file.
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde::Serialize;
 
 use super::{
-    accounts::Accounts,
     command_error::CommandError,
-    confirmation::{YES, confirm_change},
     exit_status::ExitStatus,
     help_end::help_end,
     notes::note,
@@ -17,7 +15,6 @@ use super::{
     user_configuration::{EXIT_CODES, NAME, UserConfiguration, applied_value, name_argument, subcommand},
 };
 use crate::{
-    failure::{Code, Failure},
     fields::Fields,
     settings::{Profile, ProfileChooser, Settings},
 };
@@ -46,47 +43,28 @@ struct ProfileChange<'a> {
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let required = || name_argument().required(true).help("Name of the profile");
-    let yes =
-        Arg::new(YES).long(YES).action(ArgAction::SetTrue).help("Do not ask before the profile is removed");
+    let name = name_argument().required(true).help("Name of the profile");
 
     Command::new("profile")
-        .about("Shows and chooses profiles: named sets of settings in the configuration file")
+        .about("Lists and chooses profiles: named sets of settings in the configuration file")
         .after_help(help_end(&EXAMPLES, EXIT_CODES))
         .subcommand_required(true)
-        .subcommand_value_name("list|use|show|remove")
+        .subcommand_value_name("list|use")
         .arg_required_else_help(true)
-        .subcommand(subcommand("list", "Lists the profiles", "tas-mcp profile list"))
-        .subcommand(
-            subcommand("use", "Makes a profile the default", "tas-mcp profile use production")
-                .arg(required()),
-        )
-        .subcommand(
-            subcommand("show", "Shows the settings of a profile", "tas-mcp profile show production")
-                .arg(name_argument().help("Name of the profile. Default: the one that is used here")),
-        )
-        .subcommand(
-            subcommand(
-                "remove",
-                "Removes a profile and its stored key, after asking",
-                "tas-mcp profile remove old --yes",
-            )
-            .args([required(), yes]),
-        )
+        .subcommand(subcommand("list", "Lists the profiles", EXAMPLES[0]))
+        .subcommand(subcommand("use", "Makes a profile the default", EXAMPLES[1]).arg(name))
 }
 
 /// Runs a subcommand.
-pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let (command, matches) = matches.subcommand().context("the subcommand is missing")?;
-    let accounts = Accounts::read()?;
-    let configuration = &accounts.configuration;
-    let name = || matches.get_one::<String>(NAME).map(String::as_str);
+pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let configuration = UserConfiguration::read()?;
 
-    match command {
-        "list" => Ok(list(matches, settings, configuration)),
-        "show" => show(matches, settings, configuration, name()),
-        "use" => use_profile(matches, settings, configuration, name().context("the name is missing")?),
-        _ => remove(matches, &accounts, name().context("the name is missing")?).await,
+    match matches.subcommand().context("the subcommand is missing")? {
+        ("list", matches) => Ok(list(matches, settings, &configuration)),
+        (_, matches) => {
+            let name = matches.get_one::<String>(NAME).context("the name is missing")?;
+            use_profile(matches, settings, &configuration, name)
+        }
     }
 }
 
@@ -96,7 +74,7 @@ fn list(matches: &ArgMatches, settings: &Settings, configuration: &UserConfigura
         profiles.iter().map(|(name, profile)| shown_profile(settings, configuration, name, profile));
     let profiles: Vec<_> = profiles.collect();
     if profiles.is_empty() {
-        note("there are no profiles; `tas-mcp config set` creates one");
+        note("there are no profiles; `tas-mcp login` creates one");
     }
 
     let mut table = Table::new(["profile", "used", "address", "project"]);
@@ -116,28 +94,6 @@ fn list(matches: &ArgMatches, settings: &Settings, configuration: &UserConfigura
     status_after_output(ExitStatus::Success, printed)
 }
 
-fn show(
-    matches: &ArgMatches,
-    settings: &Settings,
-    configuration: &UserConfiguration,
-    name: Option<&str>,
-) -> Result<ExitStatus, CommandError> {
-    let name = name.or(configuration.active_profile(settings)).ok_or_else(|| {
-        Failure::new(Code::NotFound, "no profile is used here")
-            .hint("name one; `tas-mcp profile list` lists them")
-    })?;
-    let profile = configuration.profile(name)?;
-
-    let mut table = Table::new(["setting", "value"]);
-    for (setting, text) in profile.values() {
-        table.add_row([setting.word(), text.to_owned()]);
-    }
-    let shown = shown_profile(settings, configuration, name, profile);
-    let printed = print_json_or_table(&shown, table, wants_json(matches));
-
-    Ok(status_after_output(ExitStatus::Success, printed))
-}
-
 fn use_profile(
     matches: &ArgMatches,
     settings: &Settings,
@@ -147,8 +103,6 @@ fn use_profile(
     configuration.profile(name)?;
     configuration.file.set_default_profile(name)?;
 
-    let is_default = configuration.content.default_profile.as_deref() == Some(name);
-    let outcome = if is_default { "unchanged" } else { "default" };
     let is_overridden = settings.profile_chooser() != Some(ProfileChooser::ConfigurationFile);
     let active =
         applied_value(settings, "TAS_PROFILE").filter(|active| is_overridden && active.value != name);
@@ -156,25 +110,16 @@ fn use_profile(
         note(&format!("here, {} chooses the profile {}", active.origin, active.value));
     }
 
-    Ok(print_change(matches, configuration, name, outcome))
-}
+    let was_default = configuration.content.default_profile.as_deref() == Some(name);
+    let outcome = if was_default { "unchanged" } else { "default" };
+    let file = configuration.file.path().display().to_string();
+    let mut table = Table::new(["profile", "outcome", "file"]);
+    table.keep_whole(2);
+    table.add_row([name, outcome, &file]);
+    let printed =
+        print_json_or_table(&ProfileChange { profile: name, outcome, file }, table, wants_json(matches));
 
-/// Removes a profile and the key that is stored for it, which nothing would name afterwards.
-async fn remove(matches: &ArgMatches, accounts: &Accounts, name: &str) -> Result<ExitStatus, CommandError> {
-    let configuration = &accounts.configuration;
-    configuration.profile(name)?;
-    if !matches.get_flag(YES) {
-        let file = configuration.file.path().display();
-        confirm_change(&format!("This removes the profile {name} from {file}, and its stored key"), name)?;
-    }
-
-    accounts.remove_key(name).await?;
-    configuration.file.remove_profile(name)?;
-    if configuration.content.default_profile.as_deref() == Some(name) {
-        note("there is no default profile now; `tas-mcp profile use` chooses one");
-    }
-
-    Ok(print_change(matches, configuration, name, "removed"))
+    Ok(status_after_output(ExitStatus::Success, printed))
 }
 
 fn shown_profile<'a>(
@@ -190,19 +135,4 @@ fn shown_profile<'a>(
         is_default: configuration.content.default_profile.as_deref() == Some(name),
         settings: values.collect(),
     }
-}
-
-fn print_change(
-    matches: &ArgMatches,
-    configuration: &UserConfiguration,
-    profile: &str,
-    outcome: &'static str,
-) -> ExitStatus {
-    let file = configuration.file.path().display().to_string();
-    let mut table = Table::new(["profile", "outcome", "file"]);
-    table.keep_whole(2);
-    table.add_row([profile, outcome, &file]);
-
-    let change = ProfileChange { profile, outcome, file };
-    status_after_output(ExitStatus::Success, print_json_or_table(&change, table, wants_json(matches)))
 }

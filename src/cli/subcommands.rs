@@ -36,7 +36,7 @@ pub async fn run_subcommand(
         "logout" => logout::run(matches, settings).await,
         "doctor" => doctor::run(matches, settings).await,
         "settings" => settings_help::run(program()).map(|()| ExitStatus::Success).map_err(Into::into),
-        "profile" => profile::run(matches, settings).await,
+        "profile" => profile::run(matches, settings),
         "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),

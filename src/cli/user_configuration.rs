@@ -43,7 +43,7 @@ impl UserConfiguration {
         self.content.profiles.get(name).ok_or_else(|| {
             let names: Vec<_> = self.content.profiles.keys().map(String::as_str).collect();
             let hint = match names.as_slice() {
-                [] => "there are none; `tas-mcp config set` creates one".to_owned(),
+                [] => "there are none; `tas-mcp login` creates one".to_owned(),
                 names => format!("the profiles are: {}", names.join(", ")),
             };
             let message = format!("{} has no profile `{name}`", self.file.path().display());

@@ -58,8 +58,10 @@ pub struct Settings {
 /// What chooses a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProfileChooser {
-    /// The person who starts the process, with a flag or a variable.
-    Person,
+    /// A flag of this process.
+    Flag,
+    /// A variable.
+    Variable,
     /// The project file of the repository, which may come from a stranger.
     ProjectFile,
     /// The configuration file of the user, by default.
@@ -235,7 +237,8 @@ impl Settings {
         match self.values.origin(&PROFILE)? {
             Origin::ProjectFile(_) => Some(ProfileChooser::ProjectFile),
             Origin::ConfigurationFile(_) => Some(ProfileChooser::ConfigurationFile),
-            _ => Some(ProfileChooser::Person),
+            Origin::Flag(_) => Some(ProfileChooser::Flag),
+            _ => Some(ProfileChooser::Variable),
         }
     }
 

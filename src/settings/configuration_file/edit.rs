@@ -14,7 +14,7 @@ use crate::{
         unusable_file::{FileProblem, UnusableFile},
     },
     text_file::{TextFile, TextFileError, lock_beside},
-    toml_text::{TomlText, assign, remove},
+    toml_text::{TomlText, assign},
 };
 
 impl ConfigurationFile {
@@ -31,21 +31,6 @@ impl ConfigurationFile {
             for value in values {
                 assign(table, &value.setting.word(), item_of(value.setting, &value.text));
             }
-        })
-    }
-
-    /// Removes the setting that is named `word` from a profile, if the profile contains it. The profile stays.
-    ///
-    /// # Errors
-    /// `file_error`: the file has an error, or cannot be written. `conflict`: another program changes the file at the same time.
-    pub fn remove_value(&self, profile: &str, word: &str) -> Result<(), Failure> {
-        self.edit(|text| {
-            let profiles = text.document.get_mut(PROFILES).and_then(Item::as_table_like_mut);
-            let Some(profile) = profiles.and_then(|profiles| profiles.get_mut(profile)) else { return };
-            let position = profile.as_table().and_then(Table::position);
-            let comments = profile.as_table_like_mut().and_then(|profile| remove(profile, word));
-
-            text.add_comments_below(&comments.unwrap_or_default(), position);
         })
     }
 
@@ -150,8 +135,7 @@ mod tests {
             |file: &ConfigurationFile| file.set_values("a", &[value_of("timeout_s", "5")]).expect("set");
         let remove = |file: &ConfigurationFile| file.remove_profile("a").expect("removed");
         let choose = |file: &ConfigurationFile| file.set_default_profile("b").expect("chosen");
-        let unset = |file: &ConfigurationFile| file.remove_value("a", "timeout_s").expect("removed");
-        let cases: [(&str, Change<'_>, &str); 15] = [
+        let cases: [(&str, Change<'_>, &str); 9] = [
             ("", &set, "[profile.a]\ntimeout_s = 5\n"),
             (
                 "# mine\n[profile.a]\ntimeout_s = 1 # short\nproject = 'x'\n",
@@ -169,20 +153,6 @@ mod tests {
             ("", &remove, ""),
             ("# mine\n[profile.b]\n", &choose, "default_profile = \"b\"\n\n# mine\n[profile.b]\n"),
             ("default_profile = 'a' # one\n", &choose, "default_profile = \"b\" # one\n"),
-            (
-                "# mine\n[profile.a]\n# one\ntimeout_s = 1 # short\n# two\nproject = 'x'\n",
-                &unset,
-                "# mine\n[profile.a]\n# one\n# two\nproject = 'x'\n",
-            ),
-            (
-                "[profile.a]\r\n# one\r\ntimeout_s = 1\r\n\r\n[profile.b]\r\n",
-                &unset,
-                "[profile.a]\r\n# one\r\n\r\n[profile.b]\r\n",
-            ),
-            ("[profile.a]\n# one\ntimeout_s = 1\n", &unset, "[profile.a]\n# one\n"),
-            ("profile = {a = {project = 'x', timeout_s = 1}}\n", &unset, "profile = {a = {project = 'x'}}\n"),
-            ("[profile.a]\nproject = 'x'\n", &unset, "[profile.a]\nproject = 'x'\n"),
-            ("[profile.b]\ntimeout_s = 1\n", &unset, "[profile.b]\ntimeout_s = 1\n"),
         ];
 
         for (text, change, expected) in cases {
@@ -204,6 +174,17 @@ mod tests {
             assert!(failure.message.contains("config.toml cannot be used"), "{}", failure.message);
             assert_eq!(fs::read_to_string(file.path()).expect("a file"), text);
         }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_a_file_error() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = file_in(directory.path(), "").path().join("config.toml");
+
+        let failure = ConfigurationFile { path }.set_default_profile("a").expect_err("a failure");
+
+        assert_eq!(failure.code, Code::FileError);
+        assert!(failure.message.contains("config.toml cannot be used"), "{}", failure.message);
     }
 
     #[test]

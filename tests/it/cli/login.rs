@@ -116,7 +116,8 @@ async fn a_key_is_not_sent_to_a_changed_address_of_its_profile() {
     let person = Person::new().await;
     person.login(keys::DEMO, &["--store", "file"]).await;
     let other = Service::start().await;
-    assert_eq!(person.run(&["config", "set", "base_url", &other.base_url()]).await.code, Some(0));
+    let changed = person.home.text(CONFIGURATION).replace(&person.service.base_url(), &other.base_url());
+    fs::write(person.home.at(CONFIGURATION), changed).expect("written");
 
     let end = person.run(&["runs"]).await;
     assert!(end.code == Some(2) && end.errors.contains("is not sent to"), "{}", end.errors);
@@ -240,7 +241,7 @@ async fn accounts_are_listed_and_kept_apart() {
     let end = person.run_with(&["runs", "--profile", "second"], &variables, &[]).await;
     assert!(end.code == Some(0) && end.output.contains("\"arena\""), "{}", end.errors);
 
-    assert_eq!(person.run(&["logout", "--profile", "second"]).await.code, Some(0));
+    assert_eq!(person.run_with(&["logout"], &[("TAS_PROFILE", "second")], &[]).await.code, Some(0));
     assert_eq!(person.run(&["runs"]).await.code, Some(0));
     let end = person.run_with(&["runs", "--profile", "second"], &variables, &[]).await;
     let reason = "no key is stored for the account `second`";
@@ -253,10 +254,12 @@ async fn the_key_of_a_removed_profile_is_removed() {
     person.login(keys::DEMO, &["--store", "file", "--profile", "a"]).await;
     assert!(person.home.text(KEYS).contains(keys::DEMO));
 
-    let removed = person.run(&["profile", "remove", "a", "--yes"]).await;
+    let removed = person.run(&["logout", "--profile", "a"]).await;
 
-    assert_eq!((removed.code, &removed.printed["outcome"]), (Some(0), &json!("removed")));
+    let expected = json!({"account": "a", "removed_from": ["file"], "removed_profile": true});
+    assert_eq!((removed.code, removed.printed), (Some(0), expected));
     assert!(!person.home.text(KEYS).contains(keys::DEMO));
+    assert!(!person.home.text(CONFIGURATION).contains("profile.a"), "{}", person.home.text(CONFIGURATION));
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@ use crate::support::{
     binary::binary,
     home::{Home, column},
     service::Service,
-    terminal::run_in_terminal,
 };
 
 /// The configuration file.
@@ -38,58 +37,23 @@ fn setting(listed: &Value, name: &str) -> Option<(String, String)> {
 }
 
 #[tokio::test]
-async fn a_profile_is_created_chosen_shown_and_removed() {
-    let home = home("", "");
-    let set = home.run(&["config", "set", "base_url", ADDRESS], &[]).await;
-    assert_eq!((set.code, &set.printed["profile"]), (Some(0), &json!("default")), "{}", set.errors);
-    for (key, value) in [("project", "arena"), ("read_only", "yes"), ("timeout_s", "20")] {
-        let set = home.run(&["config", "set", "--profile", "production", key, value], &[]).await;
-        assert_eq!(set.code, Some(0), "{}", set.errors);
-    }
-    assert_eq!(
-        home.text(FILE),
-        format!(
-            "default_profile = \"default\"\n\n[profile.default]\nbase_url = \"{ADDRESS}\"\n\n[profile.production]\nproject = \"arena\"\nread_only = true\ntimeout_s = 20\n"
-        )
-    );
+async fn a_profile_is_listed_chosen_and_removed() {
+    let other = format!("[profile.other]\nbase_url = \"{ADDRESS}\"\n");
+    let home = home(&format!("{other}\n[profile.production]\nproject = \"arena\"\n"), "");
 
-    let other = [("TAS_PROFILE", "default"), ("TAS_PROJECT_ID", "x")];
-    let used = home.run(&["profile", "use", "production"], &other).await;
-    assert!(
-        used.errors.contains("here, variable TAS_PROFILE chooses the profile default"),
-        "{}",
-        used.errors
-    );
-    let set = home.run(&["config", "set", "project", "y"], &other).await;
-    assert!(set.errors.contains("here, variable TAS_PROJECT_ID overrides `project`"), "{}", set.errors);
+    let used = home.run(&["profile", "use", "production"], &[("TAS_PROFILE", "other")]).await;
+    assert_eq!(used.code, Some(0), "{}", used.errors);
+    assert!(used.errors.contains("here, variable TAS_PROFILE chooses the profile other"), "{}", used.errors);
+
     let list = home.run(&["profile", "list"], &[]).await;
-    assert_eq!((used.code, column(&list.printed, "name")), (Some(0), vec!["default", "production"]));
-    assert_eq!(list.printed[1]["is_active"], json!(true));
-    let shown = home.run(&["profile", "show"], &[]).await;
-    assert_eq!(
-        shown.printed["settings"],
-        json!({"project": "arena", "read_only": "true", "timeout_s": "20"})
-    );
+    assert_eq!(column(&list.printed, "name"), ["other", "production"]);
+    assert_eq!((&list.printed[1]["is_active"], &list.printed[1]["is_default"]), (&json!(true), &json!(true)));
+    assert_eq!(list.printed[1]["settings"], json!({"project": "arena"}));
 
-    let refused = home.run(&["profile", "remove", "production"], &[]).await;
-    assert!(refused.code == Some(2) && refused.errors.contains("--yes"), "{}", refused.errors);
-    let removed = home.run(&["profile", "remove", "production", "--yes"], &[]).await;
-    assert_eq!(removed.code, Some(0), "{}", removed.errors);
-    let left = format!("\n[profile.default]\nbase_url = \"{ADDRESS}\"\nproject = \"y\"\n");
-    assert_eq!(home.text(FILE), left);
-}
-
-#[tokio::test]
-async fn a_person_decides_whether_a_profile_is_removed() {
-    for (answer, code, outcome) in [("n\n", 2, "not confirmed"), ("y\n", 0, "removed")] {
-        let home = home("[profile.a]\n", "");
-        let typed = [("Continue? [y/N]", answer)];
-        let (end, screen) =
-            run_in_terminal(200, &["profile", "remove", "a"], &home.variables(&[]), &typed).await;
-
-        assert_eq!((end, home.text(FILE).is_empty()), (Some(code), code == 0), "{screen}");
-        assert!(screen.contains("This removes the profile a from ") && screen.contains(outcome), "{screen}");
-    }
+    let removed = home.run(&["logout", "--profile", "production"], &[]).await;
+    assert_eq!((removed.code, &removed.printed["removed_profile"]), (Some(0), &json!(true)));
+    assert!(removed.errors.contains("there is no default profile now"), "{}", removed.errors);
+    assert_eq!(home.text(FILE), format!("\n{other}"));
 }
 
 #[tokio::test]
@@ -118,13 +82,12 @@ async fn each_value_is_listed_with_its_origin() {
         );
     }
 
-    let get = home.run_in("repository", &["config", "get", "toolsets"], &variables).await;
-    let elsewhere = home.run_in(".config", &["config", "get", "toolsets"], &variables).await;
+    let elsewhere = home.run_in(".config", &["config", "list"], &variables).await;
+    let of_profile = ("all".to_owned(), "profile a".to_owned());
+    assert_eq!(setting(&elsewhere.printed, "toolsets"), Some(of_profile), "{}", elsewhere.output);
+
     let path = home.run(&["config", "path"], &[]).await;
-    assert_eq!((get.output.as_str(), elsewhere.output.as_str()), ("lean\n", "all\n"));
     assert_eq!(path.output.trim(), home.at(FILE).to_str().expect("Unicode"));
-    let missing = home.run(&["config", "get", "max_reply_chars"], &[]).await;
-    assert!(missing.code == Some(1) && missing.errors.contains("20000"), "{}", missing.errors);
 }
 
 #[tokio::test]
@@ -132,9 +95,8 @@ async fn a_profile_provides_the_account_of_a_command_and_of_the_server() {
     let service = Service::start().await;
     let home = home(&profile_for(&service, "here"), "");
     fs::write(home.at("key"), keys::DEMO).expect("written");
-    let key = home.at("key").to_str().expect("Unicode").to_owned();
-    let set = home.run(&["config", "set", "--profile", "here", "api_key_file", &key], &[]).await;
-    assert_eq!(set.code, Some(0), "{}", set.errors);
+    let profile = format!("{}api_key_file = '{}'\n", home.text(FILE), home.at("key").display());
+    fs::write(home.at(FILE), profile).expect("written");
 
     // The variables of another account are not mixed with those of the profile.
     let other = [("TAS_BASE_URL", ADDRESS), ("TAS_API_KEY", "svc_0123456789abcdef")];
@@ -155,8 +117,6 @@ async fn an_unknown_profile_is_named_with_the_known_ones() {
     for arguments in [
         &["--profile", "c", "runs"][..],
         &["profile", "use", "c"],
-        &["profile", "show", "c"],
-        &["profile", "remove", "c", "--yes"],
         &["install", "cursor", "--profile", "c", "--yes"],
     ] {
         let end = home.run(arguments, &variables).await;
@@ -165,23 +125,12 @@ async fn an_unknown_profile_is_named_with_the_known_ones() {
 }
 
 #[tokio::test]
-async fn values_and_names_that_cannot_be_used_are_refused() {
+async fn a_text_that_is_no_name_of_a_profile_is_refused() {
     let home = home("", "");
 
-    for (arguments, part) in [
-        (&["timeout_s", "99"][..], "from 1 to 45"),
-        (&["base_url", "http://tas.example/api/v1"], "`base_url`"),
-        (&["project", ""], "is empty"),
-        (&["colour", "red"], "base_url, knowledge_url"),
-        (&["toolset", "lean"], "`toolsets` is"),
-        (&["api_key", "svc_0123456789abcdef"], "tas-mcp login"),
-        (&["--profile", "a b", "project", "x"], "not the name of a profile"),
-    ] {
-        let end = home.run(&[&["config", "set"], arguments].concat(), &[]).await;
-        assert!(end.code == Some(2) && end.errors.contains(part), "{arguments:?}: {}", end.errors);
-        assert!(!end.errors.contains("svc_"), "{}", end.errors);
-    }
+    let end = home.run(&["login", "--with-key", "--base-url", ADDRESS, "--profile", "a b"], &[]).await;
 
+    assert!(end.code == Some(2) && end.errors.contains("not the name of a profile"), "{}", end.errors);
     assert!(!home.at(FILE).exists());
 }
 
@@ -201,7 +150,7 @@ async fn an_unusable_file_is_one_clear_line_and_stays_as_it_is() {
         for (arguments, code) in [
             (&["runs", "--json"][..], "not_configured"),
             (&["profile", "list", "--json"], "file_error"),
-            (&["config", "set", "project", "x", "--json"], "file_error"),
+            (&["profile", "use", "a", "--json"], "file_error"),
         ] {
             let end = home.run(arguments, &variables).await;
             let error: Value = serde_json::from_str(&end.errors).expect("JSON");
@@ -223,20 +172,20 @@ async fn links_marks_and_line_ends_are_accepted() {
         .expect("written");
     std::os::unix::fs::symlink(home.at("kept.toml"), home.at(FILE)).expect("a link");
 
-    let set = home.run(&["config", "set", "--profile", "a", "project", "y"], &[]).await;
+    let used = home.run(&["profile", "use", "a"], &[]).await;
 
-    assert_eq!(set.code, Some(0), "{}", set.errors);
+    assert_eq!(used.code, Some(0), "{}", used.errors);
     assert!(home.at(FILE).is_symlink());
-    assert_eq!(home.text("kept.toml"), "\u{feff}# mine\r\n[profile.a]\r\nproject = \"y\" # one\r\n");
+    let profile = "# mine\r\n[profile.a]\r\nproject = 'x' # one\r\n";
+    assert_eq!(home.text("kept.toml"), format!("\u{feff}default_profile = \"a\"\r\n\r\n{profile}"));
 }
 
 #[tokio::test]
-async fn a_directory_that_cannot_be_written_is_one_clear_line() {
+async fn a_user_without_a_usable_directory_has_no_profiles() {
     let home = home("", "");
     fs::write(home.at(".config"), "a file").expect("written");
+
     for variables in [&[][..], &[("XDG_CONFIG_HOME", "/proc")]] {
-        let end = home.run(&["config", "set", "project", "x"], variables).await;
-        assert!(end.code == Some(2) && end.errors.contains("config.toml cannot be used"), "{}", end.errors);
         let list = home.run(&["profile", "list"], variables).await;
         assert_eq!((list.code, list.printed), (Some(0), json!([])), "{}", list.errors);
     }
@@ -244,14 +193,12 @@ async fn a_directory_that_cannot_be_written_is_one_clear_line() {
 
 #[tokio::test]
 async fn processes_that_change_the_file_at_the_same_time_lose_nothing() {
-    let home = home("", "");
     let names: Vec<_> = (0..8).map(|number| format!("p{number}")).collect();
-    let set = |name: &str| {
-        let arguments = ["config", "set", "--profile", name, "project", name];
-        binary(&arguments, &home.variables(&[])).output()
-    };
+    let profiles: String = names.iter().map(|name| format!("[profile.{name}]\n")).collect();
+    let home = home(&format!("{profiles}[profile.last]\n"), "");
+    let remove = |name: &str| binary(&["logout", "--profile", name], &home.variables(&[])).output();
 
-    let ends: Vec<Output> = join_all(names.iter().map(|name| set(name)))
+    let ends: Vec<Output> = join_all(names.iter().map(|name| remove(name)))
         .await
         .into_iter()
         .map(|end| end.expect("an end"))
@@ -261,9 +208,7 @@ async fn processes_that_change_the_file_at_the_same_time_lose_nothing() {
     }
 
     let list = home.run(&["profile", "list"], &[]).await;
-    let mut found = column(&list.printed, "name");
-    found.sort_unstable();
-    assert_eq!(found, names);
+    assert_eq!(column(&list.printed, "name"), ["last"]);
 }
 
 #[tokio::test]
@@ -319,10 +264,6 @@ async fn a_stranger_s_project_file_redirects_nothing() {
         let end = home.run_in("repository/src", &["runs"], variables).await;
         assert!(end.code == Some(2) && end.errors.contains(part), "{project}: {}", end.errors);
         assert!(!end.errors.contains(keys::DEMO), "{}", end.errors);
-
-        // A profile is not created because a repository names it.
-        let set = home.run_in("repository", &["config", "set", "project", "x"], &[]).await;
-        assert!(!home.text(FILE).contains("[profile.new]"), "{}", set.errors);
     }
     assert_eq!(service.requests().await, [""; 0]);
 }
@@ -347,27 +288,13 @@ async fn an_installed_entry_names_the_profile_and_no_value_of_it() {
 }
 
 #[tokio::test]
-async fn a_setting_is_removed_from_a_profile() {
-    let home = home("[profile.a]\nproject = 'x'\ntimeout_s = 5\n\n[profile.b]\nproject = 'y'\n", "");
-    let variables = [("TAS_PROFILE", "a"), ("TAS_PROJECT_ID", "z")];
-    let unset = home.run(&["config", "unset", "project"], &variables).await;
+async fn a_profile_is_not_created_because_a_repository_names_it() {
+    let home = home("", "profile = 'new'\n");
 
-    assert_eq!(unset.code, Some(0), "{}", unset.errors);
-    assert_eq!((&unset.printed["profile"], &unset.printed["setting"]), (&json!("a"), &json!("project")));
-    assert!(unset.printed.get("value").is_none(), "{}", unset.printed);
-    assert!(unset.errors.contains("here, variable TAS_PROJECT_ID sets `project`"), "{}", unset.errors);
-    let changed = "[profile.a]\ntimeout_s = 5\n\n[profile.b]\nproject = 'y'\n";
-    assert_eq!(home.text(FILE), changed);
+    let end = home.run_in("repository", &["login", "--with-key", "--base-url", ADDRESS], &[]).await;
 
-    for (profile, key, code, part) in [
-        ("a", "project", 1, "the profile `a` does not set `project`"),
-        ("c", "project", 1, "has no profile `c`"),
-        ("b", "colour", 2, "`colour`"),
-    ] {
-        let end = home.run(&["config", "unset", "--profile", profile, key], &[]).await;
-        assert!(end.code == Some(code) && end.errors.contains(part), "{:?}: {}", end.code, end.errors);
-        assert_eq!(home.text(FILE), changed);
-    }
+    assert!(end.code == Some(1) && end.errors.contains("has no profile `new`"), "{}", end.errors);
+    assert!(!home.at(FILE).exists());
 }
 
 #[tokio::test]
@@ -376,9 +303,7 @@ async fn names_of_profiles_and_settings_are_completed() {
     for (words, expected) in [
         (&["profile", "use", "p"][..], "production\n"),
         (&["--profile", "t"], "test\n"),
-        (&["config", "set", "time"], "timeout_s\n"),
-        (&["config", "unset", "time"], "timeout_s\n"),
-        (&["config", "g"], "get"),
+        (&["config", "l"], "list"),
     ] {
         let end = home.run(&[&["complete", "fish", "--"], words].concat(), &[]).await;
         assert!(end.output.starts_with(expected), "{words:?}: {}", end.output);
