@@ -45,6 +45,7 @@ use crate::{
         result_kind::ResultId,
         tool::PROJECT_ID,
     },
+    violation::Violation,
 };
 
 /// What the model does with the record in `details.current`.
@@ -109,6 +110,8 @@ struct CheckedCall {
     /// The ids in the arguments that identify the project.
     ids: Vec<ResultId>,
     selection: Option<FieldSelection>,
+    /// What the service may not understand as the caller means it.
+    warnings: Vec<Violation>,
 }
 
 /// A call whose arguments are checked and whose project is known.
@@ -137,18 +140,23 @@ impl Caller {
         entry: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
-        let checked = self.check_call(entry, arguments)?;
+        let mut checked = self.check_call(entry, arguments)?;
+        let warnings = std::mem::take(&mut checked.warnings);
         let sender = self.sender().await?;
         let resolved =
             Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
         let call = self.prepare(checked, sender, resolved)?;
 
-        let Some(check) = duplicate_check(entry, &call.request.arguments) else {
-            return Box::pin(self.execute(call)).await;
+        let reply = match duplicate_check(entry, &call.request.arguments) {
+            None => Box::pin(self.execute(call)).await?,
+            Some(check) => {
+                let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
+                let store = self.shared_place(CALLS, digest.as_bytes()).await?;
+                Box::pin(guard::run(self, call, check, digest, store)).await?
+            }
         };
-        let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
-        let store = self.shared_place(CALLS, digest.as_bytes()).await?;
-        Box::pin(guard::run(self, call, check, digest, store)).await
+
+        Ok(reply.with_warnings(&warnings))
     }
 
     /// Calls an operation for another tool, which knows what a repetition does.

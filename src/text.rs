@@ -6,7 +6,7 @@ mod similarity;
 
 use hidden::replace_hidden;
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
-pub use similarity::{misspelled, most_similar};
+pub use similarity::{most_similar, one_letter_away};
 
 /// Text that takes the place of a character that cannot be shown.
 const REPLACEMENT_TEXT: &str = "\u{FFFD}";

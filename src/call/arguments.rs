@@ -16,7 +16,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        arguments::{self, Mode},
+        arguments::{self, Findings, Mode},
         catalog::OperationEntry,
         request,
         tool::{CONFIRM, FIELDS, PROJECT_ID, ToolDefinition},
@@ -122,7 +122,7 @@ impl Caller {
         self.check_permitted(tool, arguments.common.project_id.as_deref())?;
         self.check_writable(tool)?;
 
-        let violations = find_violations(tool, &mut arguments);
+        let Findings { violations, .. } = find_violations(tool, &mut arguments);
         if !violations.is_empty() {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
@@ -146,7 +146,7 @@ impl Caller {
         self.check_writable(entry)?;
 
         // The layout takes the arguments as the check of the schema has converted them.
-        let mut violations = find_violations(entry, &mut arguments);
+        let Findings { mut violations, warnings, .. } = find_violations(entry, &mut arguments);
         let layout = match request::layout(entry, &arguments.own, &self.reply_settings.tmsys_name) {
             Ok(layout) if violations.is_empty() => layout,
             layout => {
@@ -160,7 +160,7 @@ impl Caller {
         let ids = ids_of_call(entry, &own);
         let request = OperationRequest::from_layout(entry, own, layout);
 
-        Ok(CheckedCall { request, requested: common.project_id, ids, selection })
+        Ok(CheckedCall { request, requested: common.project_id, ids, selection, warnings })
     }
 
     /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments
@@ -210,17 +210,21 @@ impl Caller {
 
 /// Returns the rules that the arguments break: of the common arguments, the schema, the tool and the ids. The schema
 /// converts values in place.
-fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Vec<Violation> {
-    let mut violations = std::mem::take(&mut arguments.violations);
-    violations.extend(arguments::check(tool.input_schema(), &mut arguments.own, Mode::Arguments));
+fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Findings {
+    let schema = tool.input_schema();
+    let mut findings = arguments::check(schema, &mut arguments.own, Mode::Arguments);
+    findings.violations.splice(..0, std::mem::take(&mut arguments.violations));
+    arguments::remove_idle_defaults(schema, tool.rules, &mut arguments.own);
 
     for rule in tool.rules.iter().chain(tool.own_rules) {
-        rule.check(&arguments.own, &mut violations);
+        rule.check(&arguments.own, &mut findings.violations);
     }
+    for rule in tool.advisory_rules {
+        rule.check(&arguments.own, &mut findings.warnings);
+    }
+    add_missing(&mut findings.violations, find_invalid_ids(&arguments.own));
 
-    add_missing(&mut violations, find_invalid_ids(&arguments.own));
-
-    violations
+    findings
 }
 
 /// Adds the violations of arguments that have none yet: one argument needs only one message.
@@ -236,6 +240,7 @@ fn add_missing(violations: &mut Vec<Violation>, more: Vec<Violation>) {
 fn take_project(arguments: &mut Fields, violations: &mut Vec<Violation>) -> Option<String> {
     let project = match arguments.shift_remove(PROJECT_ID)? {
         Value::Null => return None,
+        Value::String(project) if ["", "null", "undefined"].contains(&project.as_str()) => return None,
         Value::String(project) => project,
         Value::Number(project) => project.to_string(),
         _ => {
@@ -276,6 +281,7 @@ fn take_selection(
 ) -> Option<FieldSelection> {
     let names: Option<Vec<String>> = match arguments.shift_remove(FIELDS)? {
         Value::Null => return None,
+        Value::String(text) if text.is_empty() => return None,
         Value::String(text) => {
             // A text that is not a JSON list contains names with commas between them.
             let listed = serde_json::from_str(&text).ok();
@@ -304,6 +310,8 @@ mod tests {
             (json!("demo"), Some("demo"), 0),
             (json!(7), Some("7"), 0),
             (json!(null), None, 0),
+            (json!(""), None, 0),
+            (json!("undefined"), None, 0),
             (json!(".."), Some(".."), 1),
             (json!(["demo"]), None, 1),
         ] {

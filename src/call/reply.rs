@@ -34,7 +34,14 @@ use crate::{
         view::view,
     },
     text::{remove_hidden, visible},
+    violation::Violation,
 };
+
+/// Field of a reply that says what the service may not understand as the caller means it.
+const WARNING: &str = "warning";
+
+/// Maximum number of warnings in a reply. A call may have any number of unknown fields.
+const MAX_WARNINGS: usize = 5;
 
 /// Settings that affect replies.
 #[derive(Clone, Debug)]
@@ -140,6 +147,16 @@ impl Reply {
     #[must_use]
     pub(super) fn with_project(self, project: Option<String>) -> Self {
         Self { project, ..self }
+    }
+
+    /// Adds a text that says what the service may not understand as the caller means it.
+    pub(super) fn with_warnings(mut self, warnings: &[Violation]) -> Self {
+        let texts: Vec<_> = warnings.iter().take(MAX_WARNINGS).map(ToString::to_string).collect();
+        if let Some(object) = self.value.as_object_mut().filter(|_| !texts.is_empty()) {
+            object.insert(WARNING.to_owned(), texts.join("; ").into());
+        }
+
+        self
     }
 
     /// Returns the project that the request named, if it named one.

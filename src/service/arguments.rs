@@ -11,8 +11,11 @@ use serde_json::{Value, json};
 use crate::{
     fields::Fields,
     json::parse_json,
-    service::schema::{self, KNOWN, OR_TYPE, UNQUOTED},
-    text::{misspelled, most_similar, quoted_argument, shorten_name},
+    service::{
+        rule::Rule,
+        schema::{self, KNOWN, OPEN, OR_TYPE, UNQUOTED},
+    },
+    text::{most_similar, one_letter_away, quoted_argument, shorten_name},
     violation::Violation,
 };
 
@@ -30,7 +33,7 @@ pub enum Mode {
     /// Text of a query. Values are coerced, unknown names are ignored.
     Query,
     /// An object in the arguments of a caller that is sent unchanged. Nothing is coerced. An unknown name is left to
-    /// the service, unless it nearly is a known name: the service would ignore the misspelled field.
+    /// the service. If it nearly is a known name, that is a warning.
     PassedThrough,
     /// A JSON body as the service reads it. Nothing is coerced, unknown names are ignored.
     Body,
@@ -44,22 +47,44 @@ impl Mode {
         matches!(self, Self::Arguments | Self::Query)
     }
 
+    /// Returns whether a caller reads the warnings.
+    const fn is_of_caller(self) -> bool {
+        matches!(self, Self::Arguments | Self::PassedThrough)
+    }
+
     const fn denies_unknown_names(self) -> bool {
         matches!(self, Self::Arguments | Self::ClosedBody)
     }
 }
 
-/// Checks `arguments` against `schema` and coerces them in place if `mode` allows it. Returns every violation.
-pub fn check(schema: &Fields, arguments: &mut Fields, mode: Mode) -> Vec<Violation> {
+/// Checks `arguments` against `schema` and coerces them in place if `mode` allows it.
+pub fn check(schema: &Fields, arguments: &mut Fields, mode: Mode) -> Findings {
     let mut findings = Findings::default();
     SchemaCheck { mode, findings: &mut findings }.object(schema, arguments, "");
-    findings.violations
+    findings
 }
 
-/// What a check has found so far.
-#[derive(Default)]
-struct Findings {
-    violations: Vec<Violation>,
+/// Removes the arguments that have their default value and need another argument, which is absent.
+pub fn remove_idle_defaults(schema: &Fields, rules: &[Rule], arguments: &mut Fields) {
+    let default_of = |name: &str| schema::properties(schema)?.get(name)?.get("default");
+
+    for rule in rules {
+        if let Rule::Needs(name, needed) = rule
+            && !arguments.contains_key(*needed)
+            && arguments.get(*name).is_some_and(|value| default_of(name) == Some(value))
+        {
+            arguments.shift_remove(*name);
+        }
+    }
+}
+
+/// What a check has found.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Every rule that the arguments break.
+    pub violations: Vec<Violation>,
+    /// What the service may not understand as the caller means it.
+    pub warnings: Vec<Violation>,
     /// Number of unknown names that were compared with the known ones.
     compared_names: usize,
 }
@@ -86,9 +111,13 @@ impl SchemaCheck<'_> {
         let none = Fields::new();
         let properties = schema::properties(schema).unwrap_or(&none);
 
-        // Models send `null` for arguments that they leave out. In an object with any fields `null` is a value.
+        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        // In an object with any fields `null` is a value.
         if self.mode == Mode::Arguments && !properties.is_empty() {
-            object.retain(|_, value| !value.is_null());
+            object.retain(|name, value| {
+                let is_optional = !required.iter().any(|required| required == name);
+                !value.is_null() && !(is_optional && stands_for_nothing(name, properties.get(name), value))
+            });
         }
 
         let additional = schema.get("additionalProperties");
@@ -100,19 +129,19 @@ impl SchemaCheck<'_> {
                 self.value(any, value, &value_path);
             } else if properties.is_empty() {
                 // Any field is known.
-            } else if self.mode.denies_unknown_names() {
+            } else if self.mode.denies_unknown_names() && !schema.contains_key(OPEN) {
                 let rule =
                     if self.may_compare_name() { unknown_name(name, properties) } else { UNKNOWN.to_owned() };
                 self.broken(&value_path, rule);
-            } else if self.mode == Mode::PassedThrough
+            } else if self.mode.is_of_caller()
                 && self.may_compare_name()
-                && let Some(meant) = misspelled(&shorten_name(name), properties.keys().map(String::as_str))
+                && let Some(meant) = one_letter_away(name, properties.keys().map(String::as_str))
             {
-                self.broken(&value_path, format!("is not a known field; `{meant}` is"));
+                let warning = Violation::new(value_path, format!("is sent, but only `{meant}` is known"));
+                self.findings.warnings.push(warning);
             }
         }
 
-        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for name in required.iter().filter_map(Value::as_str) {
             if !object.contains_key(name) {
                 self.broken(&join(path, name), "is required");
@@ -131,6 +160,9 @@ impl SchemaCheck<'_> {
         }
 
         if schema.get(OR_TYPE).and_then(Value::as_str).is_some_and(|other| has_type(other, value)) {
+            if let Value::Object(object) = value {
+                self.object(schema, object, path);
+            }
             return;
         }
         if !has_type(kind, value) {
@@ -211,6 +243,22 @@ impl SchemaCheck<'_> {
                 self.broken(&join(path, &index.to_string()), "must not repeat an earlier entry");
             }
         }
+    }
+}
+
+/// Returns whether an optional argument is as good as absent. Models send empty texts and objects, and the words `null` and
+/// `undefined` in place of an id, for arguments that they leave out.
+fn stands_for_nothing(name: &str, schema: Option<&Value>, value: &Value) -> bool {
+    let keyword = |keyword: &str| schema.and_then(|schema| schema.get(keyword));
+    let is_id = || name.ends_with("_id") || keyword("format").is_some_and(|format| format == "uuid");
+    let is_map = || keyword("additionalProperties").is_some_and(Value::is_object);
+
+    match value {
+        Value::String(text) if keyword("type").is_some_and(|kind| kind == "string") => {
+            text.is_empty() || (is_id() && matches!(text.as_str(), "null" | "undefined"))
+        }
+        Value::Object(fields) => fields.is_empty() && is_map(),
+        _ => false,
     }
 }
 
@@ -366,14 +414,12 @@ mod tests {
         let schema = json!({"properties": {"name": {"type": "string"}}});
         let Value::Object(schema) = schema else { panic!("a schema") };
 
-        let violations = check(&schema, &mut many(), Mode::Arguments);
+        let violations = check(&schema, &mut many(), Mode::Arguments).violations;
         let compared = violations.iter().filter(|violation| violation.rule != UNKNOWN).count();
         assert_eq!((violations.len(), compared), (1_000, MAX_COMPARED_NAMES));
 
-        let misspelled =
-            || (0..1_000).map(|index| (format!("{}name", "_".repeat(index)), json!(1))).collect();
-        let violations = check(&schema, &mut misspelled(), Mode::PassedThrough);
-        assert!(violations.len() <= MAX_COMPARED_NAMES, "{}", violations.len());
+        let warnings = check(&schema, &mut many(), Mode::PassedThrough).warnings;
+        assert!(warnings.len() <= MAX_COMPARED_NAMES, "{}", warnings.len());
     }
 
     #[test]
@@ -385,7 +431,7 @@ mod tests {
         for (count, is_accepted) in [(10, true), (300_000, false)] {
             let text = format!(r#"{{"a":[{}]}}"#, vec!["0"; count].join(","));
             let mut arguments = Fields::from_iter([("patch".to_owned(), json!(text))]);
-            let violations = check(&schema, &mut arguments, Mode::Arguments);
+            let violations = check(&schema, &mut arguments, Mode::Arguments).violations;
             assert_eq!(violations.is_empty(), is_accepted, "{count}: {violations:?}");
         }
     }
@@ -397,8 +443,8 @@ mod tests {
             let names = properties.into_iter().flat_map(Fields::keys).cloned().collect();
 
             check_values(&object_with(names), OPERATIONS.len(), |mut arguments| {
-                let violations = check(entry.input_schema(), &mut arguments, Mode::Arguments);
-                let again = check(entry.input_schema(), &mut arguments.clone(), Mode::Arguments);
+                let violations = check(entry.input_schema(), &mut arguments, Mode::Arguments).violations;
+                let again = check(entry.input_schema(), &mut arguments.clone(), Mode::Arguments).violations;
 
                 // Coercion is complete after the first check.
                 assert_eq!(violations.len(), again.len(), "{arguments:?}");

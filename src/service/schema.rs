@@ -15,11 +15,14 @@ pub const OR_TYPE: &str = "x-or-type";
 /// published schema is an object with any fields.
 pub const KNOWN: &str = "x-known";
 
+/// The object may have further fields, which are sent.
+pub const OPEN: &str = "x-open";
+
 /// Surrounding quotes are removed from the text.
 pub(super) const UNQUOTED: &str = "x-unquoted";
 
 /// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
-const INTERNAL: [&str; 4] = [OR_TYPE, UNQUOTED, "format", "uniqueItems"];
+const INTERNAL: [&str; 5] = [OR_TYPE, OPEN, UNQUOTED, "format", "uniqueItems"];
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {

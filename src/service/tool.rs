@@ -138,6 +138,8 @@ pub struct ToolInfo {
     pub rules: &'static [Rule],
     /// Rules of this program. The service accepts a call that breaks them, but ignores a part of its arguments.
     pub own_rules: &'static [Rule],
+    /// Rules whose violation is a warning in the reply: the service ignores an argument, and nothing is lost by it.
+    pub advisory_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
     /// Columns in which users see the records of a list. Without columns, they see every plain field.
@@ -175,6 +177,7 @@ impl ToolInfo {
             access: Access::AnyKey,
             rules: &[],
             own_rules: &[],
+            advisory_rules: &[],
             required_fields: &[],
             columns: &[],
             failure_hints: FailureHints { recovery: None, access: None, not_found: None },
@@ -215,6 +218,7 @@ impl ToolInfo {
         without_key() sets access = Access::NoKey;
         rules(rules: &'static [Rule]) sets rules = rules;
         own_rules(rules: &'static [Rule]) sets own_rules = rules;
+        advisory_rules(rules: &'static [Rule]) sets advisory_rules = rules;
         requires_fields(fields: &'static [&'static str]) sets required_fields = fields;
         columns(columns: &'static [Column]) sets columns = columns;
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);

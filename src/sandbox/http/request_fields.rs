@@ -44,7 +44,7 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
     if has_body {
         // Query values are text. They are converted before the body is added, whose values have JSON types.
         // Violations are ignored here, because the complete fields are checked below.
-        check(endpoint.input_schema(), &mut fields, Mode::Query);
+        drop(check(endpoint.input_schema(), &mut fields, Mode::Query));
         fields.extend(read_body(endpoint, body)?);
     }
 
@@ -88,7 +88,7 @@ fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
 
 /// Checks fields against the schema and the rules of an operation.
 fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
-    let mut violations = check(entry.input_schema(), fields, mode);
+    let mut violations = check(entry.input_schema(), fields, mode).violations;
     for rule in entry.rules {
         let earlier = violations.len();
         rule.check(fields, &mut violations);

@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::{executions::ListTestPlanExecutions, prelude::*};
-use crate::service::schema::OR_TYPE;
+use crate::service::schema::{OPEN, OR_TYPE};
 
 // The config of a player or a slot.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -16,6 +16,7 @@ pub struct TargetDeploymentConfig {
 
 // Overrides for one run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(extend("x-open" = true))]
 pub struct RunOptions {
     /// Records performance.
     pub performance_monitoring: Option<bool>,
@@ -30,7 +31,12 @@ pub struct RunOptions {
 }
 
 fn auto_or_position(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "string", OR_TYPE: "object"})
+    json_schema!({
+        "type": "string",
+        OR_TYPE: "object",
+        "properties": {"lat": {"type": "string"}, "long": {"type": "string"}},
+        OPEN: true,
+    })
 }
 
 /// The answer to a start (service.md 2.1). Every field is optional, because the answer has several forms.

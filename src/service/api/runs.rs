@@ -78,10 +78,8 @@ impl Operation for StartRun {
             Rule::Custom(check_options),
         ])
         // The service accepts these arguments in every call and ignores them.
-        .own_rules(&[
-            Rule::Needs("name", "instructions"),
-            Rule::NeedsTrue("template_data", "render_templates"),
-        ])
+        .own_rules(&[Rule::Needs("name", "instructions")])
+        .advisory_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
         .recovery_hint("check with `tool:list_jobs` before another call")
         .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo = RequestInfo::post("/runs").duplicate_checks(&[

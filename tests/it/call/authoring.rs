@@ -18,6 +18,48 @@ async fn assert_refused(cases: &[(&str, Value, &[&str])]) {
 }
 
 #[tokio::test]
+async fn further_fields_of_open_objects_are_sent_and_near_misses_are_a_warning() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let plan = |patch: Value| ("update_test_plan", json!({"test_plan_id": seed::PLAN_SMOKE, "patch": patch}));
+    let test = json!({"test": {"name": "Open", "test_type": "verification", "game": {"a": 1}}});
+
+    for ((tool, arguments), expected) in [
+        (plan(json!({"game": "g", "nam": "x"})), json!(null)),
+        (plan(json!({"test_item": []})), json!("`patch.test_item` is sent, but only `test_items` is known")),
+        (("create_test", test), json!(null)),
+    ] {
+        let reply = host.succeed(tool, arguments.clone()).await;
+        assert_eq!(reply["warning"], expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn empty_optional_arguments_are_absent() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+
+    for (tool, plain, with_empty) in [
+        (
+            "list_tests",
+            json!({}),
+            json!({"folder_id": "", "folder_path": "", "fields": "", "project_id": ""}),
+        ),
+        ("list_runs", json!({}), json!({"test_type": "", "multiplayer_test_id": "undefined"})),
+        ("list_jobs", json!({}), json!({"test_plan_execution_id": "null", "project_id": "null"})),
+        (
+            "summarize_results",
+            json!({"run_id": seed::RUN_FAILED}),
+            json!({"run_id": seed::RUN_FAILED, "job_id": "", "compare_with": ""}),
+        ),
+    ] {
+        let expected = host.succeed(tool, plain).await;
+        assert_eq!(host.succeed(tool, with_empty.clone()).await, expected, "{tool} {with_empty}");
+    }
+
+    let missing = host.violations("get_run", json!({"run_id": ""})).await;
+    assert_eq!(missing, ["run_id: must not be empty"]);
+}
+
+#[tokio::test]
 async fn changes_that_the_service_forbids_are_refused_before_any_request() {
     let plan = |patch: Value| json!({"test_plan_id": seed::PLAN_SMOKE, "patch": patch});
     let steps =

@@ -27,7 +27,7 @@ async fn an_impossible_id_is_refused_before_any_request() {
     let megabyte = "x".repeat(1 << 20);
     for key in [keys::DEMO, keys::ORGANIZATION] {
         let Session { service, mut host, .. } = fixture().key(key).open().await;
-        for id in ["", " ", "\t\n", ".", "..", &megabyte] {
+        for id in [" ", "\t\n", ".", "..", &megabyte] {
             for (tool, name) in TOOLS {
                 let found = host.violations(tool, arguments(name, id)).await;
                 let path = if name == "multiplayer_run_ids" { "multiplayer_run_ids.1" } else { name };

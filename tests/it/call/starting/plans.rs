@@ -17,7 +17,7 @@ async fn the_default_slot_or_a_list_of_slots_is_required() {
         TOOL,
         &[
             (json!({}), &["test_plan_id: is required", ": at least one of `deployment_config_id`, `slot_deployment_configs` must be provided"]),
-            (json!({"test_plan_id": plan, "slot_deployment_configs": {}}), &["slot_deployment_configs: must not be empty"]),
+            (json!({"test_plan_id": plan, "slot_deployment_configs": {}}), &[": at least one of `deployment_config_id`, `slot_deployment_configs` must be provided"]),
             (
                 json!({"test_plan_id": plan, "slot_deployment_configs": slots, "build_id": seed::BUILD_WINDOWS}),
                 &["build_id: requires `deployment_config_id`"],

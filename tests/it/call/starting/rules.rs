@@ -128,7 +128,7 @@ async fn all_devices_require_a_config_and_exclude_configs_of_players() {
 
 #[tokio::test]
 async fn ids_of_saved_records_are_uuids() {
-    let values = ["demo", "", "424b1fee97094315 85d95954058b4714", "{424b1fee-9709-4315-85d9-5954058b471}"];
+    let values = ["demo", "424b1fee97094315 85d95954058b4714", "{424b1fee-9709-4315-85d9-5954058b471}"];
     let names = ["multiplayer_test_id", "deployment_config_id", "build_id", "agent_config_id"];
     let cases = names
         .map(|name| values.map(|value| (start_with(json!({name: value})), vec![format!("{name}: {UUID}")])));
@@ -160,7 +160,7 @@ async fn players_are_keyed_by_number_and_name_a_config() {
             ),
             (
                 json!({"multiplayer_test_id": seed::TEST_PASSES, "player_deployment_configs": {}}),
-                &["player_deployment_configs: must not be empty"],
+                &[": at least one of `deployment_config_id`, `player_deployment_configs` must be provided"],
             ),
         ],
     )
@@ -171,7 +171,7 @@ async fn players_are_keyed_by_number_and_name_a_config() {
 async fn every_violation_is_reported_at_once() {
     let arguments = json!({
         "instructions": "Walk", "test_plan_id": "smoke", "retries": 11, "build_id": seed::BUILD_WINDOWS,
-        "template_data": {"item": "key"}, "options": {"mobile_gpslocation": "auto"}, "additional_tag": ["x"],
+        "options": {"mobile_gpslocation": "auto"}, "additional_tag": ["x"],
     });
     let expected = [
         format!("test_plan_id: {UUID}"),
@@ -182,7 +182,6 @@ async fn every_violation_is_reported_at_once() {
         "build_id: requires `deployment_config_id`".to_owned(),
         "retries: requires `multiplayer_test_id`".to_owned(),
         "options.mobile_gpslocation: `auto` needs `mobile_geolocation`".to_owned(),
-        "template_data: has an effect only with `render_templates: true`".to_owned(),
     ];
 
     let expected: Vec<_> = expected.iter().map(String::as_str).collect();

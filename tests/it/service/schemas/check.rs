@@ -14,7 +14,8 @@ const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 /// The arguments after the check, and the violations that it reports.
 fn checked(tool: &str, mut arguments: Value, mode: Mode) -> (Value, Vec<Violation>) {
     let entry = catalog::find(tool).unwrap_or_else(|| panic!("no tool `{tool}`"));
-    let violations = check(entry.input_schema(), arguments.as_object_mut().expect("arguments"), mode);
+    let violations =
+        check(entry.input_schema(), arguments.as_object_mut().expect("arguments"), mode).violations;
     (arguments, violations)
 }
 

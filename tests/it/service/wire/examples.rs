@@ -65,7 +65,7 @@ fn arguments_of(entry: &OperationEntry, operation: &Operation, example: &Value, 
     assert_eq!(project.is_some(), entry.request.project_in_body, "{label}");
 
     let mut checked = arguments.clone();
-    let mut violations = arguments::check(entry.input_schema(), &mut checked, Mode::Arguments);
+    let mut violations = arguments::check(entry.input_schema(), &mut checked, Mode::Arguments).violations;
     for rule in entry.rules.iter().chain(entry.own_rules) {
         rule.check(&checked, &mut violations);
     }

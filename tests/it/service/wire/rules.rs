@@ -29,7 +29,7 @@ fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> boo
     fields.extend(given);
 
     let mode = if entry.request.denies_unknown_fields { Mode::ClosedBody } else { Mode::Body };
-    let mut broken = arguments::check(entry.input_schema(), &mut fields, mode);
+    let mut broken = arguments::check(entry.input_schema(), &mut fields, mode).violations;
 
     for rule in entry.rules {
         rule.check(&fields, &mut broken);

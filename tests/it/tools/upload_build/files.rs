@@ -28,7 +28,7 @@ async fn names_that_are_not_files_inside_the_root_are_refused_before_any_request
         ("missing.apk".to_owned(), "does not exist"),
         (elsewhere.to_owned(), "is outside the files root"),
         (format!("..{elsewhere}").replace("../", "../../../../../../../../"), "is outside the files root"),
-        (String::new(), "is a directory"),
+        (".".to_owned(), "is a directory"),
         (format!("{}.apk", "a".repeat(300)), "cannot be read"),
         ("nul\0.apk".to_owned(), "cannot be read"),
     ];

@@ -22,7 +22,6 @@ async fn violations_of_rules_are_reported_before_any_request() {
             "exactly one of `path`, `upload_token` must be provided, got `path`, `upload_token`",
         ),
         (json!({"path": "game.apk", "name": long}), "must have at most 255 characters, got 256"),
-        (json!({"path": "game.apk", "name": ""}), "must not be empty"),
         (json!({"path": "game.apk", "tags": ["t".repeat(51)]}), "must have at most 50 characters, got 51"),
         (json!({"path": "game.apk", "upload_timeout": 1_441}), "must be from 1 to 1440, got 1441"),
         (
