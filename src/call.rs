@@ -37,7 +37,7 @@ use self::{
     shared_store::{CALLS, SharedStore},
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
+    client::{AnswerMemory, ApiKey, CALL_LIMIT, Client, ClientConfig},
     clock::Clock,
     failure::{Code, Failure},
     service::{
@@ -100,6 +100,8 @@ pub struct User {
     pub principal: String,
     /// The key from which the secrets are derived.
     pub key: ApiKey,
+    /// The memory of the answers to the user.
+    pub memory: AnswerMemory,
 }
 
 /// A call whose arguments are checked. Its project is not known yet.
@@ -159,7 +161,8 @@ impl Caller {
         Ok(reply.with_warnings(&warnings))
     }
 
-    /// Calls an operation for another tool, which knows what a repetition does.
+    /// Calls an operation for another tool, which knows what a repetition does. The reply holds no memory, because the tool
+    /// may keep it while it makes other calls.
     pub async fn call(
         &self,
         entry: &'static OperationEntry,
@@ -170,7 +173,8 @@ impl Caller {
         let resolved =
             Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
 
-        Box::pin(self.execute(self.prepare(checked, sender, resolved)?)).await
+        let reply = Box::pin(self.execute(self.prepare(checked, sender, resolved)?)).await?;
+        Ok(reply.without_memory())
     }
 
     /// Returns the project that calls of `entry` without ids go to; `None` if the key decides it.
@@ -243,6 +247,8 @@ impl Caller {
         // A part of a picture cannot be decoded, so that the complete file is requested.
         let full = files::full_picture_arguments(request.entry, &request.arguments, &answer.response);
         if let Some(arguments) = full {
+            // Its memory is free for the file.
+            drop(answer);
             request = sender.request(request.entry, arguments)?;
             answer = sender.send_successfully(&request, project.as_deref()).await?;
         }

@@ -14,6 +14,7 @@ mod key;
 mod key_command;
 mod key_source;
 mod key_store;
+mod memory;
 mod proxy;
 mod refusal;
 mod request;
@@ -47,6 +48,7 @@ pub use self::{
     key::{ApiKey, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
+    memory::{AnswerMemory, HeldMemory, LIST_BYTES},
     proxy::proxy_for,
     refusal::refusal_failure,
     request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
@@ -100,6 +102,7 @@ pub struct Client {
     key: KeySource,
     /// The clients of all keys share the connections.
     hosts: Arc<Hosts>,
+    memory: AnswerMemory,
     is_key_accepted: AtomicBool,
 }
 
@@ -132,17 +135,29 @@ impl Client {
         let connections = Connections::new(ca_file, timeout, AddressPolicy::for_service(&base_url));
         let hosts = Hosts { main: base_url, knowledge: knowledge_url, timeout, connections };
 
-        Self { key, hosts: Arc::new(hosts), is_key_accepted: AtomicBool::new(false) }
+        Self {
+            key,
+            hosts: Arc::new(hosts),
+            memory: AnswerMemory::default(),
+            is_key_accepted: AtomicBool::new(false),
+        }
     }
 
-    /// Returns a client with another key that shares the connections of this client.
+    /// Returns a client with another key that shares the connections of this client. `memory` is the share of its
+    /// credential.
     #[must_use]
-    pub fn with_key(&self, key: ApiKey) -> Self {
+    pub fn with_key(&self, key: ApiKey, memory: AnswerMemory) -> Self {
         Self {
             key: KeySource::Fixed(key),
             hosts: Arc::clone(&self.hosts),
+            memory,
             is_key_accepted: AtomicBool::new(false),
         }
+    }
+
+    /// Returns the memory of long answers, for the share of another credential.
+    pub fn memory(&self) -> &AnswerMemory {
+        &self.memory
     }
 
     /// Returns whether the service has answered a request of this client successfully.
@@ -188,14 +203,15 @@ impl Client {
 
         loop {
             let limit = self.hosts.timeout.min(time_left());
+            let end = Instant::now() + limit;
             let exchange = async {
                 let response = self.hosts.request_with_key(request, &url, &range, key)?.send().await?;
                 match request.part {
                     Some(part) => {
                         let file = FinalResponse::follow(response, &range, &self.hosts.connections).await?;
-                        file.read_part(part).await
+                        file.read_part(part, &self.memory, end).await
                     }
-                    None => HttpResponse::read(response).await,
+                    None => HttpResponse::read(response, &self.memory, end).await,
                 }
             };
             let outcome = limit_time(limit, exchange).await;

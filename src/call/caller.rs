@@ -10,7 +10,7 @@ use super::{
     shared_store::SharedStore,
 };
 use crate::{
-    client::{ApiKey, Client, HostProbe, KeyKind},
+    client::{AnswerMemory, ApiKey, Client, HostProbe, KeyKind},
     clock::{Clock, SystemClock},
     failure::Failure,
     service::{
@@ -62,8 +62,22 @@ impl Caller {
     /// Returns a caller with another key. Both share connections, but nothing that they remember.
     #[must_use]
     pub fn with_key(&self, key: ApiKey) -> Self {
+        self.with_key_and_memory(key, self.new_memory())
+    }
+
+    /// Returns the memory of the answers to the credential.
+    pub(crate) fn memory(&self) -> &AnswerMemory {
+        self.client.memory()
+    }
+
+    /// Returns the memory of the answers to another credential.
+    pub fn new_memory(&self) -> AnswerMemory {
+        self.client.memory().of_other_credential()
+    }
+
+    fn with_key_and_memory(&self, key: ApiKey, memory: AnswerMemory) -> Self {
         Self {
-            client: Arc::new(self.client.with_key(key)),
+            client: Arc::new(self.client.with_key(key, memory)),
             scope: self.scope.for_other_key(None),
             permissions: None,
             user: None,
@@ -83,7 +97,8 @@ impl Caller {
         permissions: Option<Arc<[String]>>,
     ) -> Self {
         let scope = self.scope.for_other_key(projects);
-        Self { scope, permissions, user: Some(user), ..self.with_key(key) }
+        let caller = self.with_key_and_memory(key, user.memory.clone());
+        Self { scope, permissions, user: Some(user), ..caller }
     }
 
     /// Returns a caller with the same key in another project scope; `None` is global scope. Both share what they

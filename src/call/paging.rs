@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    client::{AnswerMemory, HeldMemory, LIST_BYTES},
     failure::{Code, Failure},
     fields::Fields,
 };
@@ -31,9 +32,6 @@ pub(crate) const LONG_LIST_PAGES: u64 = 50;
 
 /// Largest number of requests that one reader has in flight.
 pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
-
-/// Memory that the records of one list may take, in bytes.
-const MAX_LIST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Number of fields that the smallest object has room for.
 const MIN_FIELDS: usize = 3;
@@ -54,6 +52,8 @@ pub(crate) struct Page {
     pub(crate) total_pages: Option<u64>,
     /// Number of records of the whole list, if the service states it.
     pub(crate) total_records: Option<u64>,
+    /// The memory of the records, if they are part of a whole list.
+    memory: HeldMemory,
 }
 
 impl Page {
@@ -70,7 +70,7 @@ impl Page {
             return Err(Failure::new(Code::BadResponse, message));
         };
 
-        Ok(Self { records, total_pages, total_records })
+        Ok(Self { records, total_pages, total_records, memory: HeldMemory::default() })
     }
 
     /// Returns whether this page, which has the number `number`, is the last one. If the service does not state the
@@ -138,9 +138,16 @@ pub(crate) struct ListRecords {
     pub(crate) failed_pages: Vec<(u64, Failure)>,
     /// Whether the list has, or may have, more pages than the limit.
     pub(crate) has_more_pages: bool,
+    /// The memory of the records.
+    memory: Vec<HeldMemory>,
 }
 
 impl ListRecords {
+    fn add(&mut self, page: Page) {
+        self.records.extend(page.records);
+        self.memory.push(page.memory);
+    }
+
     /// Returns the pages of the list `list` that were not read. `max_pages` is the limit of [`read_all`].
     pub(crate) fn unread_pages(&self, list: &str, max_pages: u64) -> Vec<Omission> {
         let failed = self.failed_pages.iter().map(|(page, failure)| Omission {
@@ -156,18 +163,22 @@ impl ListRecords {
     }
 }
 
-/// Reads all pages of a list, at most `max_pages`. `read` requests the page with a number.
+/// Reads all pages of a list, at most `max_pages`, into `memory`. `read` requests the page with a number.
 ///
 /// The pages after the first are read concurrently if the first page states how many there are.
 ///
 /// # Errors
 /// The failure of the first page. A failure of a later page is part of the result.
-pub(crate) async fn read_all<R, F>(max_pages: u64, read: R) -> Result<ListRecords, Failure>
+pub(crate) async fn read_all<R, F>(
+    max_pages: u64,
+    memory: &AnswerMemory,
+    read: R,
+) -> Result<ListRecords, Failure>
 where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let budget = ListBudget::default();
+    let budget = ListBudget { memory, used: AtomicUsize::new(0) };
     let read = |number| {
         let (page, budget) = (read(number), &budget);
         async move { budget.admit(page.await?) }
@@ -188,15 +199,12 @@ where
     let numbers = 1..total_pages.min(max_pages);
     let pages: Vec<_> =
         stream::iter(numbers.clone()).map(read).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
-    let mut list = ListRecords {
-        records: first.records,
-        failed_pages: Vec::new(),
-        has_more_pages: total_pages > max_pages,
-    };
+    let mut list = ListRecords { has_more_pages: total_pages > max_pages, ..ListRecords::default() };
+    list.add(first);
 
     for (number, page) in numbers.zip(pages) {
         match page {
-            Ok(page) => list.records.extend(page.records),
+            Ok(page) => list.add(page),
             Err(failure) => list.failed_pages.push((number, failure)),
         }
     }
@@ -210,7 +218,8 @@ where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let mut list = ListRecords { records: first.records, ..ListRecords::default() };
+    let mut list = ListRecords::default();
+    list.add(first);
     if list.records.is_empty() {
         return list;
     }
@@ -219,7 +228,7 @@ where
         match read(number).await {
             // An empty page is the end. A service without pages repeats the same records for every page number.
             Ok(page) if list.records.ends_with(&page.records) => return list,
-            Ok(page) => list.records.extend(page.records),
+            Ok(page) => list.add(page),
             Err(failure) => {
                 list.failed_pages.push((number, failure));
                 return list;
@@ -233,24 +242,30 @@ where
 }
 
 /// Memory of the pages of one list that were read so far.
-#[derive(Debug, Default)]
-struct ListBudget {
+#[derive(Debug)]
+struct ListBudget<'a> {
+    memory: &'a AnswerMemory,
     used: AtomicUsize,
 }
 
-impl ListBudget {
-    /// Returns the page, if it fits in addition to the earlier ones.
+impl ListBudget<'_> {
+    /// Returns the page with its memory, if it fits in addition to the earlier ones.
     ///
     /// # Errors
-    /// `too_large` if it does not fit. Its memory is released.
+    /// `too_large` if it does not fit, or `service_unavailable` if other lists use the memory. Its memory is released.
     fn admit(&self, page: Page) -> Result<Page, Failure> {
         let size: usize = page.records.iter().map(|record| size_of::<Value>() + heap_bytes(record)).sum();
-        if self.used.fetch_add(size, Ordering::Relaxed) + size <= MAX_LIST_BYTES {
-            return Ok(page);
+        if self.used.fetch_add(size, Ordering::Relaxed) + size > LIST_BYTES {
+            let message = format!("the records of the list take more than {} MiB", LIST_BYTES / 1024 / 1024);
+            return Err(Failure::new(Code::TooLarge, message).hint("ask for a smaller part of the list"));
         }
 
-        let message = format!("the records of the list take more than {} MiB", MAX_LIST_BYTES / 1024 / 1024);
-        Err(Failure::new(Code::TooLarge, message).hint("ask for a smaller part of the list"))
+        let memory = self.memory.take_for_list(size).ok_or_else(|| {
+            let message = "the server has no memory for more records now";
+            Failure::new(Code::ServiceUnavailable, message)
+                .hint("call again in a few seconds, or ask for a smaller part of the list")
+        })?;
+        Ok(Page { memory, ..page })
     }
 }
 
@@ -344,14 +359,29 @@ mod tests {
     }
 
     fn page(text_length: usize) -> Page {
-        Page { records: vec![json!({"a": "x".repeat(text_length)})], total_pages: None, total_records: None }
+        Page::parse("list_runs", json!({"data": [{"a": "x".repeat(text_length)}]})).expect("a page")
     }
 
     #[test]
     fn pages_are_admitted_until_the_memory_is_used() {
-        let budget = ListBudget::default();
-        assert!(budget.admit(page(MAX_LIST_BYTES / 2)).is_ok());
-        assert_eq!(budget.admit(page(MAX_LIST_BYTES / 2)).expect_err("too large").code, Code::TooLarge);
+        let memory = AnswerMemory::default();
+        let budget = ListBudget { memory: &memory, used: AtomicUsize::new(0) };
+        assert!(budget.admit(page(LIST_BYTES / 2)).is_ok());
+        assert_eq!(budget.admit(page(LIST_BYTES / 2)).expect_err("too large").code, Code::TooLarge);
+    }
+
+    #[tokio::test]
+    async fn lists_of_a_credential_share_its_memory_until_they_are_dropped() {
+        let memory = AnswerMemory::default();
+        let read = |memory| read_all(1, memory, |_| std::future::ready(Ok(page(LIST_BYTES / 2))));
+        let other = memory.of_other_credential();
+
+        let first = read(&memory).await.expect("a list");
+        assert_eq!(read(&memory).await.expect_err("no memory").code, Code::ServiceUnavailable);
+        assert!(read(&other).await.is_ok());
+
+        drop(first);
+        assert!(read(&memory).await.is_ok());
     }
 
     #[test]

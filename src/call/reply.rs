@@ -21,7 +21,7 @@ pub use super::{
     selection::FieldSelection,
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
+    client::{AddressPolicy, ApiKey, HeldMemory, HttpResponse, ServiceHost},
     failure::{Code, Failure, quote},
     fields::Fields,
     json::parse_json,
@@ -65,6 +65,8 @@ pub struct Reply {
     project: Option<String>,
     /// Length of the answer that the reply was made of, in bytes; 0 for other replies.
     answer_length: usize,
+    /// The memory of the answer.
+    _memory: HeldMemory,
 }
 
 impl Reply {
@@ -122,7 +124,14 @@ impl Reply {
         }
 
         let links = links::link(kind, &response, &request.arguments, policy).into_iter().collect();
-        Ok(Self { value, links, extracted, answer_length: response.body.len(), ..Self::default() })
+        let (answer_length, memory) = (response.body.len(), response.memory.clone());
+        Ok(Self { value, links, extracted, answer_length, _memory: memory, ..Self::default() })
+    }
+
+    /// Releases the memory of the answer. A value that is kept beside other calls does not count.
+    #[must_use]
+    pub fn without_memory(self) -> Self {
+        Self { _memory: HeldMemory::default(), ..self }
     }
 
     /// Creates a reply that is not an answer of the service.
@@ -342,7 +351,8 @@ mod tests {
     fn response(status: u16, body: Vec<u8>) -> HttpResponse {
         let (location, file) = (None, FileMetadata::default());
         let body = body.into();
-        HttpResponse { status, body, location, retry_after: None, date: None, attempts: 1, file }
+        let (memory, retry_after, date) = Default::default();
+        HttpResponse { status, body, memory, location, retry_after, date, attempts: 1, file }
     }
 
     /// Returns the text of the reply, or of the failure, that an answer to `entry` becomes.

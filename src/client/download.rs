@@ -1,18 +1,23 @@
 //! Files: parts of them in memory, and whole files as streams. A file may be behind redirects to the storage host,
 //! which are followed without the API key, and only to addresses that requests may be sent to.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    mem::take,
+    time::{Duration, SystemTime},
+};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::Response;
+use tokio::time::Instant;
 use url::Url;
 
 use super::{
     MAX_RESPONSE_BYTES,
     address::{AddressPolicy, PresignedAddress},
     connection::Connections,
-    response::{FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_body},
+    memory::{AnswerMemory, Content, GrowingBody},
+    response::{FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start},
     transport_error::TransportError,
 };
 use crate::{failure::Failure, service::request::FileRange};
@@ -37,7 +42,7 @@ pub struct ResumeFrom {
 pub enum DownloadResponse {
     /// The file, or the requested rest of it.
     Stream(DownloadStream),
-    /// Any other response, with its complete body.
+    /// Any other response, with the beginning of its body.
     Other(HttpResponse),
 }
 
@@ -144,7 +149,7 @@ impl FinalResponse {
 
         let is_file = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);
         if !is_file || redirect_error.is_some() {
-            let mut answer = HttpResponse::read(response).await?;
+            let mut answer = HttpResponse::read_error(response).await?;
             answer.file = FileMetadata { total, redirected_to, redirect_error, ..answer.file };
             return Ok(DownloadResponse::Other(answer));
         }
@@ -163,25 +168,39 @@ impl FinalResponse {
     }
 
     /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out
-    /// of it.
-    pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
+    /// of it. The memory of a long part is waited for until `deadline`.
+    pub(super) async fn read_part(
+        self,
+        part: FileRange,
+        memory: &AnswerMemory,
+        deadline: Instant,
+    ) -> Result<HttpResponse, TransportError> {
         let Self { response, redirected_to, redirect_error } = self;
         let mut answer = HttpResponse::without_body(&response);
         let (start, total) = content_range(response.headers());
-        let mut file =
-            FileMetadata { total, offset: part.offset, redirected_to, redirect_error, ..answer.file };
+        let mut file = FileMetadata {
+            total,
+            offset: part.offset,
+            redirected_to,
+            redirect_error,
+            ..take(&mut answer.file)
+        };
+
+        let stated = response.content_length();
+        let length = part.length.min(stated.unwrap_or(u64::MAX)).min(MAX_RESPONSE_BYTES as u64);
+        let body =
+            memory.body(Content::File, usize::try_from(length).unwrap_or(MAX_RESPONSE_BYTES), deadline);
 
         match response.status() {
             StatusCode::PARTIAL_CONTENT => {
                 file.offset = start.unwrap_or(part.offset);
-                (answer.body, _) = read_window(response, 0, part.length).await?;
+                read_window(response, 0, body, &mut answer).await?;
             }
             StatusCode::OK => {
-                file.total = response.content_length();
+                file.total = stated;
                 // The size of a longer file is reported, so that the caller can explain why it is not read.
                 if file.total.is_none_or(|total| total <= MAX_RESPONSE_BYTES as u64) {
-                    let (body, counted) = read_window(response, part.offset, part.length).await?;
-                    answer.body = body;
+                    let counted = read_window(response, part.offset, body, &mut answer).await?;
                     file.total = file.total.or(counted);
                 }
             }
@@ -190,7 +209,7 @@ impl FinalResponse {
             // The body explains why there is no file.
             _ => {
                 file.total = None;
-                answer.body = read_body(response, MAX_RESPONSE_BYTES).await?;
+                answer.body = read_start(response).await?;
             }
         }
 
@@ -232,36 +251,34 @@ fn range_headers(range: &str) -> HeaderMap {
     HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
 }
 
-/// Skips `skip` bytes of the body and returns at most `length` bytes after them, and the size of the body if it was
-/// read to its end.
+/// Skips `skip` bytes of a response, and reads the next ones into `answer` until `body` is full. Returns the size of the file
+/// if it was read to its end.
 async fn read_window(
     mut response: Response,
     mut skip: u64,
-    length: u64,
-) -> Result<(Bytes, Option<u64>), TransportError> {
-    let length = usize::try_from(length).unwrap_or(MAX_RESPONSE_BYTES).min(MAX_RESPONSE_BYTES);
-    let (mut bytes, mut received) = (BytesMut::new(), 0);
+    mut body: GrowingBody<'_>,
+    answer: &mut HttpResponse,
+) -> Result<Option<u64>, TransportError> {
+    let mut received = 0;
+    let mut is_full = false;
 
-    while let Some(mut chunk) = next_chunk(&mut response).await? {
+    while !is_full && let Some(mut chunk) = next_chunk(&mut response).await? {
         received += chunk.len() as u64;
         let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
         chunk.advance(skipped);
         skip -= skipped as u64;
 
-        let room = length - bytes.len();
-        if chunk.len() > room {
-            bytes.extend_from_slice(&chunk.split_to(room));
-            return Ok((bytes.freeze(), None));
-        }
-
-        bytes.extend_from_slice(&chunk);
+        is_full = chunk.len() > body.room();
+        chunk.truncate(body.room());
+        body.push(&chunk).await?;
         // A body without a stated length is skipped up to the same limit.
-        if received > MAX_RESPONSE_BYTES as u64 && bytes.is_empty() {
+        if received > MAX_RESPONSE_BYTES as u64 && body.len() == 0 {
             return Err(TransportError::TooLong);
         }
     }
 
-    Ok((bytes.freeze(), Some(received)))
+    (answer.body, answer.memory) = body.finish();
+    Ok((!is_full).then_some(received))
 }
 
 /// Reads the header `Content-Range`: position of the part, and size of the whole file.

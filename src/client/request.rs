@@ -91,6 +91,7 @@ pub(super) enum ErrorKind {
     Lost,
     Truncated,
     TooLong,
+    NoMemory,
 }
 
 /// Kind of a request, by what a repetition can do.

@@ -6,20 +6,24 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
+use tokio::time::Instant;
 
 use super::{
     MAX_RESPONSE_BYTES,
     address::PresignedAddress,
+    memory::{AnswerMemory, Content, HeldMemory, MAX_FREE_BYTES},
     transport_error::{TransportError, error_chain},
 };
 
-/// A response of the service with its complete body.
+/// A response of the service with its body.
 #[derive(Clone, Debug)]
 pub struct HttpResponse {
     /// HTTP status.
     pub status: u16,
-    /// Body, at most [`MAX_RESPONSE_BYTES`] bytes.
+    /// Body, at most [`MAX_RESPONSE_BYTES`] bytes. The body of an error is cut.
     pub body: Bytes,
+    /// The memory that the body and what is made of it take.
+    pub memory: HeldMemory,
     /// The header `Location` of a redirect, as an absolute address.
     pub location: Option<String>,
     /// How long the service asks to wait before the next request.
@@ -50,11 +54,25 @@ pub struct FileMetadata {
 }
 
 impl HttpResponse {
-    pub(super) async fn read(response: Response) -> Result<Self, TransportError> {
+    /// Reads the body, which waits for the memory of a long one until `deadline`.
+    pub(super) async fn read(
+        response: Response,
+        memory: &AnswerMemory,
+        deadline: Instant,
+    ) -> Result<Self, TransportError> {
         let answer = Self::without_body(&response);
-        let body = read_body(response, MAX_RESPONSE_BYTES).await?;
+        if !answer.is_success() {
+            return Self::read_error(response).await;
+        }
+        let (body, memory) = read_long_body(response, memory, deadline).await?;
 
-        Ok(Self { body, ..answer })
+        Ok(Self { body, memory, ..answer })
+    }
+
+    /// Reads the body of an error, whose beginning says enough.
+    pub(super) async fn read_error(response: Response) -> Result<Self, TransportError> {
+        let answer = Self::without_body(&response);
+        Ok(Self { body: read_start(response).await?, ..answer })
     }
 
     /// Reads status and headers.
@@ -66,6 +84,7 @@ impl HttpResponse {
         Self {
             status: response.status().as_u16(),
             body: Bytes::new(),
+            memory: HeldMemory::default(),
             location: text(header::LOCATION).map(absolute),
             retry_after: retry_after(response.headers()),
             date: date(response.headers()),
@@ -84,24 +103,58 @@ impl HttpResponse {
     }
 }
 
-/// Reads a whole body.
+/// Reads the whole body of a short document.
 ///
 /// # Errors
 /// The body is longer than `limit`, or the connection was lost. A body that states a longer length is not read at all.
 pub(super) async fn read_body(mut response: Response, limit: usize) -> Result<Bytes, TransportError> {
-    if response.content_length().is_some_and(|length| length > limit as u64) {
-        return Err(TransportError::TooLong);
-    }
+    check_length(response.content_length().unwrap_or_default(), limit)?;
 
     let mut body = BytesMut::new();
     while let Some(chunk) = next_chunk(&mut response).await? {
-        if body.len() + chunk.len() > limit {
-            return Err(TransportError::TooLong);
-        }
+        check_length((body.len() + chunk.len()) as u64, limit)?;
         body.extend_from_slice(&chunk);
     }
 
     Ok(body.freeze())
+}
+
+/// Reads a body that explains an error, and returns its first [`MAX_FREE_BYTES`].
+pub(super) async fn read_start(mut response: Response) -> Result<Bytes, TransportError> {
+    check_length(response.content_length().unwrap_or_default(), MAX_RESPONSE_BYTES)?;
+
+    let (mut body, mut received) = (BytesMut::new(), 0);
+    while let Some(mut chunk) = next_chunk(&mut response).await? {
+        received += chunk.len() as u64;
+        check_length(received, MAX_RESPONSE_BYTES)?;
+        chunk.truncate(MAX_FREE_BYTES - body.len());
+        body.extend_from_slice(&chunk);
+    }
+
+    Ok(body.freeze())
+}
+
+/// Reads the whole body of a JSON document, and takes the memory for it if it is long.
+async fn read_long_body(
+    mut response: Response,
+    memory: &AnswerMemory,
+    deadline: Instant,
+) -> Result<(Bytes, HeldMemory), TransportError> {
+    let stated = response.content_length();
+    check_length(stated.unwrap_or_default(), MAX_RESPONSE_BYTES)?;
+
+    let expected = stated.and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_RESPONSE_BYTES);
+    let mut body = memory.body(Content::Json, expected, deadline);
+    while let Some(chunk) = next_chunk(&mut response).await? {
+        check_length((body.len() + chunk.len()) as u64, MAX_RESPONSE_BYTES)?;
+        body.push(&chunk).await?;
+    }
+
+    Ok(body.finish())
+}
+
+fn check_length(length: u64, limit: usize) -> Result<(), TransportError> {
+    if length > limit as u64 { Err(TransportError::TooLong) } else { Ok(()) }
 }
 
 /// Returns the next bytes of a body, or `None` at its end.

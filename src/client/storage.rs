@@ -8,12 +8,11 @@ use reqwest::{Body, Client, Response};
 use url::Url;
 
 use super::{
-    MAX_RESPONSE_BYTES,
     address::AddressPolicy,
     connection::Connections,
     download::{DownloadResponse, FinalResponse, ResumeFrom},
     request::RequestKind,
-    response::{header_text, read_body, retry_after},
+    response::{header_text, read_start, retry_after},
     transport_error::TransportError,
 };
 use crate::failure::quote;
@@ -105,7 +104,7 @@ async fn require_success(response: Response) -> Result<Response, StorageError> {
 
     let retry_after = retry_after(response.headers());
     // If the body does not arrive, the error has no explanation. The status alone classifies the error.
-    let body = tokio::time::timeout(ERROR_BODY_LIMIT, read_body(response, MAX_RESPONSE_BYTES)).await;
+    let body = tokio::time::timeout(ERROR_BODY_LIMIT, read_start(response)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
 
     Err(StorageError::from_response(status, &body, retry_after))

@@ -29,6 +29,8 @@ pub(super) enum TransportError {
     Truncated(String),
     #[error("the response is longer than {} MiB", MAX_RESPONSE_BYTES / 1024 / 1024)]
     TooLong,
+    #[error("the server has no memory for the answer now")]
+    NoMemory,
 }
 
 impl TransportError {
@@ -41,12 +43,13 @@ impl TransportError {
             Self::Lost(_) => ErrorKind::Lost,
             Self::Truncated(_) => ErrorKind::Truncated,
             Self::TooLong => ErrorKind::TooLong,
+            Self::NoMemory => ErrorKind::NoMemory,
         }
     }
 
     /// Returns whether the service may have received the request.
     pub(super) fn may_have_been_sent(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Lost(_) | Self::Truncated(_) | Self::TooLong)
+        !matches!(self, Self::Setup(_) | Self::Connect(_) | Self::Tls(_))
     }
 
     /// Converts the error of a request, after `attempts` requests, into a failure. `key` is masked in the message.
@@ -84,6 +87,7 @@ impl TransportError {
                 Code::BadResponse,
                 "call again later; if it fails again, a proxy or gateway cuts off responses of the service",
             ),
+            Self::NoMemory => (Code::ServiceUnavailable, "call again in a few seconds"),
             Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
             Self::Tls(_) => (

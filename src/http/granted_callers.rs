@@ -61,7 +61,11 @@ impl GrantedCallers {
     pub(super) fn of_user(configured: &Caller, principal: &str, grants: &[Grant]) -> Self {
         let Some(first) = grants.first() else { return Self(Ok(Vec::new())) };
 
-        let user = Arc::new(User { principal: principal.to_owned(), key: first.key.clone() });
+        let user = Arc::new(User {
+            principal: principal.to_owned(),
+            key: first.key.clone(),
+            memory: configured.new_memory(),
+        });
         let caller = |Grant { key, limits: GrantLimits { projects, permissions } }: Grant| {
             configured.with_key_of_user(Arc::clone(&user), key, projects, permissions)
         };

@@ -147,7 +147,8 @@ async fn read_sorted(
 ) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
     let client = ProjectClient { caller: caller.clone(), project: checked.project_id.clone() };
     let reader = PageReader { client, list, stop: StopSignal::default(), pages: AtomicU64::new(0) };
-    let pages = paging::read_all(LONG_LIST_PAGES, |number| reader.read_page(&checked.own, number));
+    let read = |number| reader.read_page(&checked.own, number);
+    let pages = paging::read_all(LONG_LIST_PAGES, caller.memory(), read);
     let listed = run_with_limit(&reader, &**caller.clock(), options, pages).await?;
 
     let column = |format| list.columns.iter().find(|column| column.format == format);

@@ -32,10 +32,10 @@ impl ProjectClient {
     }
 
     /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked
-    /// whether the earlier call happened.
+    /// whether the earlier call happened. As there, the reply holds no memory.
     pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
         let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
-        self.caller.call_guarded(O::entry(), arguments).await
+        self.caller.call_guarded(O::entry(), arguments).await.map(Reply::without_memory)
     }
 
     /// Reads the record of a run, a job or an execution.

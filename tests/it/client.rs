@@ -8,6 +8,7 @@ mod bodies;
 mod connections;
 mod encoding;
 mod hostile_service;
+mod memory;
 mod proxy;
 mod retries;
 mod secrecy;

@@ -6,6 +6,7 @@ mod ending;
 mod endpoints;
 mod limits;
 mod links;
+mod long_answers;
 mod other_services;
 mod parity;
 mod refusals;

@@ -52,6 +52,13 @@ pub(super) struct Owner {
     record: Option<OwnerRecord>,
 }
 
+impl Owner {
+    /// Releases the memory of the record.
+    fn without_record(self) -> Self {
+        Self { record: None, ..self }
+    }
+}
+
 /// The answer of a project, or of the route without a project, to the look-up of an id.
 enum LookupResult {
     Found(Box<OwnerRecord>),
@@ -77,18 +84,25 @@ impl OwnerLookup<'_> {
     /// `project_not_resolved` if no candidate has an id, or the failure of a look-up.
     pub(super) async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Owner>, Failure> {
         let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
-        let owner = self.owner_among(first, candidates).await?;
+        let mut owner = self.owner_among(first, candidates).await?;
+        // Only the record of a single id is used. None is held while others are read.
+        if !rest.is_empty() {
+            owner = owner.map(Owner::without_record);
+        }
         let likely: Vec<_> = owner.iter().map(|owner| owner.project.clone()).collect();
         let likely = likely.as_slice();
-        let mut owners: Vec<_> = stream::iter(rest.to_vec())
-            .map(|id| async move { self.owner_among(&id, likely).await.ok().flatten() })
-            .buffered(MAX_CONCURRENT_LOOKUPS)
-            .collect()
-            .await;
+        let mut owners: Vec<_> =
+            stream::iter(rest.to_vec())
+                .map(|id| async move {
+                    self.owner_among(&id, likely).await.ok().flatten().map(Owner::without_record)
+                })
+                .buffered(MAX_CONCURRENT_LOOKUPS)
+                .collect()
+                .await;
 
         for (id, owner) in rest.iter().zip(&mut owners) {
             if owner.is_none() {
-                *owner = self.owner_among(id, candidates).await?;
+                *owner = self.owner_among(id, candidates).await?.map(Owner::without_record);
             }
         }
         owners.insert(0, owner);
@@ -153,20 +167,21 @@ impl OwnerLookup<'_> {
         let projects: Vec<_> = owners.iter().map(|owner| owner.project.clone()).collect();
         let mut records = Vec::new();
 
-        for (id, owner) in ids.iter().zip(owners) {
-            if owner.project == expected {
-                records.push(owner.record);
+        for (id, Owner { project, record }) in ids.iter().zip(owners) {
+            if project == expected {
+                records.push(record);
                 continue;
             }
 
             // The owner may be the expected project under its other name.
+            drop(record);
             match self.find_in(&expected, id).await? {
-                Some(record) => records.push(Some(record)),
-                None if projects.iter().any(|project| *project != owner.project) => {
+                Some(record) => records.push(Some(record).filter(|_| ids.len() == 1)),
+                None if projects.iter().any(|other| *other != project) => {
                     let owners: Vec<_> = ids.iter().zip(projects.iter().map(String::as_str)).collect();
                     return Err(several_owners(requested, &owners));
                 }
-                None => return Err(owner_mismatch(&expected, &owner.project, id)),
+                None => return Err(owner_mismatch(&expected, &project, id)),
             }
         }
 
@@ -187,7 +202,10 @@ impl OwnerLookup<'_> {
         ids: &[ResultId],
     ) -> Result<Option<OwnerRecord>, Failure> {
         let records: Vec<_> = stream::iter(ids.to_vec())
-            .map(|id| async move { self.confirm_owner_of(requested, &id).await })
+            .map(|id| async move {
+                let record = self.confirm_owner_of(requested, &id).await?;
+                Ok::<_, Failure>(record.filter(|_| ids.len() == 1))
+            })
             .buffered(MAX_CONCURRENT_LOOKUPS)
             .try_collect()
             .await?;
@@ -221,11 +239,15 @@ impl OwnerLookup<'_> {
     /// Returns the owner of an id that the requested project does not have, read from the route without a project.
     async fn owner_by_key(self, requested: &str, id: &ResultId) -> Result<String, Failure> {
         match self.look_up(id, None).await? {
-            LookupResult::Found(record) => match project_of(record.answer.json.as_ref()) {
-                Some(project) => Ok(project),
-                // A project key reads only records of its own project.
-                None => self.project_of_key().await,
-            },
+            LookupResult::Found(record) => {
+                let project = project_of(record.answer.json.as_ref());
+                drop(record);
+                match project {
+                    Some(project) => Ok(project),
+                    // A project key reads only records of its own project.
+                    None => self.project_of_key().await,
+                }
+            }
             LookupResult::NotFound => Err(owner_not_found(&[id], &[requested.to_owned()])),
             LookupResult::Forbidden(failure) => Err(failure),
         }

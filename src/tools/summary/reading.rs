@@ -88,7 +88,7 @@ impl SummaryReader {
 
     /// Reads all pages of the list `L` that `filter` selects.
     pub(super) async fn list_all<L: ListedOperation>(&self, filter: &Fields) -> Result<ListRecords, Failure> {
-        paging::read_all(MAX_PAGES, |page| self.list_page::<L>(filter, page)).await
+        paging::read_all(MAX_PAGES, self.caller.memory(), |page| self.list_page::<L>(filter, page)).await
     }
 
     /// Reads the executions of a plan, those that were started last first, until `examine` has found what it needs.
