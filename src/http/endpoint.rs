@@ -125,10 +125,11 @@ fn listed_tools(sets: Option<&str>, tools: Option<&str>) -> Option<String> {
     (!lists.is_empty()).then(|| lists.join(","))
 }
 
-/// Returns the words that select all tools but `excluded`.
+/// Returns the words that select all tools but `excluded`. Words beyond their largest number are left out, because one more is
+/// refused anyway.
 fn exclusion(excluded: &str) -> String {
     let words = excluded.split(',').map(str::trim).filter(|word| !word.is_empty());
-    words.fold("all".to_owned(), |words, word| format!("{words},-{word}"))
+    words.take(MAX_WORDS).fold("all".to_owned(), |words, word| format!("{words},-{word}"))
 }
 
 fn parse_words(words: &str) -> Result<Selection, Refusal> {
@@ -252,6 +253,13 @@ mod tests {
         for (words, is_accepted) in [(MAX_WORDS, true), (MAX_WORDS + 1, false)] {
             assert_eq!(parse_words(&vec!["lean"; words].join(",")).is_ok(), is_accepted, "{words}");
         }
+    }
+
+    #[test]
+    fn a_long_list_of_excluded_tools_makes_no_long_text() {
+        let words = exclusion(&"a,".repeat(100 * MAX_WORDS));
+        assert_eq!(words.split(',').count(), MAX_WORDS + 1);
+        assert!(parse_words(&words).is_err());
     }
 
     #[test]
