@@ -18,7 +18,7 @@
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], [`clock`], [`failure`], [`fields`], `json`, [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], `json`, [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -73,6 +73,7 @@ pub mod clock;
 pub mod demo;
 pub mod failure;
 pub mod fields;
+pub mod home_path;
 pub mod http;
 mod json;
 pub mod mcp;

@@ -2,11 +2,19 @@
 
 pub mod guidance;
 mod hidden;
+mod placeholder;
 mod similarity;
+
+use std::borrow::Cow;
 
 use hidden::replace_hidden;
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
+pub use placeholder::{placeholder, variable_in_braces};
 pub use similarity::{most_similar, one_letter_away};
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+/// Mark at the beginning of a text. Editors and shells of Windows write it.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// Text that takes the place of a character that cannot be shown.
 const REPLACEMENT_TEXT: &str = "\u{FFFD}";
@@ -16,6 +24,22 @@ const MAX_ARGUMENT_CHARACTERS: usize = 200;
 
 /// Maximum length of a name in a message, in characters. Callers may send names of any length.
 const MAX_NAME_CHARACTERS: usize = 80;
+
+/// Returns `text` without white space and byte order marks around it.
+pub fn trimmed(text: &str) -> &str {
+    text.trim_matches(|character: char| character.is_whitespace() || character == BYTE_ORDER_MARK)
+}
+
+/// Returns the content of a text file without the byte order mark in front of it.
+pub fn without_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(content)
+}
+
+/// Returns `text` with each character composed (NFC): `é` is one character and not `e` with an accent behind it. Names that
+/// look equal are equal then.
+pub fn composed(text: &str) -> Cow<'_, str> {
+    if is_nfc(text) { text.into() } else { text.nfc().collect::<String>().into() }
+}
 
 /// Returns `text` without hidden characters, in one line of at most `max_characters` characters. A text that was cut
 /// ends in `…`.

@@ -10,6 +10,8 @@ use super::command_error::CommandError;
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
+    home_path::expand_home,
+    text::trimmed,
 };
 
 /// Name of the flag.
@@ -40,7 +42,7 @@ pub(super) fn read(matches: &ArgMatches) -> Result<Fields, CommandError> {
         None => value.clone(),
     };
 
-    let problem = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+    let problem = match serde_json::from_str(trimmed(&text)) {
         Ok(Value::Object(arguments)) => return Ok(arguments),
         Ok(_) => "it is another JSON value".to_owned(),
         Err(error) => error.to_string(),
@@ -62,7 +64,8 @@ fn read_file(path: &str) -> Result<String, Failure> {
         Failure::new(Code::FileError, message).hint("nothing was sent")
     };
 
-    let metadata = fs::metadata(path).map_err(|error| failure(error.to_string()))?;
+    let file = &*expand_home(path);
+    let metadata = fs::metadata(file).map_err(|error| failure(error.to_string()))?;
     if metadata.is_dir() {
         return Err(failure("it is a directory".to_owned()));
     }
@@ -70,5 +73,5 @@ fn read_file(path: &str) -> Result<String, Failure> {
         return Err(failure("it is larger than 16 MiB".to_owned()));
     }
 
-    fs::read_to_string(path).map_err(|error| failure(error.to_string()))
+    fs::read_to_string(file).map_err(|error| failure(error.to_string()))
 }

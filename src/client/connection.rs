@@ -20,6 +20,7 @@ use super::{
     proxy::SystemProxy,
     transport_error::{TransportError, error_chain},
 };
+use crate::text::without_mark;
 
 /// Time limit of opening a connection, including TLS and the way through a proxy.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -173,7 +174,7 @@ pub fn http_client(url: &Url, ca_file: Option<PathBuf>, timeout: Duration) -> Re
 /// Reads the certificates of a PEM file.
 pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| {
+    let certificates = Certificate::from_pem_bundle(without_mark(&pem)).map_err(|error| {
         format!("`{}` has no usable certificate: {}", path.display(), error_chain(&error))
     })?;
 
@@ -251,6 +252,18 @@ mod tests {
         let sent = client.get(format!("https://localhost:{port}/")).send().await;
 
         (sent.expect_err("no answer").into(), listener)
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_certificate() {
+        let certificate = |name: &str| {
+            rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate").cert.pem()
+        };
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), format!("\u{FEFF}{}{}", certificate("a"), certificate("b")))
+            .expect("written");
+
+        assert_eq!(read_certificates(file.path()).expect("certificates").len(), 2);
     }
 
     #[tokio::test]

@@ -4,13 +4,22 @@ use http::HeaderValue;
 use ring::hmac;
 use serde_json::Value;
 
-use crate::fields::Fields;
+use crate::{
+    fields::Fields,
+    text::{placeholder, trimmed},
+};
 
 /// Text that masked output shows in place of the key.
 const MASK: &str = "[api key]";
 
 /// Least length of a key in bytes. Real keys are far longer.
 const MIN_KEY_BYTES: usize = 6;
+
+/// Beginning of every key (service.md 1.2).
+const KEY_PREFIX: &str = "svc_";
+
+/// Quotation marks of shells, of JSON and of text processors.
+const QUOTATION_MARKS: [char; 7] = ['"', '\'', '`', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}'];
 
 /// Owner of a key (service.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +49,17 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// Parses a key. Surrounding white space is ignored.
+    /// Parses a key. Surrounding white space and a byte order mark are ignored.
     ///
     /// # Errors
     /// Describes why the text cannot be a key, without showing it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim();
+        let text = trimmed(text);
         if text.is_empty() {
             return Err("is empty".to_owned());
+        }
+        if let Some(problem) = paste_problem(text) {
+            return Err(problem.to_owned());
         }
 
         // Every occurrence of the key in a text is masked, which a short text would make unreadable.
@@ -121,6 +133,22 @@ impl ApiKey {
     }
 }
 
+/// Returns what a user has pasted in place of the key alone, without showing it.
+fn paste_problem(text: &str) -> Option<&'static str> {
+    if placeholder(text).is_some() {
+        return Some("is a placeholder, which nobody has replaced by the key");
+    }
+    if text.starts_with(QUOTATION_MARKS) || text.ends_with(QUOTATION_MARKS) {
+        return Some("is in quotation marks, which are no part of the key: remove them");
+    }
+
+    // `TAS_API_KEY=...`, `export TAS_API_KEY=...`, `X-Api-Key: ...`
+    let (name, _) = text.split_once('=').or_else(|| text.split_once(':'))?;
+    let ends_as_name = name.trim_end().to_ascii_lowercase().ends_with("key");
+    let is_key = name.starts_with(KEY_PREFIX);
+    (ends_as_name && !is_key).then_some("begins with the name of the key: it must be the key alone")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -136,6 +164,32 @@ mod tests {
             ("org_abc", KeyKind::Project),
         ] {
             assert_eq!(ApiKey::parse(text).expect("a key").kind(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_pasted_in_place_of_a_key_is_named_without_showing_it() {
+        for (text, expected) in [
+            ("\"svc_planted1\"", "in quotation marks"),
+            ("'svc_planted1'", "in quotation marks"),
+            ("\u{201C}svc_planted1\u{201D}", "in quotation marks"),
+            ("svc_planted1\"", "in quotation marks"),
+            ("$TAS_API_KEY", "is a placeholder"),
+            ("${TAS_API_KEY}", "is a placeholder"),
+            ("%TAS_API_KEY%", "is a placeholder"),
+            ("{{TAS_API_KEY}}", "is a placeholder"),
+            ("<svc_planted1>", "is a placeholder"),
+            ("TAS_API_KEY=svc_planted1", "begins with the name"),
+            ("export TAS_API_KEY=\"svc_planted1\"\n", "in quotation marks"),
+            ("export TAS_API_KEY=svc_planted1", "begins with the name"),
+            ("X-Api-Key: svc_planted1", "begins with the name"),
+        ] {
+            let problem = ApiKey::parse(text).expect_err(text);
+            assert!(problem.contains(expected) && !problem.contains("planted"), "{text}: {problem}");
+        }
+
+        for key in ["svc_monkey=", "svc_a:b", "\u{FEFF}svc_abcdef\r\n", "keyless=1"] {
+            assert!(ApiKey::parse(key).is_ok(), "{key:?}");
         }
     }
 

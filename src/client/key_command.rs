@@ -8,6 +8,7 @@ use tokio::{
 };
 
 use super::key::ApiKey;
+use crate::text::trimmed;
 
 /// Time limit of the command. A password manager may ask the user for permission.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -56,7 +57,8 @@ impl KeyCommand {
         let too_slow = format!("has not ended within {seconds} s, and was stopped");
         let output = tokio::time::timeout(limit, self.output()).await.unwrap_or(Err(too_slow))?;
 
-        let text = std::str::from_utf8(&output).map_err(|_| "prints text that is not UTF-8")?.trim();
+        let text = std::str::from_utf8(&output).map_err(|_| "prints text that is not UTF-8")?;
+        let text = trimmed(text);
         if text.is_empty() {
             return Err("prints nothing".to_owned());
         }
@@ -136,6 +138,11 @@ mod tests {
             ("echo svc_planted >&2; exit 3", Some("fails with exit code 3")),
             ("echo svc_planted; exit 1", Some("fails with exit code 1")),
             ("kill -9 $$", Some("was ended by a signal")),
+            ("printf '\\357\\273\\277svc_planted\\r\\n'", None),
+            (
+                "echo TAS_API_KEY=svc_planted",
+                Some("prints a text that begins with the name of the key: it must be the key alone"),
+            ),
             ("true", Some("prints nothing")),
             (
                 "printf 'svc_planted\\nsvc_planted'",

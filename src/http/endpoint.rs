@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 
 use super::refusal::Refusal;
-use crate::tools::selection::Selection;
+use crate::{text::shorten_line, tools::selection::Selection};
 
 /// First segment of the path of every endpoint.
 const ROOT: &str = "mcp";
@@ -23,6 +23,9 @@ const MAX_PROJECT_BYTES: usize = 300;
 
 /// Largest number of words in a list of tools: more than there are tools and sets.
 const MAX_WORDS: usize = 64;
+
+/// Longest word of a header that a refusal quotes, in characters.
+const MAX_QUOTED_CHARS: usize = 80;
 
 /// What the address and the headers of a request choose.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -147,7 +150,10 @@ fn is_true(text: Option<&str>) -> Result<bool, Refusal> {
     match text.map(str::to_ascii_lowercase).as_deref() {
         None | Some("false" | "0") => Ok(false),
         Some("true" | "1") => Ok(true),
-        Some(_) => Err(bad_header("x-mcp-readonly", "must be true or false")),
+        Some(word) => {
+            let word = shorten_line(word, MAX_QUOTED_CHARS);
+            Err(bad_header("x-mcp-readonly", &format!("must be true or false; it is `{word}`")))
+        }
     }
 }
 
@@ -238,6 +244,14 @@ mod tests {
 
         for headers in [&[("x-mcp-readonly", "true")][..], &[("x-mcp-readonly", "1")]] {
             assert_eq!(read("/mcp/readonly", &[]), read("/mcp", headers));
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_of_a_header_is_quoted() {
+        for (header, word) in [("x-mcp-readonly", "sometimes"), ("x-mcp-tools", "get_rum")] {
+            let refusal = read("/mcp", &[(header, word)]).expect_err("refused");
+            assert!(refusal.contains(&format!("`{word}`")), "{refusal}");
         }
     }
 

@@ -13,7 +13,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::granted_callers::{Grant, GrantLimits};
-use crate::{client::KeySource, fields::Fields, service::tool::Access, text::most_similar, tools::catalog};
+use crate::{
+    client::KeySource,
+    fields::Fields,
+    home_path::expand_home_path,
+    service::tool::Access,
+    text::{most_similar, trimmed},
+    tools::catalog,
+};
 
 /// Least time between two checks whether the file has changed.
 const CHECK_PAUSE: Duration = Duration::from_secs(1);
@@ -117,7 +124,7 @@ struct GrantDefinition {
     claim: String,
     /// The value of the claim, or of one item if the claim is a list.
     value: String,
-    /// File with the API key, relative to the file of the grants.
+    /// File with the API key, relative to the file of the grants or to the home directory (`~/`).
     key_file: PathBuf,
     /// The projects; all projects of the key if they are missing.
     projects: Option<Vec<String>>,
@@ -132,9 +139,10 @@ fn read_file(path: &Path) -> Result<Vec<GrantDefinition>, String> {
     }
 
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = trimmed(&text);
     // The message of the parser quotes the line, which contains no secret: keys are in files of their own.
     let document: GrantsDocument =
-        toml_edit::de::from_str(&text).map_err(|error| error.to_string().trim().to_owned())?;
+        toml_edit::de::from_str(text).map_err(|error| error.to_string().trim().to_owned())?;
     if document.grant.is_empty() {
         return Err("it has no [[grant]]".to_owned());
     }
@@ -173,7 +181,8 @@ impl GrantDefinition {
         problems.extend(self.permissions.iter().flatten().filter_map(|name| unknown_permission(name)));
 
         // `join` keeps an absolute name as it is.
-        let key = KeySource::file(directory.join(&self.key_file)).and_then(|file| file.known_key());
+        let key = KeySource::file(directory.join(expand_home_path(self.key_file)))
+            .and_then(|file| file.known_key());
         let key = key.map_err(|problem| problems.push(format!("`key_file` {problem}")));
         let (Ok(key), true) = (key, problems.is_empty()) else { return Err(problems) };
 
@@ -300,6 +309,14 @@ mod tests {
 
         assert_eq!(grants_of(&file, &["qa", "dev"]), 2);
         assert_eq!(grants_of(&file, &["dev"]), 0);
+    }
+
+    #[test]
+    fn byte_order_marks_are_no_part_of_the_file_and_of_its_keys() {
+        let directory = directory_with(&format!("\u{FEFF}{}", QA.replace('\n', "\r\n")));
+        fs::write(directory.path().join("demo.key"), "\u{FEFF}svc_demo_key\r\n").expect("a key");
+
+        assert_eq!(grants_of(&open(&directory).expect("usable grants"), &["qa"]), 1);
     }
 
     #[test]

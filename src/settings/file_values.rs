@@ -7,12 +7,12 @@ use super::{
     configuration_file::{Configuration, Profile},
     definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, KNOWLEDGE_URL, PROFILE, PROJECT_ID},
     narrowing::{RESTRICTING, narrow},
-    parse::placeholder,
     problem::SettingProblem,
     setting::Setting,
     setting_files::ReadFiles,
     values::{Origin, Values},
 };
+use crate::text::placeholder;
 
 /// Settings that belong together: a key is only sent to the addresses that it was given with.
 const ACCOUNT: [&Setting; 5] = [&BASE_URL, &KNOWLEDGE_URL, &API_KEY, &API_KEY_FILE, &API_KEY_COMMAND];

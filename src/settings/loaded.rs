@@ -32,6 +32,7 @@ use super::{
 use crate::{
     client::{ApiKey, KeyKind, KeyStore},
     failure::{Code, Failure},
+    text::placeholder,
     tools::{
         config::ToolsConfig,
         selection::Selection,
@@ -307,7 +308,7 @@ impl Settings {
 
     /// Returns the project of project scope; `None` in global scope.
     pub fn project(&self) -> Option<&str> {
-        let is_usable = |value: &&str| parse::placeholder(value).is_none() && !looks_like_key(value);
+        let is_usable = |value: &&str| placeholder(value).is_none() && !looks_like_key(value);
         self.values.text(&PROJECT_ID).filter(is_usable)
     }
 

@@ -8,7 +8,7 @@ use super::{
     setting::Setting,
     values::{Origin, Values},
 };
-use crate::tools::selection::Selection;
+use crate::{home_path::expand_home, tools::selection::Selection};
 
 /// Settings that restrict what the tools may do.
 pub(super) const RESTRICTING: [&Setting; 4] = [&CONFIRM, &FILES_ROOT, &READ_ONLY, &TOOLSETS];
@@ -81,7 +81,7 @@ fn narrow_tools(values: &mut Values, text: &str, origin: &Origin) {
 /// Uses the directory that is inside the other one. If neither is, there is no files root.
 fn narrow_root(values: &mut Values, text: &str, origin: &Origin, directory: Option<&Path>) {
     let Some(own) = values.text(&FILES_ROOT).map(Path::new).or(directory).map(real) else { return };
-    let other = real(Path::new(text));
+    let other = real(Path::new(&*expand_home(text)));
     if own.starts_with(&other) {
         return;
     }
@@ -149,6 +149,13 @@ mod tests {
         for own in [Some("/ab"), Some("/b"), None] {
             assert!(narrowed(&FILES_ROOT, own, Some("/a")).1, "{own:?}");
         }
+    }
+
+    #[test]
+    fn a_files_root_below_the_home_directory_is_compared_as_a_whole_path() {
+        let home = expand_home("~").into_owned();
+        assert!(!narrowed(&FILES_ROOT, Some(&home), Some("~/builds")).1);
+        assert!(narrowed(&FILES_ROOT, Some("/a"), Some("~/builds")).1);
     }
 
     #[test]

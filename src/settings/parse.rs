@@ -18,12 +18,6 @@ pub(super) const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", tru
 /// Maximum length of a project id in a path, in bytes.
 const MAX_PROJECT_ID_BYTES: usize = 300;
 
-/// Returns the first `${...}` in `value`: a placeholder that the host did not replace.
-pub(super) fn placeholder(value: &str) -> Option<&str> {
-    let rest = value.get(value.find("${")?..)?;
-    rest.get(..=rest.find('}')?)
-}
-
 /// Parses a project id. The id becomes one segment of a path, so `.` and `..` are refused.
 pub(super) fn project_id(text: &str) -> Result<String, String> {
     if text == "." || text == ".." || encoded(text).len() > MAX_PROJECT_ID_BYTES {
@@ -99,19 +93,6 @@ pub fn log_filter(text: &str) -> Result<Targets, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_placeholder_is_found_anywhere_in_a_value() {
-        for (value, expected) in [
-            ("${KEY}", Some("${KEY}")),
-            ("https://${HOST}/api/v1", Some("${HOST}")),
-            ("${A}${B}", Some("${A}")),
-            ("$KEY", None),
-            ("${KEY", None),
-        ] {
-            assert_eq!(placeholder(value), expected, "{value}");
-        }
-    }
 
     #[test]
     fn project_ids_are_separated_by_commas() {

@@ -3,7 +3,6 @@
 use super::{
     definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, SETTINGS},
     http_definitions::HTTP_SETTINGS,
-    parse::placeholder,
     problem::{NOT_SET, SettingProblem, not_configured},
     setting::Setting,
     values::Values,
@@ -11,7 +10,7 @@ use super::{
 use crate::{
     client::{ApiKey, KeySource},
     failure::Failure,
-    text::shorten_line,
+    text::{placeholder, shorten_line, variable_in_braces},
 };
 
 /// Longest value that a message quotes, in characters.
@@ -86,7 +85,8 @@ impl<'a> SettingParser<'a> {
     ) -> Option<T> {
         let text = self.values.text(setting)?;
         // A placeholder is reported as such: the message of the parser would be misleading.
-        let parsed = match (self.values.problem(setting), placeholder(text)) {
+        let unreplaced = unreplaced(setting, text);
+        let parsed = match (self.values.problem(setting), unreplaced) {
             (Some(problem), _) => Err(problem.to_owned()),
             (None, Some(placeholder)) => Err(format!(
                 "still contains the placeholder `{placeholder}`, which the client that started this server did not replace"
@@ -163,6 +163,20 @@ impl<'a> SettingParser<'a> {
     }
 }
 
+/// Returns the placeholder in a value that nobody has replaced.
+fn unreplaced<'a>(setting: &Setting, text: &'a str) -> Option<&'a str> {
+    // The words of a command may have the other forms of placeholders, and a key may be inside of one.
+    let is_name =
+        |found: &&str| found.starts_with("${") || !found.contains(|letter: char| letter.is_ascii_lowercase());
+    match setting {
+        setting if setting.is_command() => variable_in_braces(text),
+        setting if setting.is_secret() || setting.name() == API_KEY_FILE.name() => {
+            placeholder(text).filter(is_name)
+        }
+        _ => placeholder(text),
+    }
+}
+
 /// Returns the reason of a problem with the value that it is about, unless the reason quotes the value or the value may
 /// be secret.
 fn quoting(setting: &Setting, value: &str, reason: String) -> String {
@@ -171,9 +185,12 @@ fn quoting(setting: &Setting, value: &str, reason: String) -> String {
         || setting.is_command()
         || setting.name() == API_KEY_FILE.name()
         || value.contains('@')
-        || may_be_key(value);
+        || may_be_key(value) && !is_plain_word(value);
     let reason = without_possible_keys(value, reason);
-    if is_secret || value.is_empty() || reason.contains('`') {
+    // A reason that quotes something quotes a part of the value, or the words that are valid.
+    let is_quoted = |span: &str| span == UNUSABLE || words_of(value).chain([value]).any(|word| word == span);
+    let lists_words = is_plain_word(value) && !quoted_spans(&reason).any(is_quoted);
+    if is_secret || value.is_empty() || (reason.contains('`') && !lists_words) {
         return reason;
     }
     format!("{reason}; it is `{}`", shorten_line(value, MAX_QUOTED_CHARS))
@@ -186,13 +203,17 @@ fn without_possible_keys(value: &str, reason: String) -> String {
         let span = span.trim_start_matches('-');
         span.len() >= MIN_SECRET_LENGTH && words.iter().any(|word| word.starts_with(span))
     };
-    // Every second part is between backticks.
-    let quoted = reason.split('`').skip(1).step_by(2).filter(|span| is_part(span));
+    let quoted = quoted_spans(&reason).filter(|span| is_part(span));
     // An address may contain a key.
     let keys = reason.split(|character| !is_key_character(character)).filter(|word| looks_like_key(word));
     let hidden: Vec<_> = quoted.chain(keys).map(str::to_owned).collect();
 
     hidden.iter().fold(reason, |reason, hidden| reason.replace(hidden, UNUSABLE))
+}
+
+/// Returns the parts of a reason between backticks.
+fn quoted_spans(reason: &str) -> impl Iterator<Item = &str> {
+    reason.split('`').skip(1).step_by(2)
 }
 
 /// Returns the words of a value: its items, if it is a list.
@@ -207,9 +228,17 @@ fn is_key_character(character: char) -> bool {
 
 /// Returns whether a message must not quote a word: it may be a key, and is no word of small letters.
 fn may_be_quoted_key(word: &str) -> bool {
-    let is_plain = word.len() <= MAX_WORD_LENGTH
-        && word.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'));
-    may_be_key(word) && !is_plain
+    may_be_key(word) && !is_of_small_letters(word)
+}
+
+/// Returns whether a value is a word that cannot be a key, such as a word of a setting.
+fn is_plain_word(value: &str) -> bool {
+    is_of_small_letters(value) && !value.starts_with(KEY_PREFIX)
+}
+
+fn is_of_small_letters(word: &str) -> bool {
+    word.len() <= MAX_WORD_LENGTH
+        && word.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
 }
 
 /// Returns whether a value may be an API key that was given as the value of another setting: one long word.

@@ -7,7 +7,7 @@ use super::{
     parse,
     setting::Setting,
 };
-use crate::text::most_similar;
+use crate::{home_path::expand_home, text::most_similar};
 
 /// Returns the settings that a profile may contain: every setting with a flag and a variable, except the profile itself. A key
 /// has no flag.
@@ -51,8 +51,8 @@ pub(super) fn text_of(setting: &Setting, item: &Item) -> Result<String, String> 
         item.as_str().map(str::to_owned).ok_or("must be a text in quotes")?
     };
 
-    if setting.is_path() && !std::path::Path::new(&text).is_absolute() {
-        return Err("must be an absolute path".to_owned());
+    if setting.is_path() && !std::path::Path::new(&*expand_home(&text)).is_absolute() {
+        return Err("must be an absolute path, or begin with `~/`".to_owned());
     }
 
     Ok(text)
@@ -108,6 +108,7 @@ mod tests {
             ("project", "'demo'", Ok("demo")),
             ("project", "['demo']", Err("text")),
             ("ca_file", "'/etc/ca.pem'", Ok("/etc/ca.pem")),
+            ("ca_file", "'~/ca.pem'", Ok("~/ca.pem")),
             ("ca_file", "'ca.pem'", Err("absolute")),
         ] {
             let setting = profile_setting(word).expect("a setting");

@@ -11,6 +11,8 @@ use super::{
 };
 use crate::{
     failure::{Code, Failure},
+    home_path::expand_home,
+    text::trimmed,
     tools::upload::UploadTiming,
 };
 
@@ -32,9 +34,12 @@ impl ProfileValue {
         let invalid =
             |message: String| Failure::new(Code::InvalidArguments, message).hint("nothing was changed");
         let setting = profile_setting(word).map_err(invalid)?;
-        let text = text.trim();
-        let text =
-            if setting.is_path() && !text.is_empty() { absolute(directory, text)? } else { text.to_owned() };
+        let text = trimmed(text);
+        let text = if setting.is_path() && !text.is_empty() {
+            absolute(directory, &expand_home(text))?
+        } else {
+            text.to_owned()
+        };
 
         match problem(setting, &text) {
             Some(reason) => Err(invalid(format!("`{word}` {reason}"))),

@@ -10,6 +10,7 @@ use super::{
     problem::SettingProblem,
     setting::Setting,
 };
+use crate::{home_path::expand_home, text::trimmed};
 
 /// Settings that restrict what the tools may do. An empty value is unusable: without the restriction, the tools could do
 /// more than intended.
@@ -82,7 +83,7 @@ impl Values {
         variable: impl Fn(&str) -> Option<OsString>,
     ) {
         let from_flag = || {
-            let value = SourcedText::new(flag_text(setting, matches?)?, Origin::Flag(setting.flag));
+            let value = SourcedText::new(setting, &flag_text(setting, matches?)?, Origin::Flag(setting.flag));
             value.counts_for(setting).then_some(value)
         };
         let from_variable = || SourcedText::from_variable(setting, variable(setting.variable)?);
@@ -94,7 +95,7 @@ impl Values {
 
     /// Sets the value of `setting`, in place of an earlier one.
     pub(super) fn set(&mut self, setting: &Setting, text: impl Into<String>, origin: Origin) {
-        self.texts.insert(setting.name(), SourcedText::new(text.into(), origin));
+        self.texts.insert(setting.name(), SourcedText::new(setting, &text.into(), origin));
     }
 
     /// Removes the value of `setting`.
@@ -152,8 +153,11 @@ impl Origin {
 }
 
 impl SourcedText {
-    fn new(text: String, origin: Origin) -> Self {
-        let problem = text.trim().is_empty().then(|| "is empty".to_owned());
+    /// Returns the value of `setting` without white space around it. A path of the home directory is complete.
+    fn new(setting: &Setting, text: &str, origin: Origin) -> Self {
+        let text = trimmed(text);
+        let problem = text.is_empty().then(|| "is empty".to_owned());
+        let text = if setting.is_path() { expand_home(text).into_owned() } else { text.to_owned() };
         Self { text, origin, problem }
     }
 
@@ -161,9 +165,9 @@ impl SourcedText {
     fn from_variable(setting: &Setting, value: OsString) -> Option<Self> {
         let origin = Origin::Variable(setting.variable);
         let value = match value.into_string() {
-            Ok(text) => Self::new(text, origin),
+            Ok(text) => Self::new(setting, &text, origin),
             Err(value) => Self {
-                text: value.to_string_lossy().into_owned(),
+                text: trimmed(&value.to_string_lossy()).to_owned(),
                 origin,
                 problem: Some("is not valid UTF-8".to_owned()),
             },
@@ -175,11 +179,11 @@ impl SourcedText {
     /// Returns whether the text is a value of `setting`. Hosts pass variables that are not filled in as empty texts, so
     /// that an empty text counts as not set, except for a setting that restricts the tools.
     fn counts_for(&self, setting: &Setting) -> bool {
-        !self.text().is_empty() || RESTRICTING.contains(&setting.name())
+        !self.text.is_empty() || RESTRICTING.contains(&setting.name())
     }
 
     fn text(&self) -> &str {
-        self.text.trim()
+        &self.text
     }
 }
 

@@ -124,13 +124,17 @@ async fn a_problem_names_the_valid_values() {
         ("TAS_TIMEOUT_S", "1.5", seconds),
         ("TAS_TMSYS_NAME", "a/b", word),
         ("TAS_READ_ONLY", "perhaps", "must be true or false"),
+        ("TAS_READ_ONLY", "sometimes", "must be true or false"),
+        ("TAS_CONFIRM", "asking", "must be `ask` or `never`"),
+        ("TAS_LOG_FORMAT", "yaml", "must be `text` or `json`"),
         ("TAS_PROJECT_ID", "..", "is not a project id"),
         ("TAS_PROJECTS", "demo, .. ,arena", "is not a project id"),
         ("TAS_API_KEY", "svc_secret\nsvc_secret", characters),
         ("TAS_API_KEY", "svc_sécret", characters),
     ] {
-        // The value of a secret is not quoted, and neither is a value that the reason quotes.
-        let is_quoted = name != "TAS_API_KEY" && !problem.contains('`');
+        // The value of a secret is not quoted. If the reason quotes something, only a plain word is.
+        let is_plain = value.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_quoted = name != "TAS_API_KEY" && (is_plain || !problem.contains('`'));
         let quote = if is_quoted { format!("; it is `{value}`") } else { String::new() };
         let expected = [name.to_owned(), format!("variable {name}"), format!("{problem}{quote}")];
         assert_eq!(problems(&settings(&good_but(name, value))).await, [expected], "{name}={value}");
@@ -146,6 +150,11 @@ async fn a_placeholder_that_the_host_did_not_replace_is_reported_as_such() {
         ("TAS_BASE_URL", "https://${TAS_HOST}/api/v1", "${TAS_HOST}"),
         ("TAS_API_KEY_FILE", "${HOME}/key", "${HOME}"),
         ("TAS_TOOLSETS", "runs,${MORE}", "${MORE}"),
+        ("TAS_API_KEY", "$TAS_API_KEY", "$TAS_API_KEY"),
+        ("TAS_API_KEY", "%TAS_API_KEY%", "%TAS_API_KEY%"),
+        ("TAS_API_KEY", "{{TAS_API_KEY}}", "{{TAS_API_KEY}}"),
+        ("TAS_PROJECT_ID", "<project>", "<project>"),
+        ("TAS_BASE_URL", "https://{{host}}/api/v1", "{{host}}"),
     ] {
         let mut variables = good_but(name, value);
         // The key file is only read without a key.
@@ -159,6 +168,39 @@ async fn a_placeholder_that_the_host_did_not_replace_is_reported_as_such() {
         let expected = [name.to_owned(), format!("variable {name}"), problem];
 
         assert_eq!(problems(&settings(&variables)).await, [expected], "{name}={value}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_was_pasted_with_something_around_it_is_named_before_any_request() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("key");
+    for (text, expected) in [
+        ("\"svc_secret\"", "is in quotation marks"),
+        ("TAS_API_KEY=svc_secret", "begins with the name of the key"),
+        ("<svc_secret>", "placeholder"),
+    ] {
+        std::fs::write(&file, text).expect("written");
+        for (name, value) in [("TAS_API_KEY", text), ("TAS_API_KEY_FILE", file.to_str().expect("a path"))] {
+            let found = problems(&settings(&[GOOD[0], (name, value)])).await;
+            assert!(found.len() == 1 && found[0][2].contains(expected), "{name}: {found:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_no_part_of_a_key() {
+    let service = Service::start().await;
+    let marked = format!("\u{FEFF}{}\r\n", keys::DEMO);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), &marked).expect("written");
+    let base_url = service.base_url();
+
+    for (name, value) in
+        [("TAS_API_KEY", &*marked), ("TAS_API_KEY_FILE", file.path().to_str().expect("a path"))]
+    {
+        let variables = [("TAS_BASE_URL", base_url.as_str()), (name, value)];
+        Host::open(&settings(&variables)).await.succeed("list_tests", json!({})).await;
     }
 }
 

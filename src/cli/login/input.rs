@@ -6,6 +6,7 @@ use crate::{
     client::HostUrl,
     failure::{Code, Failure},
     settings::{Profile, Settings},
+    text::trimmed,
 };
 
 /// Maximum size of standard input with a key, in bytes.
@@ -23,7 +24,7 @@ pub(super) fn read_address(settings: &Settings, profile: Option<&Profile>) -> Re
             .ok_or_else(|| unanswered("address", "name it with `--base-url`"))?,
     };
 
-    HostUrl::main(text.trim())
+    HostUrl::main(trimmed(&text))
         .map_err(|reason| Failure::new(Code::InvalidArguments, format!("the address {reason}")))
 }
 
