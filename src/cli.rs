@@ -29,6 +29,7 @@ mod named_arguments;
 mod notes;
 mod output;
 mod output_file;
+mod path_value;
 mod program;
 mod quoting;
 mod record_table;

@@ -8,6 +8,7 @@ use crate::{
     failure::Failure,
     fields::Fields,
     service::{api::builds::ListBuilds, catalog::ListedOperation as _},
+    text::composed,
     tools::{
         name_search::{FoundRecord, NameMatch, NameResult, RecordKind, is_named},
         newest::{WantedRecords, read_newest},
@@ -75,7 +76,7 @@ fn matching<'a>(builds: &'a [Value], name: &str, platform: Option<&str>) -> Vec<
 
 /// Returns the words of a name in lower case.
 fn words(name: &str) -> Vec<String> {
-    name.split_whitespace().map(str::to_lowercase).collect()
+    composed(name).split_whitespace().map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The flag `--images` of `tas-mcp call`: saves the images of a reply as files.
 
 use std::{
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgMatches};
 
-use super::notes::note_written;
+use super::{notes::note_written, path_value::path_value};
 use crate::{
     failure::{Code, Failure},
     picture::Picture,
@@ -26,7 +26,7 @@ pub(super) fn flag(tool: &ToolDefinition) -> Option<Arg> {
     let flag = Arg::new(IMAGES)
         .long(IMAGES)
         .value_name("DIR")
-        .value_parser(value_parser!(PathBuf))
+        .value_parser(path_value())
         .help("Existing directory for the images (image-1.png and so on). No file in it is overwritten");
     tool.has_pictures.then_some(flag)
 }
@@ -65,7 +65,11 @@ pub(super) fn save(pictures: &[Picture], directory: &Path) -> Result<(), Failure
         // `create_new` fails instead of overwriting a file that was created in the meantime.
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
 
-        file.and_then(|mut file| file.write_all(&picture.data)).map_err(|error| {
+        let written = file.and_then(|mut file| {
+            // A file that filled the disk does not stay.
+            file.write_all(&picture.data).inspect_err(|_| drop(fs::remove_file(&path)))
+        });
+        written.map_err(|error| {
             Failure::new(Code::FileError, format!("`{}` cannot be written: {error}", path.display()))
                 .hint("name another directory with --images and call again")
         })?;

@@ -26,7 +26,7 @@ use crate::{
         result_kind::ResultKind,
         view::view,
     },
-    text::{single_line, visible},
+    text::{composed, single_line, visible},
     tools::name_search::RecordKind,
 };
 
@@ -188,12 +188,13 @@ fn matching(records: &[NamedRecord], accepts_names: bool, typed: &str) -> Vec<Co
         }
     });
 
-    let candidates = values.filter(|(value, _)| can_be_typed(value) && value.starts_with(typed)).map(
-        |(value, meaning)| {
+    let typed = composed(typed);
+    let begins_as_typed = |value: &str| composed(value).starts_with(&*typed);
+    let candidates =
+        values.filter(|(value, _)| can_be_typed(value) && begins_as_typed(value)).map(|(value, meaning)| {
             let meaning = single_line(&visible(meaning)).clone();
             CompletionCandidate::new(value).help(Some(meaning.into()))
-        },
-    );
+        });
     candidates.take(MAX_CANDIDATES).collect()
 }
 

@@ -4,7 +4,7 @@
 mod browser;
 mod page_file;
 
-use std::{io::Write as _, path::PathBuf};
+use std::io::Write as _;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::json;
@@ -19,6 +19,7 @@ use super::{
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{print_line, print_text, prints_json, status_after_output},
+    path_value::path_value,
     tool_arguments::{JSON, json_flag, project_flag},
 };
 use crate::{
@@ -56,7 +57,7 @@ const TREND_RANGE: std::ops::RangeInclusive<i64> = 2..=20;
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let id = Arg::new(ID).value_name("ID").required(true);
-    let html = Arg::new(HTML).long(HTML).value_name("FILE").value_parser(value_parser!(PathBuf));
+    let html = Arg::new(HTML).long(HTML).value_name("FILE").value_parser(path_value());
     let open = Arg::new(OPEN).long(OPEN).action(ArgAction::SetTrue);
     let no_pictures = Arg::new(NO_PICTURES).long(NO_PICTURES).action(ArgAction::SetTrue);
     let compare_with = Arg::new(COMPARE_WITH).long(COMPARE_WITH).value_name("ID");

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     failure::{Code, Failure},
     service::{request::check_segment, tool::PROJECT_ID},
-    text::quoted_argument,
+    text::{composed, quoted_argument},
 };
 
 /// Time limit of reading a list. Later candidates are useless, because the person has continued to type.
@@ -174,7 +174,7 @@ fn find_source(reference: &Reference, argument: &str, config: &McpConfig) -> Res
 /// Returns the candidates that match `typed`. Those whose value begins with it come before those with a name that
 /// contains it.
 fn find_matches<'a>(candidates: impl Iterator<Item = &'a Candidate>, typed: &str) -> Vec<&'a Candidate> {
-    let typed = typed.trim().to_lowercase();
+    let typed = composed(typed.trim()).to_lowercase();
     let (mut matches, others): (Vec<_>, Vec<_>) =
         candidates.partition(|candidate| candidate.value.to_lowercase().starts_with(&typed));
 

@@ -31,7 +31,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
         request::check_segment,
     },
-    text::first_characters,
+    text::{composed, first_characters},
 };
 
 /// Maximum number of candidates that are kept. The service returns at most 100 records in a page (service.md 1.3).
@@ -79,7 +79,7 @@ pub(super) struct Candidates {
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) value: String,
-    /// The names that people know the value by, in lower case.
+    /// The names that people know the value by, in lower case and with composed characters.
     pub(super) names: Vec<String>,
     pub(super) created_at: Option<Timestamp>,
 }
@@ -187,7 +187,7 @@ impl RecordList {
     fn candidate(&self, record: &Value) -> Option<Candidate> {
         let text = |field: &&str| field_at(record, field)?.as_str();
         let value = text(&self.id).filter(|value| check_segment(value).is_ok())?.to_owned();
-        let shorten = |name| first_characters(name, MAX_NAME_CHARS).to_lowercase();
+        let shorten = |name| composed(first_characters(name, MAX_NAME_CHARS)).to_lowercase();
         let names = self.names.iter().filter_map(text).map(shorten).collect();
         let created_at = TIMES.iter().filter_map(text).find_map(|time| time.parse().ok());
 

@@ -14,6 +14,7 @@ use crate::{
 };
 
 mod destination;
+mod equal_name;
 pub mod file_name;
 mod lock;
 mod pattern;

@@ -204,6 +204,39 @@ async fn a_byte_order_mark_is_no_part_of_a_key() {
     }
 }
 
+/// Hosts start the server without a shell, which would expand the path.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_path_that_begins_with_a_tilde_is_below_the_home_directory() {
+    let home = tempfile::tempdir().expect("a directory");
+    let work = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(home.path().join("builds")).expect("a directory");
+    std::fs::write(home.path().join("builds/game.apk"), "game").expect("written");
+    let run = seed::RUN_FAILED;
+
+    for (arguments, variables) in [
+        (vec!["call", "upload_build", "--path", "game.apk"], [("TAS_FILES_ROOT", "~/builds")]),
+        (vec!["call", "upload_build", "--path", "~/builds/game.apk"], [("TAS_FILES_ROOT", "~")]),
+        (vec!["upload", "~/builds/*.apk"], [("TAS_STATE_DIR", "~/state")]),
+        (vec!["download", "run", run, "--to=~/out"], [("TAS_STATE_DIR", "~/state")]),
+        (vec!["report", run, "--html=~/report.html"], [("TAS_STATE_DIR", "~/state")]),
+    ] {
+        let arguments = [&["--sandbox"], &arguments[..]].concat();
+        let mut command = crate::support::binary::binary(&arguments, &variables);
+        let output =
+            command.current_dir(work.path()).env("HOME", home.path()).output().await.expect("an output");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {said}");
+    }
+
+    assert!(home.path().join("out/agent.log").exists() && home.path().join("report.html").exists());
+    assert_eq!(
+        std::fs::read_dir(work.path()).expect("a directory").count(),
+        0,
+        "nothing is in the working directory"
+    );
+}
+
 #[tokio::test]
 async fn a_key_given_as_another_setting_is_masked() {
     for (name, value) in [

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::{
+    cli::path_value::path_value,
     failure::Failure,
     tools::{files::Destination, upload::FileServices},
 };
@@ -16,7 +17,7 @@ pub(super) const OVERWRITE: &str = "overwrite";
 
 /// Returns the flag for the directory.
 pub(super) fn to_flag(help: &'static str) -> Arg {
-    Arg::new(TO).long(TO).value_name("DIR").value_parser(value_parser!(PathBuf)).help(help)
+    Arg::new(TO).long(TO).value_name("DIR").value_parser(path_value()).help(help)
 }
 
 /// Returns the switch that permits the replacement of existing files.

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 
 use crate::{
     failure::{Code, Failure},
+    home_path::expand_home,
     tools::files::{FilesRoot, SearchError, file_error, find_files, is_pattern, read_error},
 };
 
@@ -19,7 +20,7 @@ pub(super) fn expand_names<'a>(
 ) -> Result<Vec<String>, Vec<Failure>> {
     let (mut files, mut failures) = (IndexMap::new(), Vec::new());
     for name in names {
-        let matches = expand_name(root, name).unwrap_or_else(|failure| {
+        let matches = expand_name(root, &expand_home(name)).unwrap_or_else(|failure| {
             failures.push(failure);
             Vec::new()
         });

@@ -1,17 +1,18 @@
 //! The flag that names the JUnit file.
 
-use std::path::PathBuf;
+use clap::{Arg, ArgMatches};
 
-use clap::{Arg, ArgMatches, value_parser};
-
-use crate::{cli::output_file::OutputFile, failure::Failure};
+use crate::{
+    cli::{output_file::OutputFile, path_value::path_value},
+    failure::Failure,
+};
 
 /// Name of the flag.
 pub(in crate::cli) const JUNIT: &str = "junit";
 
 /// Returns the flag.
 pub(in crate::cli) fn junit_flag() -> Arg {
-    let flag = Arg::new(JUNIT).long(JUNIT).value_name("FILE").value_parser(value_parser!(PathBuf));
+    let flag = Arg::new(JUNIT).long(JUNIT).value_name("FILE").value_parser(path_value());
     flag.help("Write the verdicts as JUnit XML, for CI")
 }
 

@@ -12,6 +12,7 @@ use crate::{
         Id,
         runs::{GetRun, RunArtifactRef, RunDetail, RunPlayerDetail},
     },
+    text::composed,
     tools::{
         files::{FilePattern, file_error, file_name},
         project_client::ProjectClient,
@@ -112,7 +113,8 @@ pub(super) struct DownloadPlan<'a> {
     pub(super) files: Vec<PlannedFile>,
     /// Requested files that cannot be saved.
     pub(super) failed: Vec<FailedFile>,
-    /// Local names of the files in lower case, because some file systems ignore case.
+    /// Local names of the files in lower case and with composed characters, because some file systems ignore the
+    /// difference.
     taken_names: BTreeSet<String>,
 }
 
@@ -205,7 +207,7 @@ impl<'a> DownloadPlan<'a> {
             let failure = file_error(&file.filename, &format!("is refused: the name {problem}"));
             return self.fail(&player.id, &file.filename, failure);
         }
-        if !self.taken_names.insert(path.to_lowercase()) {
+        if !self.taken_names.insert(composed(&path).to_lowercase()) {
             let failure = file_error(&path, "is the name of another file of this run");
             return self.fail(&player.id, &file.filename, failure);
         }
@@ -230,7 +232,7 @@ impl<'a> DownloadPlan<'a> {
     fn refuse_directory_names(&mut self) {
         let is_directory = |file: &PlannedFile| {
             // `a` and `a/b` cannot both be files.
-            let prefix = format!("{}/", file.target.path.to_lowercase());
+            let prefix = format!("{}/", composed(&file.target.path).to_lowercase());
             self.taken_names.range(prefix.clone()..).next().is_some_and(|next| next.starts_with(&prefix))
         };
         let (refused, files) = std::mem::take(&mut self.files).into_iter().partition(is_directory);
@@ -253,7 +255,10 @@ fn find_file<'a>(
     name: &str,
 ) -> Option<(&'a ListedPlayer, &'a ListedFile)> {
     let player = listing.players.iter().find(|player| player.id == run_id)?;
-    Some((player, player.files.iter().find(|file| file.filename == name)?))
+    // Two files of the service may have names that look equal.
+    let exact = player.files.iter().find(|file| file.filename == name);
+    let is_equal = |file: &&ListedFile| composed(&file.filename) == composed(name);
+    Some((player, exact.or_else(|| player.files.iter().find(is_equal))?))
 }
 
 /// Checks that the run has all requested players.

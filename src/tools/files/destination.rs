@@ -14,8 +14,12 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FilesRoot, file_error, file_name, is_escape, read_error, sha256, write_error};
-use crate::failure::Failure;
+use super::{
+    FilesRoot,
+    equal_name::{existing_path, names_in, names_inside},
+    file_error, file_name, is_escape, read_error, sha256, write_error,
+};
+use crate::{failure::Failure, home_path::expand_home};
 
 /// A directory to save files into. It need not exist: `Destination::open` creates it.
 #[derive(Clone, Debug)]
@@ -34,18 +38,19 @@ impl FilesRoot {
     /// # Errors
     /// `file_error` if the name leaves the root or cannot be a directory name.
     pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
-        let requested = name.to_owned();
+        let (requested, expanded) = (name.to_owned(), expand_home(name));
         let Some(root) = self.confinement() else {
-            return Ok(Destination { requested, root: None, path: PathBuf::from(name) });
+            let path = existing_path(Path::new(&*expanded), names_in);
+            return Ok(Destination { requested, root: None, path });
         };
 
-        let relative = Path::new(name);
+        let relative = Path::new(&*expanded);
         if relative.components().any(|component| component == Component::ParentDir) {
             return Err(file_error(name, "must not contain `..`"));
         }
 
         // The part of the path that exists is resolved, because the caller may name the root through a link.
-        let absolute = root.join(relative);
+        let absolute = existing_path(&root.join(relative), names_in);
         let existing = absolute.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(root);
         let resolved = existing.canonicalize().map_err(|error| read_error(name, &error))?;
         self.check_inside(name, &resolved)?;
@@ -141,6 +146,8 @@ impl OpenDirectory {
 
     /// Returns the slot of the file `name`, and creates the directories in `name`.
     pub(crate) fn slot(&self, name: &str) -> io::Result<FileSlot> {
+        let existing = existing_path(Path::new(name), |directory| names_inside(&self.dir, directory));
+        let name = existing.to_str().unwrap_or(name);
         let Some((parent, last)) = name.rsplit_once('/') else {
             return Ok(FileSlot { dir: Arc::clone(&self.dir), name: name.to_owned() });
         };

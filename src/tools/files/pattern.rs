@@ -13,6 +13,9 @@ use std::{
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use super::equal_name::{existing_path, names_in};
+use crate::text::composed;
+
 /// Longest pattern in bytes. Braces can be nested, and the library compiles them recursively.
 const MAX_PATTERN_BYTES: usize = 1_000;
 
@@ -41,8 +44,9 @@ impl FilePattern {
             return Err(format!("it is longer than {MAX_PATTERN_BYTES} bytes"));
         }
 
-        let alphabet = Alphabet::new(pattern);
-        let matcher = GlobBuilder::new(&alphabet.encode(pattern))
+        let pattern = composed(pattern);
+        let alphabet = Alphabet::new(&pattern);
+        let matcher = GlobBuilder::new(&alphabet.encode(&pattern))
             .literal_separator(true)
             .backslash_escape(true)
             .empty_alternates(true)
@@ -55,6 +59,7 @@ impl FilePattern {
 
     /// Returns whether `name`, with `/` between its segments, matches the pattern.
     pub(crate) fn is_match(&self, name: &str) -> bool {
+        let name = &*composed(name);
         let last_segment = name.rsplit('/').next().unwrap_or(name);
         let text = if self.matches_last_segment { last_segment } else { name };
         self.matcher.is_match(self.alphabet.encode(text))
@@ -119,7 +124,7 @@ pub(crate) fn find_files(base: &Path, pattern: &str) -> Result<Vec<PathBuf>, Sea
     let segments: Vec<_> = variable.map(|one| one.as_os_str().to_string_lossy().into_owned()).collect();
 
     let mut search = PatternSearch::new(&segments).map_err(SearchError::Pattern)?;
-    search.visit(&base.join(fixed), "")?;
+    search.visit(&existing_path(&base.join(fixed), names_in), "")?;
 
     Ok(search.found)
 }
@@ -238,6 +243,9 @@ mod tests {
             ("é?.log", "éü.log", true),
             ("é?.log", "äü.log", false),
             ("?.log", "üü.log", false),
+            ("?.log", "u\u{308}.log", true),
+            ("caf\u{e9}*", "cafe\u{301}.log", true),
+            ("cafe\u{301}*", "caf\u{e9}.log", true),
         ]);
     }
 

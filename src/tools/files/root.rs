@@ -12,8 +12,15 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{FileId, file_error, file_id, is_escape, read_error};
-use crate::failure::{Code, Failure};
+use super::{
+    FileId,
+    equal_name::{existing_path, names_in, names_inside},
+    file_error, file_id, is_escape, read_error,
+};
+use crate::{
+    failure::{Code, Failure},
+    home_path::expand_home,
+};
 
 /// A directory at which relative names begin.
 ///
@@ -135,9 +142,11 @@ impl FilesRoot {
     /// # Errors
     /// `file_error` if the file is missing, unreadable, not a regular file, or outside the root.
     pub(crate) fn resolve_file(&self, name: &str) -> Result<PathBuf, Failure> {
-        let resolved = match self.confinement() {
-            Some(root) => self.resolve_inside(root, name)?,
-            None => self.path.join(name).canonicalize().map_err(|error| read_error(name, &error))?,
+        let resolved = if let Some(root) = self.confinement() {
+            self.resolve_inside(root, name)?
+        } else {
+            let path = existing_path(&self.path.join(&*expand_home(name)), names_in);
+            path.canonicalize().map_err(|error| read_error(name, &error))?
         };
         let metadata = resolved.metadata().map_err(|error| read_error(name, &error))?;
 
@@ -153,11 +162,12 @@ impl FilesRoot {
     /// Returns the resolved path of `name`. Nothing outside the root is examined, so that the failure does not tell
     /// whether a file exists there.
     fn resolve_inside(&self, root: &Path, name: &str) -> Result<PathBuf, Failure> {
-        let relative = relative_name(root, name).ok_or_else(|| self.outside_error(name))?;
+        let expanded = expand_home(name);
+        let relative = relative_name(root, &expanded).ok_or_else(|| self.outside_error(name))?;
         let dir =
             Dir::open_ambient_dir(root, ambient_authority()).map_err(|error| read_error(name, &error))?;
 
-        match dir.canonicalize(relative) {
+        match dir.canonicalize(existing_path(relative, |directory| names_inside(&dir, directory))) {
             Ok(path) => Ok(root.join(path)),
             Err(error) if is_escape(&error) => Err(self.outside_error(name)),
             Err(error) => Err(read_error(name, &error)),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{FoundRecord, NameMatch, NameResult, NamedRecord, RecordKind};
-use crate::text::first_characters;
+use crate::text::{composed, first_characters};
 
 /// Largest number of similar records for a name.
 const MAX_SIMILAR: usize = 5;
@@ -144,9 +144,9 @@ impl AskedName {
     }
 }
 
-/// Returns `text` in lower case, with one space between its words.
+/// Returns `text` in lower case, with composed characters and one space between its words.
 fn normalize(text: &str) -> String {
-    text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
+    composed(text).split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -210,6 +210,13 @@ mod tests {
 
         assert!(name.equals("pause and resume"));
         assert!(!name.equals("pause and resumes"));
+    }
+
+    #[test]
+    fn composed_and_decomposed_characters_are_the_same() {
+        for (asked, name) in [("Cafe\u{301}", "Caf\u{e9}"), ("CAF\u{c9}", "cafe\u{301}")] {
+            assert!(AskedName::new(asked.to_owned()).equals(name), "{asked} {name}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use tokio::{
 
 use crate::{
     failure::{Code, Failure},
+    text::composed,
     tools::files::{FileId, FilesRoot, OpenFile, change_time, file_error, file_id, hexadecimal, read_error},
 };
 
@@ -82,11 +83,11 @@ impl SourceFile {
         self.state.size
     }
 
-    /// Returns the last segment of the name as the caller wrote it. The resolved path may have another name if the name
-    /// is a link.
+    /// Returns the last segment of the name as the caller wrote it, with composed characters. The resolved path may have
+    /// another name if the name is a link.
     pub(super) fn file_name(&self) -> String {
         let name = Path::new(&self.requested).file_name().or_else(|| self.path().file_name());
-        name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        name.map(|name| composed(&name.to_string_lossy()).into_owned()).unwrap_or_default()
     }
 
     /// Returns size and times of the file as text. A file with other content has another stamp.

@@ -53,6 +53,17 @@ async fn names_that_are_not_files_inside_the_root_are_refused_before_any_request
     assert_eq!(session.journals(), [""; 0]);
 }
 
+#[tokio::test]
+async fn a_name_is_that_of_the_file_whether_its_characters_are_composed_or_not() {
+    for (existing, named) in [("cafe\u{301}.apk", "caf\u{e9}.apk"), ("caf\u{e9}.apk", "cafe\u{301}.apk")] {
+        let mut session = fixture().open().await;
+        session.write(existing, b"game");
+        let uploaded = session.host.succeed("upload_build", json!({"path": named})).await;
+        let build = session.host.succeed("get_build", json!({"build_id": uploaded["build_id"]})).await;
+        assert_eq!(build["file_name"], "caf\u{e9}.apk", "{build}");
+    }
+}
+
 /// Uploads a file of three parts and changes it before the parts are answered. Returns the error.
 async fn upload_during(damage: impl FnOnce(&Session)) -> Value {
     let mut session = fixture().open().await;
