@@ -20,6 +20,7 @@ mod refusal;
 mod request;
 mod response;
 mod storage;
+mod tls_problem;
 mod transport_error;
 
 use std::{

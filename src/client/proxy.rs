@@ -2,8 +2,8 @@
 //! operating system.
 //!
 //! `hyper-util` finds the proxy, as it does for `reqwest`. `reqwest` itself does not tell which proxy it uses, which
-//! `doctor` shows and the address policy needs to know. `NO_PROXY` is read here, because the library does not know the
-//! forms `host:port`, `[address]` and `*.domain`, and its `*` does not match addresses.
+//! `doctor` shows and the address policy needs to know. The variables are read here: the library prefers names in capital
+//! letters, does not know the forms `host:port`, `[address]` and `*.domain`, and its `*` does not match addresses.
 
 use std::net::IpAddr;
 
@@ -38,8 +38,28 @@ enum Hosts {
 
 impl SystemProxy {
     pub(super) fn read() -> Self {
-        let exceptions = ["NO_PROXY", "no_proxy"].into_iter().find_map(variable).unwrap_or_default();
-        Self { matcher: Matcher::from_system(), exceptions: parse_exceptions(&exceptions) }
+        let own = Self::from_variables(variable);
+        own.unwrap_or_else(|exceptions| Self { matcher: Matcher::from_system(), exceptions })
+    }
+
+    /// Returns the proxy that the variables name. As for curl, a name in small letters comes first, and an empty variable is
+    /// not set.
+    ///
+    /// # Errors
+    /// No variable names a proxy. The exceptions apply to the proxy of the operating system.
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Exception>> {
+        let first = |names: [&str; 2]| names.into_iter().filter_map(&variable).find(|text| !text.is_empty());
+        let exceptions = parse_exceptions(&first(["no_proxy", "NO_PROXY"]).unwrap_or_default());
+        let proxies = [first(["https_proxy", "HTTPS_PROXY"]), first(["all_proxy", "ALL_PROXY"])];
+
+        match proxies {
+            [None, None] => Err(exceptions),
+            [https, all] => {
+                let builder =
+                    Matcher::builder().https(https.unwrap_or_default()).all(all.unwrap_or_default());
+                Ok(Self { matcher: builder.build(), exceptions })
+            }
+        }
     }
 
     pub(super) fn find(&self, url: &Url) -> Option<Intercept> {
@@ -68,7 +88,7 @@ pub fn proxy_for(url: &HostUrl) -> Option<String> {
     Some(format!("{scheme}://{}", proxy.uri().authority()?))
 }
 
-#[expect(clippy::disallowed_methods, reason = "the library reads the other variables of proxies itself")]
+#[expect(clippy::disallowed_methods, reason = "the variables are those of all programs, and no setting")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
@@ -168,6 +188,27 @@ mod tests {
             ("other.example tas.example", "https://tas.example/"),
         ] {
             assert!(is_direct(exceptions, address), "{exceptions:?} {address}");
+        }
+    }
+
+    #[test]
+    fn variables_are_read_as_curl_reads_them() {
+        let url = Url::parse("https://tas.example/").expect("an address");
+        for (variables, expected) in [
+            (&[("HTTPS_PROXY", "http://a:1"), ("https_proxy", "http://b:1")][..], Some("b:1")),
+            (&[("HTTPS_PROXY", "http://a:1"), ("https_proxy", "")], Some("a:1")),
+            (&[("ALL_PROXY", "http://a:1"), ("HTTPS_PROXY", "http://b:1")], Some("b:1")),
+            (&[("ALL_PROXY", "http://a:1"), ("NO_PROXY", "tas.example"), ("no_proxy", "")], None),
+            (&[("ALL_PROXY", "http://a:1"), ("NO_PROXY", "tas.example"), ("no_proxy", "other")], Some("a:1")),
+            (&[("ALL_PROXY", "http://a:1"), ("NO_PROXY", "other"), ("no_proxy", "tas.example")], None),
+            (&[("NO_PROXY", "tas.example")], None),
+        ] {
+            let variable = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            let proxy = SystemProxy::from_variables(variable).ok().and_then(|proxy| proxy.find(&url));
+            let authority = proxy.map(|proxy| proxy.uri().authority().expect("a host").to_string());
+            assert_eq!(authority.as_deref(), expected, "{variables:?}");
         }
     }
 

@@ -161,8 +161,8 @@ pub struct RetryPolicy {
 /// The policy of all calls: up to four requests with pauses of about 0.25, 0.5 and 1 s, within the time limit of the
 /// call.
 ///
-/// `Retry-After` replaces the pause if it fits into the time limit. If it does not, the response is returned at
-/// once, together with the wait that the service asked for.
+/// `Retry-After` replaces the pause if it is longer and fits into the time limit. If it does not fit, the response is
+/// returned at once, together with the wait that the service asked for.
 pub const RETRY_POLICY: RetryPolicy = RetryPolicy {
     attempts: 4,
     backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.0),
@@ -177,7 +177,7 @@ impl RetryPolicy {
         retry_after: Option<Duration>,
         time_left: Duration,
     ) -> Option<Duration> {
-        let pause = retry_after.unwrap_or_else(|| self.backoff.pause_before(attempt + 1));
+        let pause = retry_after.unwrap_or_default().max(self.backoff.pause_before(attempt + 1));
         (attempt < self.attempts && pause < time_left).then_some(pause)
     }
 }
@@ -211,6 +211,22 @@ mod tests {
 
         for (status, expected) in cases {
             assert_eq!(KINDS.map(|kind| kind.is_transient_status(status)), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_wait_that_the_service_asks_for_never_shortens_the_pause() {
+        let policy = RetryPolicy { backoff: RETRY_POLICY.backoff.without_jitter(), ..RETRY_POLICY };
+        let [own, minute] = [Duration::from_millis(250), Duration::from_secs(60)];
+
+        for (retry_after, time_left, expected) in [
+            (None, minute, Some(own)),
+            (Some(Duration::ZERO), minute, Some(own)),
+            (Some(Duration::from_secs(2)), minute, Some(Duration::from_secs(2))),
+            (Some(Duration::ZERO), own, None),
+            (Some(minute), minute, None),
+        ] {
+            assert_eq!(policy.pause(1, retry_after, time_left), expected, "{retry_after:?} {time_left:?}");
         }
     }
 

@@ -6,6 +6,7 @@ use super::{
     MAX_RESPONSE_BYTES,
     key::ApiKey,
     request::{ErrorKind, HttpRequest, RequestKind, ServiceHost},
+    tls_problem::{TlsProblem, find_tls_error},
 };
 use crate::failure::{Code, Failure, quote};
 
@@ -20,7 +21,7 @@ pub(super) enum TransportError {
     #[error("the connection could not be opened: {0}")]
     Connect(String),
     #[error("the secure connection could not be established: {0}")]
-    Tls(String),
+    Tls(TlsProblem),
     #[error("no response came within {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("the connection was lost before a response came: {0}")]
@@ -90,10 +91,7 @@ impl TransportError {
             Self::NoMemory => (Code::ServiceUnavailable, "call again in a few seconds"),
             Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
-            Self::Tls(_) => (
-                Code::ServiceUnavailable,
-                "check the address; set TAS_CA_FILE to trust a private certificate authority",
-            ),
+            Self::Tls(problem) => return (Code::ServiceUnavailable, problem.hint(setting)),
             Self::Connect(_) | Self::Lost(_) => {
                 let hint = format!(
                     "check that the service is up and that {setting} and the proxy variables are right, then call again"
@@ -119,8 +117,8 @@ impl From<reqwest::Error> for TransportError {
         let text = error_chain(cause.unwrap_or(&error));
 
         // A TLS error is also a connect error, so that it is recognized first.
-        if is_tls_error(&error) {
-            Self::Tls(text)
+        if let Some(cause) = find_tls_error(&error) {
+            Self::Tls(TlsProblem::of(cause, text))
         } else if error.is_connect() {
             Self::Connect(text)
         } else {
@@ -148,13 +146,4 @@ pub(super) fn error_chain(error: &dyn Error) -> String {
     }
 
     text
-}
-
-fn is_tls_error(error: &(dyn Error + 'static)) -> bool {
-    // `source` of an I/O error skips the error that it wraps, and the connector wraps TLS errors in I/O errors.
-    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-
-    error.is::<rustls::Error>()
-        || wrapped.is_some_and(|wrapped| is_tls_error(wrapped))
-        || error.source().is_some_and(is_tls_error)
 }

@@ -277,7 +277,7 @@ async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, 
 
         match pauses.next() {
             Some(pause) if refusal.is_transient => {
-                let pause = refusal.wait.unwrap_or(pause).min(LONGEST_PAUSE);
+                let pause = refusal.wait.unwrap_or_default().max(pause).min(LONGEST_PAUSE);
                 client.caller.clock().sleep(pause).await;
             }
             _ => return Err(refusal.failure),

@@ -1,4 +1,4 @@
-//! Retries of reading requests. `Retry-After: 0` removes the pause, so that most of these tests take no time.
+//! Retries of reading requests.
 
 use std::time::{Duration, Instant};
 
