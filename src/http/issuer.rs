@@ -14,9 +14,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use self::IssuerUnavailable::Unusable;
 use crate::{
     client::{Document, DocumentClient, HostUrl},
     settings::OauthSettings,
+    text::shorten_line,
 };
 
 /// How long keys are used if the issuer states nothing.
@@ -31,10 +33,33 @@ const GRACE: Duration = Duration::from_secs(3600);
 /// Pause before the keys are read again because a token names an unknown key, or because reading has failed.
 const REFRESH_PAUSE: Duration = Duration::from_secs(10);
 
-/// The issuer cannot be asked, so that no token can be verified.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct IssuerUnavailable(String);
+/// Why the issuer cannot be asked, so that no token can be verified.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum IssuerUnavailable {
+    /// A request has failed, or an answer cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// The metadata of another issuer would let that one sign in users (RFC 8414, 3.3).
+    #[error("TAS_OAUTH_ISSUER is `{expected}`, but the metadata of the issuer names `{named}`: they must be equal{}", advice(.expected, .named))]
+    OtherName { expected: String, named: String },
+}
+
+/// Returns which of the two names to correct, if they mean the same issuer.
+fn advice(expected: &str, named: &str) -> String {
+    if differs_in_slash(expected, named) {
+        format!(", and the operator must set TAS_OAUTH_ISSUER to `{named}`")
+    } else {
+        String::new()
+    }
+}
+
+/// Returns whether two different names of issuers are equal without the slash at their end.
+pub(super) fn differs_in_slash(one: &str, other: &str) -> bool {
+    one != other && one.trim_end_matches('/') == other.trim_end_matches('/')
+}
+
+/// Longest name of an issuer that a message repeats, in characters.
+const MAX_NAME_CHARS: usize = 200;
 
 /// What an examination of the issuer has found.
 #[derive(Debug)]
@@ -62,7 +87,7 @@ struct KnownKeys {
     /// When the keys have to be read again; `None` before they were read.
     expires_at: Option<Instant>,
     /// The last attempt to read keys, and why it failed.
-    attempt: Option<(Instant, Result<(), String>)>,
+    attempt: Option<(Instant, Result<(), IssuerUnavailable>)>,
 }
 
 impl Issuer {
@@ -116,7 +141,7 @@ impl Issuer {
         let recent = known.attempt.filter(|(at, _)| now.saturating_duration_since(*at) < REFRESH_PAUSE);
         match (recent, known.expires_at) {
             (Some(_), Some(end)) if now < end + GRACE => Ok(Some(known.keys)),
-            (Some((_, Err(reason))), _) => Err(IssuerUnavailable(reason)),
+            (Some((_, Err(reason))), _) => Err(reason),
             _ => Ok(None),
         }
     }
@@ -124,7 +149,7 @@ impl Issuer {
     /// Remembers what an attempt to read keys has led to.
     fn remember(
         &self,
-        outcome: Result<(KeySet, Duration), String>,
+        outcome: Result<(KeySet, Duration), IssuerUnavailable>,
     ) -> Result<Arc<KeySet>, IssuerUnavailable> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -143,33 +168,33 @@ impl Issuer {
                 tracing::warn!("the keys of the issuer cannot be read: {reason}");
                 known.attempt = Some((now, Err(reason.clone())));
                 let is_usable = known.expires_at.is_some_and(|end| now < end + GRACE);
-                if is_usable { Ok(Arc::clone(&known.keys)) } else { Err(IssuerUnavailable(reason)) }
+                if is_usable { Ok(Arc::clone(&known.keys)) } else { Err(reason) }
             }
         }
     }
 
-    async fn read_keys(&self) -> Result<(KeySet, Duration), String> {
+    async fn read_keys(&self) -> Result<(KeySet, Duration), IssuerUnavailable> {
         let Document { body, max_age, .. } = self.read_key_document().await?;
         let (least, most) = MAX_AGE_LIMITS;
-        Ok((KeySet::parse(&body)?, max_age.unwrap_or(DEFAULT_MAX_AGE).clamp(least, most)))
+        Ok((parse_keys(&body)?, max_age.unwrap_or(DEFAULT_MAX_AGE).clamp(least, most)))
     }
 
-    async fn read_key_document(&self) -> Result<Document, String> {
+    async fn read_key_document(&self) -> Result<Document, IssuerUnavailable> {
         let address = self.key_address().await?;
         let document = self.client.read(&address).await;
         let document = document.and_then(|document| document.ok_or_else(|| "the status is 404".to_owned()));
-        document.map_err(|reason| format!("the keys at {address}: {reason}"))
+        document.map_err(|reason| Unusable(format!("the keys at {address}: {reason}")))
     }
 
-    pub(super) async fn examine(&self) -> Result<IssuerReport, String> {
+    pub(super) async fn examine(&self) -> Result<IssuerReport, IssuerUnavailable> {
         let document = self.read_key_document().await?;
-        let keys = KeySet::parse(&document.body)?.count();
+        let keys = parse_keys(&document.body)?.count();
         let ahead = document.date.map(|date| date.duration_since(Timestamp::now()).as_secs());
         Ok(IssuerReport { name: self.name.clone(), keys, clock_ahead_s: ahead })
     }
 
     /// Returns the address of the keys, from the metadata of the issuer.
-    async fn key_address(&self) -> Result<String, String> {
+    async fn key_address(&self) -> Result<String, IssuerUnavailable> {
         #[derive(Deserialize)]
         struct Metadata {
             issuer: String,
@@ -178,22 +203,25 @@ impl Issuer {
 
         for address in metadata_addresses(self.url.as_str()) {
             let read = self.client.read(&address).await;
-            let Some(document) = read.map_err(|reason| format!("{address}: {reason}"))? else { continue };
+            let read = read.map_err(|reason| Unusable(format!("{address}: {reason}")))?;
+            let Some(document) = read else { continue };
 
             let metadata: Metadata = serde_json::from_slice(&document.body)
-                .map_err(|error| format!("{address}: unusable metadata: {error}"))?;
-            // Metadata of another issuer would let that one sign in persons (RFC 8414, 3.3).
+                .map_err(|error| Unusable(format!("{address}: unusable metadata: {error}")))?;
             if metadata.issuer != self.name {
-                return Err(format!(
-                    "{address}: metadata of the issuer `{}`, not of `{}`",
-                    metadata.issuer, self.name
-                ));
+                let named = shorten_line(&metadata.issuer, MAX_NAME_CHARS);
+                return Err(IssuerUnavailable::OtherName { expected: self.name.clone(), named });
             }
             return Ok(metadata.jwks_uri);
         }
 
-        Err(format!("{}: the issuer has no metadata (RFC 8414, OpenID Connect Discovery)", self.url.as_str()))
+        let reason = "the issuer has no metadata (RFC 8414, OpenID Connect Discovery)";
+        Err(Unusable(format!("{}: {reason}", self.url.as_str())))
     }
+}
+
+fn parse_keys(body: &[u8]) -> Result<KeySet, IssuerUnavailable> {
+    KeySet::parse(body).map_err(Unusable)
 }
 
 /// Returns the addresses at which an issuer may have its metadata, in the order of the protocol.

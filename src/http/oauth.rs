@@ -1,7 +1,7 @@
 //! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token, the grants of its
 //! user, and the refusals that tell a client how to get a token (RFC 6750).
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     Json,
@@ -14,7 +14,7 @@ use url::Url;
 use super::{
     granted_callers::Grant,
     grants::{GrantsFile, UnusableGrants},
-    issuer::{Issuer, IssuerReport},
+    issuer::{Issuer, IssuerReport, IssuerUnavailable},
     refusal::Refusal,
     token::{self, Claims, TokenError},
 };
@@ -68,9 +68,17 @@ impl Authorization {
                 let message = format!("the user token is not accepted: {problem}");
                 self.challenge(resource, StatusCode::UNAUTHORIZED, message, "invalid_token")
             }
-            // The log contains the reason, which is no concern of clients.
-            TokenError::Issuer(_) => {
-                let message = "the issuer of user tokens cannot be reached: try again later";
+            TokenError::Issuer(reason) => {
+                let message = match reason {
+                    // Both names are public, and the operator may read only the messages of clients.
+                    IssuerUnavailable::OtherName { .. } => {
+                        Cow::from(format!("user tokens cannot be checked: {reason}"))
+                    }
+                    // The log contains the reason, which is no concern of clients.
+                    IssuerUnavailable::Unusable(_) => {
+                        "the issuer of user tokens cannot be reached: try again later".into()
+                    }
+                };
                 Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, ISSUER_PAUSE_S)
             }
         })?;
@@ -111,7 +119,7 @@ impl Authorization {
         Json(resource.metadata(&self.settings)).into_response()
     }
 
-    pub(super) async fn examine_issuer(&self) -> Result<IssuerReport, String> {
+    pub(super) async fn examine_issuer(&self) -> Result<IssuerReport, IssuerUnavailable> {
         self.issuer.examine().await
     }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     granted_callers::{Grant, GrantedCallers},
-    issuer::IssuerReport,
+    issuer::{IssuerReport, IssuerUnavailable},
     oauth::Authorization,
 };
 use crate::{
@@ -128,10 +128,10 @@ async fn check_store(store: &RedisStore) -> SetupCheck {
     }
 }
 
-fn check_issuer(examined: Result<IssuerReport, String>) -> Vec<SetupCheck> {
+fn check_issuer(examined: Result<IssuerReport, IssuerUnavailable>) -> Vec<SetupCheck> {
     let IssuerReport { name, keys, clock_ahead_s } = match examined {
         Ok(report) => report,
-        Err(reason) => return vec![SetupCheck::problem("issuer", reason)],
+        Err(reason) => return vec![SetupCheck::problem("issuer", reason.to_string())],
     };
 
     let keys = match keys {

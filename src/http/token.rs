@@ -1,7 +1,5 @@
 //! The check of a user token (RFC 9068, RFC 7519). The cryptographic library that TLS uses verifies its signature.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use jsonwebtoken::{
     Algorithm, DecodingKey, DecodingKeyKind, Validation,
@@ -17,11 +15,11 @@ use ring::signature::{
 };
 use serde_json::Value;
 
-use super::issuer::{Issuer, IssuerUnavailable};
+use super::issuer::{Issuer, IssuerUnavailable, differs_in_slash};
 use crate::fields::Fields;
 
 /// How much the clocks of issuer and server may differ, in seconds.
-const LEEWAY_S: u64 = 30;
+const LEEWAY_S: f64 = 30.0;
 
 /// Longest subject, in bytes.
 const MAX_SUBJECT_BYTES: usize = 255;
@@ -65,11 +63,11 @@ impl Claims {
         }
         let keys = issuer.keys_for(header.kid.as_deref(), header.alg).await?;
 
-        let validation = validation(header.alg, issuer, audiences);
+        let validation = validation(header.alg, audiences);
         let mut problem = "no key of the issuer fits the token".to_owned();
         for candidate in keys.candidates(header.kid.as_deref(), header.alg) {
             match jsonwebtoken::decode::<Fields>(token, &candidate.key, &validation) {
-                Ok(token) => return Self::check(token.claims),
+                Ok(token) => return Self::check(token.claims, issuer.name()),
                 Err(error) => problem = describe_text(error.kind(), audiences),
             }
         }
@@ -77,7 +75,9 @@ impl Claims {
         Err(TokenError::Invalid(problem))
     }
 
-    fn check(claims: Fields) -> Result<Self, TokenError> {
+    /// Checks the claims of a token whose signature is valid.
+    fn check(claims: Fields, issuer: &str) -> Result<Self, TokenError> {
+        check_issuer(&claims, issuer).and_then(|()| check_times(&claims)).map_err(TokenError::Invalid)?;
         if let Some(claim) = ID_TOKEN_CLAIMS.iter().find(|claim| claims.contains_key(**claim)) {
             let problem =
                 format!("the token is an ID token, as its claim {claim} shows, and no access token");
@@ -109,8 +109,7 @@ impl Claims {
     /// Returns whether a sign-in with the token would fail by now, because it has expired.
     pub(super) fn are_expired(&self) -> bool {
         let end = self.0.get("exp").and_then(Value::as_f64).unwrap_or_default();
-        let leeway = Duration::from_secs(LEEWAY_S).as_secs_f64();
-        Timestamp::now().as_duration().as_secs_f64() > end + leeway
+        now() > end + LEEWAY_S
     }
 
     pub(super) fn fields(&self) -> &Fields {
@@ -122,15 +121,53 @@ fn is_access_token(media_type: &str) -> bool {
     ACCESS_TOKEN_TYPES.iter().any(|known| known.eq_ignore_ascii_case(media_type))
 }
 
-fn validation(algorithm: Algorithm, issuer: &Issuer, audiences: &[String]) -> Validation {
+fn validation(algorithm: Algorithm, audiences: &[String]) -> Validation {
     let mut validation = Validation::new(algorithm);
-    // The library checks the audience and the issuer only if the token has them, unless they are required.
-    validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+    // The library checks the audience only if the token has one, unless it is required. It does not read times with a
+    // fraction, and does not tell the name of the issuer: `Claims::check` checks both.
+    validation.set_required_spec_claims(&["iss", "aud", "sub"]);
     validation.set_audience(audiences);
-    validation.set_issuer(&[issuer.name()]);
-    validation.validate_nbf = true;
-    validation.leeway = LEEWAY_S;
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
     validation
+}
+
+/// Checks that the token is of the issuer `expected`. The names are compared letter by letter (`OpenID` Connect Core 1.0,
+/// 3.1.3.7).
+fn check_issuer(claims: &Fields, expected: &str) -> Result<(), String> {
+    let named = claims.get("iss").and_then(Value::as_str).unwrap_or_default();
+    if named == expected {
+        return Ok(());
+    }
+    if !differs_in_slash(named, expected) {
+        return Err("the token is of another issuer".to_owned());
+    }
+    Err(format!(
+        "the token names the issuer `{named}`, but TAS_OAUTH_ISSUER and the metadata of the issuer name `{expected}`: they must be equal, and the issuer must write `{expected}` into its tokens"
+    ))
+}
+
+/// Checks the times of a token, numbers that may have a fraction (RFC 7519, 2).
+fn check_times(claims: &Fields) -> Result<(), String> {
+    let time = |name: &str| {
+        let unusable = || format!("the claim {name} of the token is no number");
+        claims.get(name).map(|value| value.as_f64().ok_or_else(unusable)).transpose()
+    };
+    let now = now();
+
+    let end = time("exp")?.ok_or("the token has no claim exp")?;
+    if now > end + LEEWAY_S {
+        return Err("the token has expired".to_owned());
+    }
+    if time("nbf")?.is_some_and(|start| start > now + LEEWAY_S) {
+        return Err("the token is not valid yet".to_owned());
+    }
+    Ok(())
+}
+
+/// Returns the seconds since 1970.
+fn now() -> f64 {
+    Timestamp::now().as_duration().as_secs_f64()
 }
 
 fn describe(problem: &ErrorKind, audiences: &[String]) -> TokenError {
@@ -141,9 +178,6 @@ fn describe_text(problem: &ErrorKind, audiences: &[String]) -> String {
     match problem {
         ErrorKind::InvalidSignature => "the signature is not of the issuer".to_owned(),
         ErrorKind::MissingRequiredClaim(claim) => format!("the token has no claim {claim}"),
-        ErrorKind::ExpiredSignature => "the token has expired".to_owned(),
-        ErrorKind::ImmatureSignature => "the token is not valid yet".to_owned(),
-        ErrorKind::InvalidIssuer => "the token is of another issuer".to_owned(),
         ErrorKind::InvalidAudience => {
             let audience = audiences.first().map_or("", String::as_str);
             format!("the token is for another audience than {audience}")
