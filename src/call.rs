@@ -255,9 +255,11 @@ impl Caller {
 
         let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
         let (reply, found_ids) = Conversion { request, answer, key, settings, selection }.run().await?;
+        let ids: Vec<_> = ids.into_iter().chain(found_ids).collect();
+        self.scope.remember_seen(&ids);
         if let Some(project) = &project {
             // The project has answered for these ids, so that it owns them.
-            self.scope.remember_owner(project, ids.into_iter().chain(found_ids));
+            self.scope.remember_owner(project, ids);
         }
 
         Ok(reply.with_decoded_pictures(sender.deadline).await.with_project(project))

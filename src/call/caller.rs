@@ -114,6 +114,11 @@ impl Caller {
         self.scope.remember_owner(project, ids);
     }
 
+    /// Returns whether the service has answered with this id, or about it, since the caller was created.
+    pub(crate) fn has_seen(&self, id: &ResultId) -> bool {
+        self.scope.has_seen(id)
+    }
+
     /// Returns the projects that are known without a request.
     pub fn known_projects(&self) -> Vec<String> {
         self.scope.known_projects()

@@ -225,6 +225,16 @@ impl Scope {
         }
     }
 
+    /// Remembers that the service has answered with these ids, or about them.
+    pub(super) fn remember_seen(&self, ids: &[ResultId]) {
+        self.memory.remember_seen(ids);
+    }
+
+    /// Returns whether the service has answered with this id, or about it.
+    pub(super) fn has_seen(&self, id: &ResultId) -> bool {
+        self.memory.has_seen(id)
+    }
+
     /// Returns the known projects that calls may go to.
     pub(super) fn known_projects(&self) -> Vec<String> {
         self.project().map_or_else(|| self.candidates(None), |project| vec![project.to_owned()])

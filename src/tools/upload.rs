@@ -73,7 +73,7 @@ impl Default for UploadTiming {
             // Pauses of 1, 2, 4 and 8 s (service.md 10.6).
             backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(8), 2.0),
             attempts: 5,
-            stall_limit: Duration::from_secs(120),
+            stall_limit: Duration::from_secs(60),
             cancel_limit: Duration::from_secs(12),
             progress_interval: Duration::from_secs(1),
             wait_limit: CALL_LIMIT,
@@ -404,8 +404,9 @@ mod tests {
 
     /// See service.md 10.6.
     #[test]
-    fn attempts_are_1_2_4_and_8_seconds_apart() {
+    fn five_attempts_are_1_2_4_and_8_seconds_apart_and_a_stall_is_60_s() {
         let timing = UploadTiming::default();
+        assert_eq!((timing.attempts, timing.stall_limit), (5, Duration::from_secs(60)));
         let timing = UploadTiming { backoff: timing.backoff.without_jitter(), ..timing };
         assert_eq!(timing.pauses().collect::<Vec<_>>(), [1, 2, 4, 8].map(Duration::from_secs));
     }

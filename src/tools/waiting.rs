@@ -41,6 +41,13 @@ const MOST_FAILURES: u32 = 5;
 /// Minimum time that these polls span before a wait ends. A service that restarts is usually back earlier.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(120);
 
+/// How long a wait continues although the service says that a record does not exist which was started or read before. The
+/// service reads from several places, and one of them may be late.
+const LATEST_ANSWER: Duration = Duration::from_secs(30);
+
+/// Statuses with which a place that is late may answer: no such record, or no answer in time.
+const LATE_STATUSES: [u16; 2] = [404, 408];
+
 /// The shortest interval that is not requested by the caller.
 const SHORTEST_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -196,9 +203,26 @@ impl PollLoop {
                 return self.finish(completion);
             }
 
-            let growing = || INTERVALS.pause_before(self.polls.saturating_add(1)).max(SHORTEST_INTERVAL);
-            self.pause(interval.unwrap_or_else(growing).max(self.requested_pause()).min(left)).await;
+            self.pause(self.next_pause(interval).max(self.requested_pause()).min(left)).await;
         }
+    }
+
+    /// Returns the pause before the next poll. A late answer is asked for again with growing pauses.
+    fn next_pause(&self, interval: Option<Duration>) -> Duration {
+        let is_late = self.failures.last().is_some_and(|failure| self.may_be_late(failure));
+        let growing = |number: u32| INTERVALS.pause_before(number.saturating_add(1)).max(SHORTEST_INTERVAL);
+
+        match interval {
+            _ if is_late => growing(self.failure_count()),
+            Some(interval) => interval,
+            None => growing(self.polls),
+        }
+    }
+
+    /// Returns whether a poll may have failed only because the service does not know the record yet, or not everywhere.
+    fn may_be_late(&self, failure: &Failure) -> bool {
+        let is_late_status = failure.status.is_some_and(|status| LATE_STATUSES.contains(&status));
+        is_late_status && self.state.was_seen()
     }
 
     /// Polls once and repeats the last progress report meanwhile. Returns `None` if the limit and the grace period have
@@ -242,7 +266,8 @@ impl PollLoop {
 
         let now = self.clock.now();
         let outage = now.saturating_sub(*self.failing_since.get_or_insert(now));
-        if failure.is_transient() && !should_give_up(self.failure_count(), outage) {
+        let is_temporary = failure.is_transient() && !should_give_up(self.failure_count(), outage);
+        if is_temporary || self.may_be_late(&failure) && outage < LATEST_ANSWER {
             return Ok(());
         }
 

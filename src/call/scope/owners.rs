@@ -30,7 +30,7 @@ use crate::{
 /// Largest number of look-ups in flight.
 const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
-/// Largest number of owners that are remembered. An owner never changes; the limit bounds the memory.
+/// Largest number of owners, and of seen records, that are remembered. An owner never changes; the limit bounds the memory.
 const MAX_OWNERS: usize = 4_096;
 
 /// Largest number of projects that are remembered.
@@ -372,14 +372,16 @@ pub(super) struct OwnerMemory(Mutex<Facts>);
 struct Facts {
     projects: IndexSet<String>,
     owners: LruCache<ResultId, String>,
+    /// The records that the service has answered with or about, with ids in lower case.
+    seen: LruCache<ResultId, ()>,
     /// A project key and its project. The key may be replaced while the server runs.
     project_of_key: Option<(ApiKey, String)>,
 }
 
 impl Default for OwnerMemory {
     fn default() -> Self {
-        let (projects, owners) = (IndexSet::new(), LruCache::unbounded());
-        Self(Mutex::new(Facts { projects, owners, project_of_key: None }))
+        let (projects, owners, seen) = (IndexSet::new(), LruCache::unbounded(), LruCache::unbounded());
+        Self(Mutex::new(Facts { projects, owners, seen, project_of_key: None }))
     }
 }
 
@@ -409,6 +411,20 @@ impl OwnerMemory {
         self.lock().projects.iter().cloned().collect()
     }
 
+    pub(super) fn remember_seen(&self, ids: &[ResultId]) {
+        let mut facts = self.lock();
+        for id in ids.iter().filter(|id| check_segment(&id.id).is_ok()) {
+            facts.seen.put(in_lower_case(id), ());
+            if facts.seen.len() > MAX_OWNERS {
+                facts.seen.pop_lru();
+            }
+        }
+    }
+
+    pub(super) fn has_seen(&self, id: &ResultId) -> bool {
+        self.lock().seen.contains(&in_lower_case(id))
+    }
+
     /// Remembers that `project` has answered, and owns these ids.
     pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         let mut facts = self.lock();
@@ -427,6 +443,10 @@ impl OwnerMemory {
 }
 
 /// Returns the failure for an id that the requested project does not own. The message names both projects.
+fn in_lower_case(id: &ResultId) -> ResultId {
+    ResultId::new(id.kind, id.id.to_ascii_lowercase())
+}
+
 fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
     let message =
         format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);

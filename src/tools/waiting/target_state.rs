@@ -56,6 +56,8 @@ pub(super) struct TargetState {
     job_ids: Vec<String>,
     /// The last record of each of these jobs, by the id in lower case: ids are UUIDs.
     jobs: BTreeMap<String, Job>,
+    /// The requested job that could not be read in the last poll that failed.
+    failed_job: Option<String>,
     /// The jobs of the execution that cannot be read, each with the reason.
     unreadable_jobs: Vec<(String, Failure)>,
     /// How far the players of running runs are, by the id of the run.
@@ -92,6 +94,7 @@ impl TargetState {
             is_list_longer: false,
             job_ids,
             jobs: BTreeMap::new(),
+            failed_job: None,
             unreadable_jobs: Vec::new(),
             steps: BTreeMap::new(),
         }
@@ -169,7 +172,10 @@ impl TargetState {
             failed = self.read_jobs(missing).await;
         }
 
-        failed.into_iter().next().map_or(Ok(()), |(id, failure)| Err(failure.detail("job_id", id)))
+        let Some((id, failure)) = failed.into_iter().next() else { return Ok(()) };
+        self.failed_job = Some(id.clone());
+
+        Err(failure.detail("job_id", id))
     }
 
     /// Reads the jobs of one execution from its list, and removes them from `missing`. The first known job decides
@@ -274,6 +280,20 @@ impl TargetState {
     /// Returns whether the service has answered about the target.
     pub(super) fn has_answer(&self) -> bool {
         self.resource.is_some() || self.items().iter().any(|item| item.status.is_some())
+    }
+
+    /// Returns whether the service has answered about the record that could not be read last, or with its id: it was started
+    /// just now, or read before.
+    pub(super) fn was_seen(&self) -> bool {
+        let caller = &self.client.caller;
+        match &self.target {
+            WaitTarget::Single(id) if id.kind != ResultKind::Job => {
+                self.resource.is_some() || caller.has_seen(id)
+            }
+            WaitTarget::Single(_) | WaitTarget::Jobs(_) => self.failed_job.as_ref().is_some_and(|id| {
+                self.jobs.contains_key(id) || caller.has_seen(&ResultId::new(ResultKind::Job, id.as_str()))
+            }),
+        }
     }
 
     /// Returns the jobs, or the run.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     client::RETRY_POLICY,
     failure::Failure,
-    sandbox::seed::{JOB_PASSED, JOB_RUNNING},
+    sandbox::seed::{self, JOB_PASSED, JOB_RUNNING},
     service::result_kind::{ResultId, ResultKind},
     tools::{
         call_options::CallOptions,
@@ -19,10 +19,9 @@ use crate::support::fixture::{Fixture, Session};
 
 /// Makes `polls` polls of a job fail, with all their retries.
 async fn fail_polls(session: &Session, polls: u32, status: u16) {
-    // Each poll repeats its request. All of the repetitions must fail too.
-    let fault = json!({
-        "operation": "get_job", "status": status, "headers": {"retry-after": "0"}, "times": polls * RETRY_POLICY.attempts,
-    });
+    // A poll repeats its request after some statuses. All of the repetitions must fail too.
+    let attempts = if [429, 503].contains(&status) { RETRY_POLICY.attempts } else { 1 };
+    let fault = json!({"operation": "get_job", "status": status, "times": polls * attempts});
     session.service.fault(fault).await;
 }
 
@@ -56,7 +55,7 @@ async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Comple
 #[tokio::test]
 async fn a_long_wait_continues_after_a_short_outage() {
     let session = Fixture::new().simulated_time().open().await;
-    fail_polls(&session, 12, 503).await;
+    fail_polls(&session, 12, 500).await;
     let end = long_wait(&session, JOB_PASSED, 10).await.expect("an end");
     assert_eq!((end.status, end.polls, end.last_failure), (WaitStatus::Completed, 13, None));
 }
@@ -65,7 +64,7 @@ async fn a_long_wait_continues_after_a_short_outage() {
 async fn five_failed_polls_over_two_minutes_end_the_wait() {
     for (interval, polls) in [(10, 13), (30, 5), (60, 5)] {
         let session = Fixture::new().simulated_time().open().await;
-        fail_polls(&session, 100, 503).await;
+        fail_polls(&session, 100, 500).await;
 
         let error = json!(long_wait(&session, JOB_PASSED, interval).await.expect_err("an outage"));
 
@@ -85,7 +84,7 @@ async fn five_failed_polls_over_two_minutes_end_the_wait() {
 #[tokio::test]
 async fn a_short_wait_polls_until_its_timeout() {
     let mut session = Fixture::new().simulated_time().open().await;
-    fail_polls(&session, 100, 503).await;
+    fail_polls(&session, 100, 500).await;
     let arguments = json!({"job_id": JOB_PASSED, "poll_interval_seconds": 5});
     let error = session.host.fail(TOOL, arguments).await;
     assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("service_unavailable"), &json!(9)));
@@ -97,7 +96,7 @@ async fn the_failure_contains_what_is_known() {
     let session = Fixture::new().simulated_time().open().await;
     // A fault without a status keeps the answer of the sandbox: the first poll succeeds.
     session.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}, "times": 1})).await;
-    fail_polls(&session, 100, 503).await;
+    fail_polls(&session, 100, 500).await;
 
     let error = json!(long_wait(&session, JOB_RUNNING, 30).await.expect_err("an outage"));
 
@@ -113,7 +112,7 @@ async fn the_failure_contains_what_is_known() {
 async fn a_successful_poll_resets_the_failure_count() {
     let mut session = Fixture::new().simulated_time().open().await;
     for _ in 0..3 {
-        fail_polls(&session, 2, 503).await;
+        fail_polls(&session, 2, 500).await;
         session.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}})).await;
     }
 
@@ -127,13 +126,13 @@ async fn a_successful_poll_resets_the_failure_count() {
 async fn a_failed_last_poll_is_reported() {
     let mut session = Fixture::new().simulated_time().open().await;
     session.service.fault(json!({"operation": "get_job", "headers": {"x-note": "seen"}})).await;
-    fail_polls(&session, 1, 503).await;
+    fail_polls(&session, 1, 500).await;
 
     let arguments = json!({"job_id": JOB_RUNNING, "timeout_seconds": 1});
     let end = session.wait(arguments).await;
 
     assert_eq!((&end["status"], &end["last_status"]), (&json!("timed_out"), &json!("RUNNING")));
-    assert!(end["last_failure"].as_str().is_some_and(|said| said.contains("503")), "{end}");
+    assert!(end["last_failure"].as_str().is_some_and(|said| said.contains("500")), "{end}");
 }
 
 #[tokio::test]
@@ -160,4 +159,42 @@ async fn a_requested_pause_is_kept() {
 
     assert_eq!((&end["polls"], &end["elapsed_seconds"]), (&json!(2), &json!(60.0)));
     assert_eq!(session.clock.pauses().iter().sum::<Duration>(), Duration::from_secs(60));
+}
+
+/// The service reads from several places, and one of them may be late.
+#[tokio::test]
+async fn a_job_that_was_just_started_or_seen_is_asked_for_again_after_404_and_408() {
+    for status in [404, 408] {
+        let mut session = Fixture::new().simulated_time().open().await;
+        let jobs = session.start_jobs(seed::TEST_PASSES, 0, 1).await;
+        fail_polls(&session, 3, status).await;
+        let end = session.wait(json!({"job_ids": jobs, "poll_interval_seconds": 60})).await;
+        assert_eq!((&end["last_status"], &end["last_failure"]), (&json!("RUNNING"), &Value::Null), "{end}");
+
+        session.host.succeed("get_job", json!({"job_id": JOB_PASSED})).await;
+        fail_polls(&session, 3, status).await;
+        let end = session.wait(json!({"job_id": JOB_PASSED})).await;
+        assert_eq!((&end["status"], &end["polls"]), (&json!("completed"), &json!(4)));
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_was_seen_and_is_missing_for_30_s_ends_the_wait() {
+    let mut session = Fixture::new().simulated_time().open().await;
+    session.host.succeed("get_job", json!({"job_id": JOB_RUNNING})).await;
+    fail_polls(&session, 100, 404).await;
+    let before = session.clock.pauses().len();
+    let error = session.host.fail(TOOL, json!({"job_id": JOB_RUNNING, "timeout_seconds": 300})).await;
+
+    let waited: Duration = session.clock.pauses().iter().skip(before).sum();
+    assert_eq!(error["code"], "not_found", "{error}");
+    assert!(waited >= Duration::from_secs(30) && waited < Duration::from_secs(60), "{waited:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_has_seen_ends_the_wait_at_once() {
+    let mut session = Fixture::new().simulated_time().open().await;
+    fail_polls(&session, 1, 404).await;
+    let error = session.host.fail(TOOL, json!({"job_id": JOB_PASSED})).await;
+    assert_eq!((&error["code"], &error["details"]["polls"]), (&json!("not_found"), &json!(1)));
 }
