@@ -25,6 +25,9 @@ use crate::{
     violation::Violation,
 };
 
+/// Argument with which hosts name the call. No tool has an argument of this form.
+const CALL_ID: &str = "toolCallId";
+
 /// The project of a call, and the agreement of a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonArguments {
@@ -206,6 +209,22 @@ impl Caller {
 
         Err(failure.hint("nothing was sent: a person must agree; then call again with `confirm: true`"))
     }
+}
+
+/// Removes the arguments that hosts add to those of the model, which cannot take them away: names that begin with `_`, and
+/// the id of the call.
+pub fn drop_arguments_of_host(tool: &ToolDefinition, arguments: &mut Fields) {
+    arguments.retain(|name, _| {
+        let is_of_host = name.starts_with('_') || name == CALL_ID;
+        if is_of_host {
+            tracing::debug!(
+                tool = tool.name,
+                "the argument `{}` of the host is ignored",
+                quoted_argument(name)
+            );
+        }
+        !is_of_host
+    });
 }
 
 /// Returns the rules that the arguments break: of the common arguments, the schema, the tool and the ids. The schema

@@ -24,7 +24,7 @@ use super::{
     tool_result::tool_result,
 };
 use crate::{
-    call::arguments::ToolArguments,
+    call::arguments::{ToolArguments, drop_arguments_of_host},
     tools::{
         catalog::{self, Tool},
         selection::Selection,
@@ -111,11 +111,14 @@ impl ServerHandler for Server {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (config, runner) = (self.state.config(), &self.state.tool_runner);
         let tool = find_callable_tool(&config.selection, &request.name)?;
+        if let Some(arguments) = &mut request.arguments {
+            drop_arguments_of_host(&tool, arguments);
+        }
 
         // The future of a call is large, and the library moves it several times: in a box, it moves a pointer.
         let response = if takes_several_steps(tool, &context) {

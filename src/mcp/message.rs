@@ -15,6 +15,12 @@ use crate::json::repaired_json;
 /// Largest number of JSON values in a message. Each one takes far more memory than its text.
 const MAX_VALUES: usize = 200_000;
 
+/// The methods whose parameters have arguments, as JSON.
+const METHODS_WITH_ARGUMENTS: [&str; 2] = [r#""tools/call""#, r#""prompts/get""#];
+
+/// End of the methods whose parameters may have a cursor, as JSON.
+const LIST_METHOD: &str = r#"/list""#;
+
 /// Why a JSON text is no message.
 const NOT_JSON_RPC: &str = "the message is not JSON-RPC 2.0";
 
@@ -82,6 +88,18 @@ impl Envelope<'_> {
         to_object(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
     }
 
+    /// Returns the parameters with values of the type that the library decodes, or `None` if they have it.
+    ///
+    /// # Errors
+    /// Why a value cannot be converted.
+    fn converted_params(&self, params: &Members<'_>) -> Result<Option<String>, String> {
+        match self.method.map(RawValue::get) {
+            Some(method) if METHODS_WITH_ARGUMENTS.contains(&method) => params.with_object_arguments(),
+            Some(method) if method.ends_with(LIST_METHOD) => Ok(params.with_text_cursor()),
+            _ => Ok(None),
+        }
+    }
+
     fn is_response(&self) -> bool {
         self.method.is_none() && (self.result.is_some() || self.error.is_some())
     }
@@ -121,6 +139,14 @@ pub fn check(text: &[u8]) -> Result<Cow<'_, [u8]>, Box<InvalidMessage>> {
     })?;
 
     let params = envelope.params.map_or_else(Members::default, Members::of);
+    let converted = envelope.converted_params(&params).map_err(|problem| InvalidMessage {
+        id: envelope.id(),
+        error: ErrorData::invalid_params(problem, None),
+    })?;
+    if let Some(params) = converted {
+        return check(envelope.with_params(&params).as_bytes()).map(|message| message.into_owned().into());
+    }
+
     envelope.check_limits(&params).map_err(|error| InvalidMessage { id: envelope.id(), error })?;
     if envelope.is_valid() {
         let shortened = params.without_unknown_metadata().map(|params| envelope.with_params(&params));
@@ -148,7 +174,20 @@ fn undecodable(text: &[u8], reason: impl Into<Cow<'static, str>>) -> InvalidMess
         return InvalidMessage { id: None, error: ErrorData::parse_error("the message is not JSON", None) };
     }
 
-    InvalidMessage::invalid_request(None, reason)
+    InvalidMessage::invalid_request(readable_id(text), reason)
+}
+
+/// Returns the id of an object that is no message. An object with several ids has none.
+fn readable_id(text: &[u8]) -> Option<RequestId> {
+    #[derive(Deserialize)]
+    struct Identified<'a> {
+        #[serde(borrow)]
+        id: &'a RawValue,
+    }
+
+    let id = serde_json::from_slice::<Identified<'_>>(text).ok()?.id;
+    check_text("`id`", id, MAX_ID_BYTES).ok()?;
+    serde_json::from_str(id.get()).ok()
 }
 
 #[cfg(test)]
@@ -175,6 +214,8 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"method":123}"#, -32600, json!(7)),
             (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, -32600, json!("a")),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, json!(null)),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"a","method":"b"}"#, -32600, json!(7)),
+            (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"a"}"#, -32600, json!(null)),
             ("{}", -32600, json!(null)),
             ("[]", -32600, json!(null)),
             ("7", -32600, json!(null)),
@@ -184,6 +225,44 @@ mod tests {
             let invalid = check(text.as_bytes()).expect_err(text);
             assert_eq!((invalid.error.code.0, json!(invalid.id)), (code, id), "{text}");
         }
+    }
+
+    #[test]
+    fn a_message_of_too_many_values_is_answered_with_its_id() {
+        let text =
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"a","params":[{}0]}}"#, "0,".repeat(MAX_VALUES));
+        let invalid = check(text.as_bytes()).expect_err("too many values");
+        assert_eq!((invalid.error.code.0, json!(invalid.id)), (-32600, json!(7)));
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_the_text_of_one() {
+        let call = |method: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"name": "a", "arguments": arguments}});
+        for method in ["tools/call", "prompts/get"] {
+            let text = call(method, json!("{\n  \"run_id\": \"r\",\n  \"n\": 1.10\n}")).to_string();
+            let checked = check(text.as_bytes()).expect("a request").into_owned();
+            assert!(!checked.contains(&b'\n'), "a message is one line");
+            let checked: Value = serde_json::from_slice(&checked).expect("JSON");
+            assert_eq!(checked["params"]["arguments"].to_string(), r#"{"run_id":"r","n":1.10}"#);
+
+            for (arguments, reason) in [
+                (json!("{\"run_id\": "), "the text is not JSON"),
+                (json!("[1]"), "the text is JSON of another kind"),
+                (json!(""), "the text is not JSON"),
+                (json!([1]), "must be an object"),
+                (json!(7), "must be an object"),
+            ] {
+                let invalid =
+                    check(call(method, arguments.clone()).to_string().as_bytes()).expect_err("refused");
+                let error = &invalid.error;
+                assert_eq!((error.code.0, json!(invalid.id)), (-32602, json!(1)), "{arguments}");
+                assert!(error.message.contains(reason), "{arguments}: {}", error.message);
+            }
+            assert!(check(call(method, json!(null)).to_string().as_bytes()).is_ok());
+        }
+
+        let other = call("completion/complete", json!("{}")).to_string();
+        assert_eq!(&*check(other.as_bytes()).expect("a request"), other.as_bytes());
     }
 
     #[test]

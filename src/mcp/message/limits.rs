@@ -8,9 +8,12 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
-use crate::text::{first_characters, single_line};
+use crate::{
+    json::parse_json,
+    text::{first_characters, single_line},
+};
 
 /// Longest name of a method, tool, prompt or argument, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 128;
@@ -29,6 +32,15 @@ const KNOWN_META: [&str; 4] = ["progressToken", "traceparent", "tracestate", "ba
 
 /// Beginning of the members of `_meta` that the protocol defines.
 const PROTOCOL_META: &str = "io.modelcontextprotocol/";
+
+/// The parameter with the arguments of a tool or a prompt.
+const ARGUMENTS: &str = "arguments";
+
+/// The parameter with the page of a list.
+const CURSOR: &str = "cursor";
+
+/// Why arguments are refused.
+const NOT_AN_OBJECT: &str = "`params.arguments` must be an object";
 
 /// The members of a JSON object, not decoded yet.
 #[derive(Default)]
@@ -55,6 +67,45 @@ impl<'a> Members<'a> {
         objects.flat_map(|(_, value)| Members::of(value).0).collect()
     }
 
+    /// Returns the parameters as JSON with arguments that are an object, or `None` if they are one already, or missing. Some
+    /// hosts send the arguments as a text.
+    ///
+    /// # Errors
+    /// Why the arguments are no object.
+    pub(super) fn with_object_arguments(&self) -> Result<Option<String>, String> {
+        let Some((_, arguments)) = self.iter().find(|(member, _)| *member == ARGUMENTS) else {
+            return Ok(None);
+        };
+        let text = match arguments.get() {
+            object if object.starts_with('{') || object == "null" => return Ok(None),
+            text if text.starts_with('"') => serde_json::from_str::<Text<'_>>(text),
+            _ => return Err(NOT_AN_OBJECT.to_owned()),
+        };
+        let text = text.map_err(|error| format!("{NOT_AN_OBJECT}: {error}"))?;
+
+        let object = match parse_json(text.0.as_bytes()) {
+            Ok(Value::Object(object)) => Value::Object(object).to_string(),
+            Ok(_) => return Err(format!("{NOT_AN_OBJECT}, but the text is JSON of another kind")),
+            Err(problem) => return Err(format!("{NOT_AN_OBJECT}, but the text {problem}")),
+        };
+        Ok(Some(self.with(ARGUMENTS, &object)))
+    }
+
+    /// Returns the parameters as JSON with a cursor that is a text, or `None` if it is one already, or missing. The library
+    /// ignores a cursor of another type, so that a host would read the first page again and again.
+    pub(super) fn with_text_cursor(&self) -> Option<String> {
+        let (_, cursor) = self.iter().find(|(member, _)| *member == CURSOR)?;
+        let is_readable = cursor.get().starts_with('"') || cursor.get() == "null";
+        (!is_readable).then(|| self.with(CURSOR, &Value::from("of another type").to_string()))
+    }
+
+    /// Returns the parameters as JSON with another value of the member `name`.
+    fn with(&self, name: &str, value: &str) -> String {
+        let others = self.iter().filter(|(member, _)| *member != name);
+        let others = others.map(|(name, value)| (name, value.get()));
+        to_object(others.chain([(name, value)]))
+    }
+
     /// Checks the parameters of a request or notification.
     ///
     /// # Errors
@@ -66,7 +117,7 @@ impl<'a> Members<'a> {
         self.check_name("name")
             .and_then(|()| reference.check_name("ref.name"))
             .and_then(|()| argument.check_name("argument.name"))
-            .and_then(|()| self.check_argument_names("arguments"))
+            .and_then(|()| self.check_argument_names(ARGUMENTS))
             .and_then(|()| context.check_argument_names("context.arguments"))
             .and_then(|()| Self(self.inside("_meta")).check_metadata())
             .map_err(|problem| ErrorData::invalid_params(problem, None))
@@ -80,7 +131,7 @@ impl<'a> Members<'a> {
 
     /// Checks the names of the arguments in the last member of `path`.
     fn check_argument_names(&self, path: &str) -> Result<(), String> {
-        let arguments = self.inside("arguments");
+        let arguments = self.inside(ARGUMENTS);
         let mut names = arguments.iter().map(|(name, _)| &*name.0);
         names.try_for_each(|name| check_length(&format!("a name in `params.{path}`"), name, MAX_NAME_BYTES))
     }
@@ -147,8 +198,7 @@ fn is_known_metadata(name: &str) -> bool {
 
 /// Returns an object with these members, whose values are JSON.
 pub(super) fn to_object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let members: Vec<_> =
-        members.map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name))).collect();
+    let members: Vec<_> = members.map(|(name, value)| format!("{}:{value}", Value::from(name))).collect();
     format!("{{{}}}", members.join(","))
 }
 

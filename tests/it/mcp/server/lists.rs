@@ -133,8 +133,16 @@ async fn instructions_say_which_tool_answers_which_question() {
 #[tokio::test]
 async fn the_list_has_one_page() {
     let mut host = Host::open(&settings(&[])).await;
-    let answer = host.request("tools/list", json!({"cursor": "2"})).await;
-    assert_eq!(answer["error"]["code"], -32602);
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        for cursor in [json!("2"), json!(""), json!(2), json!({})] {
+            let answer = host.request(method, json!({"cursor": cursor})).await;
+            assert_eq!(answer["error"]["code"], -32602, "{method} {cursor}");
+            assert_eq!(
+                answer["error"]["message"], "unknown cursor: the list has one page",
+                "{method} {cursor}"
+            );
+        }
+    }
     let list = host.request("tools/list", json!({})).await;
     assert_eq!(list["result"]["nextCursor"], Value::Null);
 }

@@ -24,10 +24,32 @@ async fn messages_other_than_requests_are_skipped_before_the_session() {
 #[tokio::test]
 async fn malformed_parameters_of_a_known_method_are_invalid_params() {
     let mut host = Host::open(&settings(&[])).await;
-    for params in [json!({"name": 7}), json!({}), json!({"name": "get_run", "arguments": "{}"})] {
+    for params in [json!({"name": 7}), json!({}), json!({"name": "get_run", "arguments": "["})] {
         let answer = host.request("tools/call", params.clone()).await;
         assert_eq!(answer["error"]["code"], -32602, "{params}: {answer}");
     }
+}
+
+#[tokio::test]
+async fn arguments_may_be_the_text_of_an_object() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
+    let arguments = json!({"page_size": 1}).to_string();
+    let answer = host.request("tools/call", json!({"name": "list_tests", "arguments": arguments})).await;
+    let tests = &answer["result"]["structuredContent"]["data"];
+    assert_eq!(tests.as_array().map(Vec::len), Some(1), "{answer}");
+}
+
+#[tokio::test]
+async fn arguments_that_hosts_add_are_ignored_and_others_are_violations() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let arguments = json!({"page_size": 1, "toolCallId": "c", "_sessionID": "s", "_meta": {}});
+    host.succeed("list_tests", arguments).await;
+    assert_eq!(service.requests().await.len(), 1);
+
+    let error = host.fail("list_tests", json!({"sessionID": "s", "tool_call_id": "c"})).await;
+    let paths: Vec<_> =
+        error["details"]["violations"].as_array().expect("a list").iter().map(|one| &one["path"]).collect();
+    assert_eq!(paths, ["sessionID", "tool_call_id"]);
 }
 
 #[tokio::test]
