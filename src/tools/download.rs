@@ -21,7 +21,7 @@ use tokio::time::Instant;
 pub use self::installer::{InstallerRequest, SavedInstaller};
 pub(crate) use self::plan::RunListing;
 use self::{
-    local_file::{SaveError, SaveOutcome},
+    local_file::{FullDisk, SaveError, SaveOutcome},
     plan::{DownloadPlan, FILE_REF_PREFIX, PlannedFile, split_player_id},
     transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
@@ -276,6 +276,7 @@ impl DownloadRequest {
             progress: Arc::clone(&progress),
             clock: Arc::clone(caller.clock()),
             deadline,
+            full_disk: FullDisk::default(),
         };
         job.save_files(caller, files, &context, call_options).await?;
 

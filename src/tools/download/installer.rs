@@ -15,7 +15,7 @@ use url::Url;
 
 use super::{
     CONTINUE_HINT, DownloadOptions, DownloadRequest,
-    local_file::{DownloadTarget, SaveError, SaveOutcome},
+    local_file::{DownloadTarget, FullDisk, SaveError, SaveOutcome},
     transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
 };
 use crate::{
@@ -105,6 +105,7 @@ impl InstallerRequest {
             progress: Arc::clone(&progress),
             clock: Arc::clone(caller.clock()),
             deadline,
+            full_disk: FullDisk::default(),
         };
 
         let saving = save_file(&source, target, context);

@@ -5,6 +5,10 @@
 
 use std::{
     io::{self, Read as _, Seek as _, SeekFrom},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -135,12 +139,30 @@ struct RemoteVersion {
     size: Option<u64>,
 }
 
+/// Whether the disk is full. All files of a download share the value: none of them can be completed then, and what they have
+/// written is removed, so that the disk is as free as before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FullDisk(Arc<AtomicBool>);
+
+impl FullDisk {
+    pub(super) fn note(&self, error: &io::Error) {
+        if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            self.0.store(true, Relaxed);
+        }
+    }
+
+    pub(super) fn is_noted(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
 /// An incomplete file that this call has locked.
 #[derive(Debug)]
 pub(super) struct PartialFile {
     slot: FileSlot,
     file: LockedFile,
     version: RemoteVersion,
+    full_disk: FullDisk,
     pub(super) length: u64,
 }
 
@@ -150,7 +172,7 @@ impl PartialFile {
     ///
     /// # Errors
     /// Another call has locked the file, or the error of the file system.
-    pub(super) fn open(slot: FileSlot, size: Option<u64>) -> Result<Self, LockError> {
+    pub(super) fn open(slot: FileSlot, size: Option<u64>, full_disk: FullDisk) -> Result<Self, LockError> {
         let name = part_name(&slot);
         // A link at this place is removed, because bytes must not be written through it.
         if slot.dir.symlink_metadata(&name).is_ok_and(|metadata| !metadata.is_file()) {
@@ -163,7 +185,7 @@ impl PartialFile {
         let file = lock_file(open, || slot.dir.symlink_metadata(&name))?;
         let length = file.metadata()?.len();
 
-        let mut partial = Self { slot, file, version: RemoteVersion::default(), length };
+        let mut partial = Self { slot, file, version: RemoteVersion::default(), full_disk, length };
         partial.version = partial.read_record().unwrap_or_default();
         let has_expected_size = size.is_none() || partial.version.size == size;
         let is_incomplete = size.is_none_or(|size| partial.length < size);
@@ -284,7 +306,7 @@ impl PartialFile {
 impl Drop for PartialFile {
     fn drop(&mut self) {
         // An empty file cannot be continued.
-        if self.length == 0 {
+        if self.length == 0 || self.full_disk.is_noted() {
             drop(remove_if_exists(&self.slot, &record_name(&self.slot)));
             drop(remove_if_exists(&self.slot, &part_name(&self.slot)));
         }

@@ -16,7 +16,9 @@ use tokio::task::spawn_blocking;
 
 use super::{
     DownloadOptions,
-    local_file::{DownloadTarget, ExistingFile, OVERWRITE_HINT, PartialFile, SaveError, SaveOutcome},
+    local_file::{
+        DownloadTarget, ExistingFile, FullDisk, OVERWRITE_HINT, PartialFile, SaveError, SaveOutcome,
+    },
 };
 use crate::{
     call::OpenRefusal,
@@ -126,6 +128,7 @@ pub(super) struct TransferContext {
     pub(super) clock: Arc<dyn Clock>,
     /// End of the caller's wait limit.
     pub(super) deadline: Option<tokio::time::Instant>,
+    pub(super) full_disk: FullDisk,
 }
 
 impl TransferContext {
@@ -156,8 +159,8 @@ impl TransferContext {
         }
     }
 
-    /// Pauses before a repetition of what failed with `failure`: for `retry_after` if the service asks for it,
-    /// otherwise for `pause`.
+    /// Pauses before a repetition of what failed with `failure`: for `pause`, or for `retry_after` if the service asks for
+    /// more.
     ///
     /// # Errors
     /// `failure`, if the service asks for a pause beyond the deadline.
@@ -178,7 +181,7 @@ impl TransferContext {
                 .hint(format!("the service asks to wait {seconds} s: make the same call again after that")));
         }
 
-        self.clock.sleep(retry_after.unwrap_or(pause)).await;
+        self.clock.sleep(retry_after.unwrap_or_default().max(pause)).await;
 
         Ok(())
     }
@@ -252,8 +255,8 @@ impl FileTransfer {
         target: DownloadTarget,
         context: TransferContext,
     ) -> Result<Self, SaveError> {
-        let size = target.size;
-        let partial = match spawn_blocking(move || PartialFile::open(slot, size)).await {
+        let (size, full_disk) = (target.size, context.full_disk.clone());
+        let partial = match spawn_blocking(move || PartialFile::open(slot, size, full_disk)).await {
             Ok(Ok(partial)) => partial,
             Ok(Err(LockError::Busy)) => {
                 let failure = file_error(&target.path, "is being downloaded by another call");
@@ -437,7 +440,10 @@ impl FileTransfer {
         let can_continue = match &error {
             SaveError::File(failure) => failure.facts.bytes_saved.is_some(),
             // Without a known size, nothing tells whether a further call can ever complete the file.
-            SaveError::Disk(_) => self.target.size.is_some() && self.resume_offset() > 0,
+            SaveError::Disk(_) => {
+                let is_resumable = self.target.size.is_some() && self.resume_offset() > 0;
+                is_resumable && !self.context.full_disk.is_noted()
+            }
         };
 
         if !can_continue {
@@ -490,7 +496,10 @@ impl FileTransfer {
             worked.await.map_err(|stopped| disk_error(&self.target.path, &io::Error::other(stopped)))?;
         self.partial = Some(partial);
 
-        result.map_err(|error| disk_error(&self.target.path, &error))
+        result.map_err(|error| {
+            self.context.full_disk.note(&error);
+            disk_error(&self.target.path, &error)
+        })
     }
 }
 

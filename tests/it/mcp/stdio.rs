@@ -117,6 +117,23 @@ async fn the_end_of_input_ends_the_process_during_a_call() {
     assert!(exit_status(child, since).await.success());
 }
 
+/// The answers are far longer than what a pipe takes. Only the end is tested, and not the time that a busy machine needs for 200
+/// requests.
+#[tokio::test]
+async fn the_end_of_input_ends_the_process_although_the_host_reads_nothing() {
+    let mut child = binary(&[], &[]).spawn().expect("the binary starts");
+    let mut input = child.stdin.take().expect("an input");
+    let list = |id| format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
+    let lines = format!("{INITIALIZE}\n{}", (1..=200).map(list).collect::<String>());
+    input.write_all(lines.as_bytes()).await.expect("the server reads");
+
+    drop(input);
+    // The pipe stays open.
+    let _output = child.stdout.take();
+    let ended = tokio::time::timeout(Duration::from_secs(20), child.wait()).await;
+    assert!(ended.expect("an end").expect("a status").success());
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_signal_ends_the_process_during_a_call() {
