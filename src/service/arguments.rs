@@ -115,8 +115,8 @@ impl SchemaCheck<'_> {
         // In an object with any fields `null` is a value.
         if self.mode == Mode::Arguments && !properties.is_empty() {
             object.retain(|name, value| {
-                let is_optional = !required.iter().any(|required| required == name);
-                !value.is_null() && !(is_optional && stands_for_nothing(name, properties.get(name), value))
+                let is_required = required.iter().any(|required| required == name);
+                !value.is_null() && (is_required || !stands_for_nothing(name, properties.get(name), value))
             });
         }
 
