@@ -194,8 +194,8 @@ async fn a_user_without_a_usable_directory_has_no_profiles() {
 #[tokio::test]
 async fn processes_that_change_the_file_at_the_same_time_lose_nothing() {
     let names: Vec<_> = (0..8).map(|number| format!("p{number}")).collect();
-    let profiles: String = names.iter().map(|name| format!("[profile.{name}]\n")).collect();
-    let home = home(&format!("{profiles}[profile.last]\n"), "");
+    let profiles: Vec<_> = names.iter().map(|name| format!("[profile.{name}]\n")).collect();
+    let home = home(&format!("{}[profile.last]\n", profiles.concat()), "");
     let remove = |name: &str| binary(&["logout", "--profile", name], &home.variables(&[])).output();
 
     let ends: Vec<Output> = join_all(names.iter().map(|name| remove(name)))

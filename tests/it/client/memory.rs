@@ -68,5 +68,5 @@ async fn a_call_whose_answer_gets_no_memory_in_time_is_told_to_call_again() {
     let failure = second.expect_err("no memory");
     assert_eq!(failure.code, Code::ServiceUnavailable);
     assert_eq!(failure.message, "get_run: the server has no memory for the answer now");
-    assert_eq!(failure.hint.as_deref(), Some("call again in a few seconds"));
+    assert_eq!(failure.hint, "call again in a few seconds".into());
 }
