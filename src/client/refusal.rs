@@ -16,7 +16,6 @@ use crate::{
     json::parse_json,
     service::{
         operation::UrlBase,
-        tool::FailureHints,
         view::{lenient, objects, view},
     },
     text::remove_hidden,
@@ -123,7 +122,7 @@ impl<'a> ServiceRefusal<'a> {
     }
 
     fn code(&self) -> Code {
-        code_for(self.response.status, self.text())
+        code_for(self.response.status, self.text(), self.request.hints.feature.is_some())
     }
 
     fn message(&self) -> String {
@@ -168,7 +167,7 @@ impl<'a> ServiceRefusal<'a> {
             Code::BadResponse => Some(self.wrong_address_hint()),
             Code::FeatureDisabled => Some(self.feature_hint()),
             Code::PermissionDenied if self.missing_permission().is_some() => {
-                Some(with_access_hint("a key with this permission is needed", self.request.hints))
+                Some(with_alternative("a key with this permission is needed", self.request.hints.access))
             }
             code => self.fixed_hint(code).map(str::to_owned),
         }
@@ -178,7 +177,7 @@ impl<'a> ServiceRefusal<'a> {
     fn feature_hint(&self) -> String {
         let project = self.request.project.map(|project| format!(" `{project}`")).unwrap_or_default();
         let enable = format!("a project administrator can enable the feature for the project{project}");
-        with_access_hint(&enable, self.request.hints)
+        with_alternative(&enable, self.request.hints.feature.or(self.request.hints.access))
     }
 
     fn fixed_hint(&self, code: Code) -> Option<&'static str> {
@@ -221,8 +220,8 @@ impl<'a> ServiceRefusal<'a> {
 }
 
 /// Returns `hint`, and what still works without the permission or the feature.
-fn with_access_hint(hint: &str, hints: FailureHints) -> String {
-    hints.access.map_or_else(|| hint.to_owned(), |access| format!("{hint}[[; {access}]]"))
+fn with_alternative(hint: &str, alternative: Option<&str>) -> String {
+    alternative.map_or_else(|| hint.to_owned(), |other| format!("{hint}[[; {other}]]"))
 }
 
 /// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is
@@ -249,8 +248,9 @@ fn is_filled_list(value: Option<&Value>) -> bool {
 }
 
 /// Returns the code of the failure for a status and the service's own text. Only the text distinguishes the meanings of
-/// the status 403.
-fn code_for(status: u16, text: &str) -> Code {
+/// the status 403. Every text about the key names it (service.md 1.5), so that another text, in whatever language, is about
+/// the feature that an operation needs.
+fn code_for(status: u16, text: &str, needs_feature: bool) -> Code {
     let text = text.to_ascii_lowercase();
     let mentions = |words: &str| text.contains(words);
 
@@ -259,6 +259,7 @@ fn code_for(status: u16, text: &str) -> Code {
         402 => Code::QuotaExceeded,
         403 if mentions(MISSING_PERMISSION) => Code::PermissionDenied,
         403 if mentions("api key expired") || mentions("api key is disabled") => Code::Unauthenticated,
+        403 if needs_feature && !mentions("api key") => Code::FeatureDisabled,
         403 if mentions("not enabled") || mentions("disabled") || mentions("feature") => {
             Code::FeatureDisabled
         }
@@ -297,7 +298,20 @@ mod tests {
         ];
 
         for (status, text, expected) in cases {
-            assert_eq!(code_for(status, text), expected, "{status} {text}");
+            assert_eq!(code_for(status, text, false), expected, "{status} {text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_an_operation_that_needs_a_feature_is_about_the_feature_unless_it_names_the_key() {
+        for (text, expected) in [
+            ("", Code::FeatureDisabled),
+            ("Die Prüfung von Fehlern ist abgeschaltet", Code::FeatureDisabled),
+            ("API key missing required permission: project:read-runs", Code::PermissionDenied),
+            ("API key does not match project", Code::PermissionDenied),
+            ("API key is disabled", Code::Unauthenticated),
+        ] {
+            assert_eq!(code_for(403, text, true), expected, "{text}");
         }
     }
 }

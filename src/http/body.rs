@@ -44,6 +44,10 @@ const LEAST_RATE: usize = 32 * 1024;
 /// serves other requests, in bytes.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 
+/// Longest message of a client that sends too much which is decoded, so that its method refuses it, in bytes. A call of
+/// 64 KiB takes milliseconds.
+const MAX_DECODED_REFUSED_BYTES: usize = 4 * 1024;
+
 /// Longest body that is read although it is refused, in bytes.
 const MAX_DISCARDED_BYTES: usize = 64 * 1024 * 1024;
 
@@ -219,7 +223,7 @@ pub(super) async fn read_message(
     // Nothing is decoded for a client that sends too much, except a short request, which its method refuses.
     let refused = requester.rate.err().map(Exceeded::refusal);
     if let Some(refusal) = refused
-        && (bytes.len() > MAX_INLINE_BYTES || message_id(&bytes).is_none())
+        && (bytes.len() > MAX_DECODED_REFUSED_BYTES || message_id(&bytes).is_none())
     {
         return Err(refusal);
     }

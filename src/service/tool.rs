@@ -159,8 +159,10 @@ pub struct ToolInfo {
 pub struct FailureHints {
     /// How to find out what happened, if the outcome of a call is unknown.
     pub recovery: Option<&'static str>,
-    /// What still works if the key lacks the permission, or the project lacks the feature.
+    /// What still works if the key lacks the permission.
     pub access: Option<&'static str>,
+    /// What still works without the feature or the integration that the tool needs in the project.
+    pub feature: Option<&'static str>,
     /// What to do if a record that the call names does not exist.
     pub not_found: Option<&'static str>,
 }
@@ -180,7 +182,7 @@ impl ToolInfo {
             advisory_rules: &[],
             required_fields: &[],
             columns: &[],
-            failure_hints: FailureHints { recovery: None, access: None, not_found: None },
+            failure_hints: FailureHints { recovery: None, access: None, feature: None, not_found: None },
             confirmation_question: None,
             has_view: false,
             uses_local_files: false,
@@ -223,6 +225,7 @@ impl ToolInfo {
         columns(columns: &'static [Column]) sets columns = columns;
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);
         access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
+        needs_feature(hint: &'static str) sets failure_hints.feature = Some(hint);
         not_found_hint(hint: &'static str) sets failure_hints.not_found = Some(hint);
         asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
         with_view() sets has_view = true;

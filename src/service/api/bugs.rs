@@ -64,7 +64,7 @@ pub enum Severity {
 impl Operation for ListBugs {
     const TOOL: ToolInfo = ToolInfo::reads("list_bugs", "List reviewed bugs", Toolset::Bugs)
         .core()
-        .access_hint(ONE_RUN)
+        .needs_feature(ONE_RUN)
         .needs("project:read-runs")
         .columns(&[
             Column::text("severity", &["severity"]),
@@ -91,7 +91,7 @@ pub struct GetBug {
 impl Operation for GetBug {
     const TOOL: ToolInfo = ToolInfo::reads("get_bug", "Get a reviewed bug", Toolset::Bugs)
         .core()
-        .access_hint(ONE_RUN)
+        .needs_feature(ONE_RUN)
         .needs("project:read-runs");
     const REQUEST: RequestInfo = RequestInfo::get("/bugs/{bug_id}");
     type Answer = BugDetail;

@@ -35,6 +35,7 @@ impl Operation for ExportTmsysRun {
     )
     .core()
     .needs("project:operate-runs")
+    .needs_feature("`tool:summarize_results` shows the results without it")
     .rules(&[
         Rule::ExactlyOne(&["multiplayer_run_id", "multiplayer_run_ids", "test_plan_execution_id"]),
         Rule::Custom(check_name),

@@ -39,6 +39,10 @@ async fn a_client_that_calls_too_often_is_told_when_to_call_again() {
     assert_eq!(listed.status().as_u16(), 429);
     assert_eq!(listed.headers()["retry-after"], "1");
     assert_eq!(json_of(listed).await["id"], 1);
+    let long = json!({"name": "list_runs", "arguments": {"x": "y".repeat(5_000)}});
+    let refused = server.modern("/mcp", &[], "tools/call", long).await;
+    assert_eq!(refused.status().as_u16(), 429);
+    assert_eq!(json_of(refused).await["id"], Value::Null, "a long message is not decoded");
 }
 
 /// Starts a service that answers a list of runs only when a permit is added. Other lists are answered at once.

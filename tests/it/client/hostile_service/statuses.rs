@@ -12,11 +12,15 @@ use super::{
 
 const RATE_LIMITED: Outcomes = (&["rate_limited"], &["rate_limited"]);
 
+/// Only an operation that needs a feature of the project fails with `feature_disabled`.
+const FORBIDDEN: Outcomes =
+    (&["permission_denied", "feature_disabled"], &["permission_denied", "feature_disabled"]);
+
 /// Statuses, and the outcomes that they mean. Requests are repeated without a pause.
 const STATUSES: [(&str, Outcomes); 9] = [
     ("400 Bad Request", REJECTED),
     ("401 Unauthorized", (&["unauthenticated"], &["unauthenticated"])),
-    ("403 Forbidden", (&["permission_denied"], &["permission_denied"])),
+    ("403 Forbidden", FORBIDDEN),
     ("404 Not Found", (&["not_found"], &["not_found"])),
     ("409 Conflict", (&["conflict"], &["conflict"])),
     ("418 I'm a teapot", REJECTED),

@@ -42,7 +42,10 @@ async fn values_outside_the_limits_are_rejected() {
         (job("poll_interval_seconds", json!(0)), "poll_interval_seconds: must be from 1 to 300, got 0"),
         (job("poll_interval_seconds", json!(301)), "poll_interval_seconds: must be from 1 to 300, got 301"),
         (json!({"job_id": "x"}), "job_id: must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b"),
-        (json!({"run_id": ""}), "run_id: must not be empty"),
+        (
+            json!({"run_id": ""}),
+            ": exactly one of `job_id`, `job_ids`, `run_id`, `test_plan_execution_id` must be provided, got none",
+        ),
     ];
 
     let mut session = Fixture::new().simulated_time().open().await;
