@@ -49,7 +49,7 @@ use crate::{
 };
 
 /// What the model does with the record in `details.current`.
-const MERGE: &str = "another writer has changed the record, and nothing was written: merge your change into `details.current`, and call again with its `version`";
+const MERGE: &str = "another writer has changed the record, and nothing was written: compare with `details.current`, then call again with only your changed fields, and with `details.latest_version` as `expected_version`";
 
 /// The service, its projects and the rules of this server that every call follows.
 #[derive(Debug)]

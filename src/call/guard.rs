@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::{runtime::Handle, task::JoinHandle};
 use uuid::Uuid;
 
-use self::probe::{ProbeOutcome, ask, probably_happened, probe_failed};
+use self::probe::{ProbeOutcome, ask, probably_happened, probe_failed, with_existing};
 use super::{
     Caller, PreparedCall,
     reply::Reply,
@@ -282,7 +282,12 @@ impl Attempt<'_> {
         }
 
         self.is_sent = true;
-        let outcome = caller.execute(call).await;
+        let outcome = match caller.execute(call.clone()).await {
+            Err(failure) if failure.code == Code::Conflict => {
+                Err(with_existing(caller, check, &call, failure).await)
+            }
+            outcome => outcome,
+        };
         // Every other failure proves that the call had no effect.
         self.is_settled = !outcome.as_ref().is_err_and(|failure| failure.facts.is_uncertain);
 

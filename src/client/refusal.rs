@@ -31,7 +31,7 @@ const PART_LISTS: [&str; 2] = ["results", "device_runs"];
 const MAX_PARSED_BYTES: usize = 256 * 1024;
 
 /// Hint for a record that was changed between reading and writing.
-const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: read it again, merge your change, and call again with its new `version`";
+const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: call again with only your changed fields, and with `details.latest_version` as `expected_version`";
 
 /// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body
 /// are kept in `details`.
@@ -195,6 +195,7 @@ impl<'a> ServiceRefusal<'a> {
             }
             Code::PermissionDenied => "the key may belong to another project: check `project_id` and the key",
             Code::NotFound => return self.request.hints.not_found,
+            Code::Conflict => return self.request.hints.conflict,
             _ => return None,
         })
     }

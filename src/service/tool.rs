@@ -165,6 +165,8 @@ pub struct FailureHints {
     pub feature: Option<&'static str>,
     /// What to do if a record that the call names does not exist.
     pub not_found: Option<&'static str>,
+    /// What to do if the service refuses the call because of what exists or happens already.
+    pub conflict: Option<&'static str>,
 }
 
 impl ToolInfo {
@@ -182,7 +184,13 @@ impl ToolInfo {
             advisory_rules: &[],
             required_fields: &[],
             columns: &[],
-            failure_hints: FailureHints { recovery: None, access: None, feature: None, not_found: None },
+            failure_hints: FailureHints {
+                recovery: None,
+                access: None,
+                feature: None,
+                not_found: None,
+                conflict: None,
+            },
             confirmation_question: None,
             has_view: false,
             uses_local_files: false,
@@ -227,6 +235,7 @@ impl ToolInfo {
         access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
         needs_feature(hint: &'static str) sets failure_hints.feature = Some(hint);
         not_found_hint(hint: &'static str) sets failure_hints.not_found = Some(hint);
+        conflict_hint(hint: &'static str) sets failure_hints.conflict = Some(hint);
         asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
         with_view() sets has_view = true;
         uses_local_files() sets uses_local_files = true;

@@ -71,6 +71,24 @@ pub(super) async fn ask(
     }
 }
 
+/// Returns the failure of a call that conflicts with what exists, with the records that are in its way, if a list shows
+/// them.
+pub(super) async fn with_existing(
+    caller: &Caller,
+    check: &DuplicateCheck,
+    call: &PreparedCall<'_>,
+    failure: Failure,
+) -> Failure {
+    let Probe::List(list) = check.probe else { return failure };
+    match find_records(caller, &list, call).await {
+        Ok(mut found) if !found.is_empty() => {
+            found.truncate(MAX_SHOWN_RECORDS);
+            failure.detail("existing", found)
+        }
+        _ => failure,
+    }
+}
+
 /// Executes a call with another value of one argument.
 async fn execute_with(
     caller: &Caller,

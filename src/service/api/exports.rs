@@ -41,6 +41,10 @@ impl Operation for ExportTmsysRun {
         Rule::Custom(check_name),
     ])
     .requires_fields(&["success"])
+    .conflict_hint(
+        "another export of this plan is running: do not repeat the call, tell the person, and call later with \
+         `force_new_run: false`, which returns an existing entry",
+    )
     .recovery_hint(
         "repeat the export of an execution with `force_new_run: false`, which returns an existing entry; for runs \
          check the test-management system before another call",

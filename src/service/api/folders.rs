@@ -42,6 +42,7 @@ impl Operation for CreateTestFolder {
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
         .not_found_hint("create the parent folder first, or pass `create_intermediate_parents: true`")
+        .conflict_hint("the folder exists: use it; its id is in `details.existing`[[, or from `tool:list_test_folders|find_by_name`]]")
         .recovery_hint("check with `tool:list_test_folders` before another call");
     const REQUEST: RequestInfo =
         RequestInfo::post("/test-folders").wrapped_in("test_folder").duplicate_checks(&[

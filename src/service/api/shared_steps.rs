@@ -126,6 +126,7 @@ pub struct DeleteSharedStep {
 impl Operation for DeleteSharedStep {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_shared_step", "Delete a shared step", Toolset::Steps)
         .needs("project:edit-tests")
+        .conflict_hint("tests use the collection[[: remove it from them with `tool:update_test` first]]")
         .recovery_hint(
             "check with `tool:get_shared_step` before another call: `not_found` means that the collection is deleted",
         )

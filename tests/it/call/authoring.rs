@@ -164,11 +164,48 @@ async fn a_stale_version_is_a_conflict_with_both_versions_and_the_current_record
         let versions = format!("expected version {}, and the latest version is {latest}", latest - 1);
         assert!(message.contains(id_value) && message.contains(&versions), "{message}");
         let hint = error["hint"].as_str().expect("a hint");
-        assert!(hint.contains("merge your change into `details.current`"), "{hint}");
+        assert!(
+            hint.contains("only your changed fields") && hint.contains("`details.latest_version`"),
+            "{hint}"
+        );
 
         let fresh = json!({id: id_value, "expected_version": details["current"]["version"], "patch": {"name": "Mine"}});
         assert_eq!(host.succeed(tool, fresh).await["version"], latest + 1);
     }
+}
+
+/// What a conflict means depends on the operation.
+#[tokio::test]
+async fn the_hint_of_a_conflict_says_what_to_do_with_what_exists() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    for (operation, arguments, said) in [
+        (
+            "export_tmsys_run",
+            json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED, "force_new_run": true}),
+            "do not repeat the call, tell the person",
+        ),
+        ("create_test_folder", json!({"name": "A new folder"}), "the folder exists: use it"),
+    ] {
+        service.fault(json!({"operation": operation, "status": 409, "body": {"error": "no"}})).await;
+        let error = host.fail(operation, arguments).await;
+
+        assert_eq!(error["code"], "conflict", "{error}");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(said)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_existing_folder_is_named_with_its_id() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let folder = json!({"name": "A new folder"});
+    let created = host.succeed("create_test_folder", folder.clone()).await;
+    let error = host.fail("create_test_folder", folder).await;
+
+    assert_eq!(
+        (&error["code"], &error["details"]["existing"][0]["id"]),
+        (&json!("conflict"), &created["id"]),
+        "{error}"
+    );
 }
 
 #[tokio::test]
