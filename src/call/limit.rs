@@ -16,6 +16,9 @@ use crate::{
 /// Field with the arguments of the next page.
 pub(super) const NEXT: &str = "next";
 
+/// Field that says at the beginning of a reply that something is missing.
+const INCOMPLETE: &str = "incomplete";
+
 /// Field that states what was cut.
 const TRUNCATED: &str = "truncated";
 
@@ -40,6 +43,15 @@ const MAX_TEXT_CHARS: usize = 2_500;
 /// Characters that the name of the field `details` takes.
 const DETAILS_CHARS: usize = 12;
 
+/// How the records of a reply are limited that has no pages.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordLimit {
+    /// The argument with the largest number of records.
+    pub argument: &'static str,
+    /// Corrects the fields that describe the records, after some were removed.
+    pub restate: fn(&mut Fields),
+}
+
 /// The request that a reply answers. It decides the advice in a cut reply.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplySource {
@@ -50,8 +62,9 @@ pub enum ReplySource {
 }
 
 impl ReplySource {
-    /// Returns how to get what was cut. `kept_records` is the number of records that are left of a page.
-    fn advice(self, kept_records: Option<usize>) -> String {
+    /// Returns how to get what was cut. `kept_records` is the number of records that are left of a list, which `limit`
+    /// limits if it has no pages.
+    fn advice(self, kept_records: Option<usize>, limit: Option<RecordLimit>) -> String {
         let tool = match self {
             Self::Call(tool) => tool,
             Self::Resource(tool) => {
@@ -62,24 +75,34 @@ impl ReplySource {
             }
         };
 
-        match kept_records {
+        match (kept_records, limit) {
             _ if !tool.takes_fields() => "the answer is longer than the limit of a reply".to_owned(),
-            Some(kept) if tool.takes_pages() => format!(
+            (Some(kept), Some(limit)) => format!(
+                "select fewer fields with `fields`, or fewer records with `{}: {}`",
+                limit.argument,
+                kept.max(1)
+            ),
+            (Some(kept), None) if tool.takes_pages() => format!(
                 "select fewer fields with `fields`, or fewer records per page with `page_size: {}`, and continue with `page`",
                 kept.max(1)
             ),
-            Some(_) => {
+            (Some(_), None) => {
                 "the list is longer than the limit of a reply: select fewer fields with `fields`".to_owned()
             }
-            None => {
+            (None, _) => {
                 "the record is longer than the limit of a reply: select parts of it with `fields`".to_owned()
             }
         }
     }
 }
 
-/// Cuts a reply until its compact JSON has at most `max_chars` characters, and adds the field `truncated`.
-pub(super) fn cut_reply(reply: &mut Value, max_chars: usize, source: ReplySource) {
+/// Cuts a reply until its compact JSON has at most `max_chars` characters. It then begins with the fields that say so.
+pub(super) fn cut_reply(
+    reply: &mut Value,
+    max_chars: usize,
+    source: ReplySource,
+    limit: Option<RecordLimit>,
+) {
     let cuts = cut(reply, max_chars.saturating_sub(RESERVED_CHARS));
     let Value::Object(fields) = reply else { return };
 
@@ -89,7 +112,12 @@ pub(super) fn cut_reply(reply: &mut Value, max_chars: usize, source: ReplySource
         fields.shift_remove(NEXT);
     }
 
-    fields.insert(TRUNCATED.to_owned(), cuts.describe(&source.advice(kept_records)));
+    if let Some(limit) = limit {
+        (limit.restate)(fields);
+    }
+
+    fields.shift_insert(0, INCOMPLETE.to_owned(), true.into());
+    fields.shift_insert(1, TRUNCATED.to_owned(), cuts.describe(&source.advice(kept_records, limit)));
 }
 
 /// Returns `failure` without hidden characters, cut so that its JSON has at most `max_chars` characters. The detail
@@ -437,7 +465,7 @@ mod tests {
 
         for mut shape in shapes {
             let start: String = shape.to_string().chars().take(60).collect();
-            cut_reply(&mut shape, MAX_CHARS, ReplySource::Call(&GetRun::entry().tool));
+            cut_reply(&mut shape, MAX_CHARS, ReplySource::Call(&GetRun::entry().tool), None);
 
             let length = shape.to_string().chars().count();
             assert!(length <= MAX_CHARS, "{start}: {length}");

@@ -44,6 +44,12 @@ pub struct Omission {
     pub why: String,
 }
 
+/// Returns how a caller gets what is missing in a reply; `None` if nothing is.
+pub(crate) fn how_to_repeat(unread: &[Omission]) -> Option<String> {
+    let advice = "what `unread` names is missing: repeat the call with the same arguments, and tell the person if it is missing again";
+    (!unread.is_empty()).then(|| advice.to_owned())
+}
+
 /// One page of a list.
 #[derive(Debug)]
 pub(crate) struct Page {

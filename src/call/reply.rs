@@ -15,7 +15,7 @@ use super::{
     scope::owned_ids,
 };
 pub use super::{
-    limit::{ReplySource, limit_failure},
+    limit::{RecordLimit, ReplySource, limit_failure},
     links::FileLink,
     pictures::base64,
     selection::FieldSelection,
@@ -63,6 +63,8 @@ pub struct Reply {
     /// Pictures that are not decoded yet.
     extracted: Vec<ExtractedPicture>,
     project: Option<String>,
+    /// How its records are limited, if not by pages.
+    record_limit: Option<RecordLimit>,
     /// Length of the answer that the reply was made of, in bytes; 0 for other replies.
     answer_length: usize,
     /// The memory of the answer.
@@ -178,6 +180,19 @@ impl Reply {
         selection.apply(&mut self.value);
     }
 
+    /// Sets how the records are limited, and what is said before them.
+    #[must_use]
+    pub fn limited_by(mut self, limit: RecordLimit, statement: Fields) -> Self {
+        self.record_limit = Some(limit);
+        if let Value::Object(fields) = &mut self.value {
+            for (position, (name, value)) in statement.into_iter().enumerate() {
+                fields.shift_insert(position, name, value);
+            }
+        }
+
+        self
+    }
+
     /// Replaces the text at the JSON pointer `pointer`, if there is one.
     pub fn edit_text(&mut self, pointer: &str, edit: impl FnOnce(&str) -> String) {
         if let Some(Value::String(text)) = self.value.pointer_mut(pointer) {
@@ -209,7 +224,7 @@ impl Reply {
                 return (value, text);
             }
 
-            limit::cut_reply(&mut value, max_chars, source);
+            limit::cut_reply(&mut value, max_chars, source, self.record_limit);
             let text = compact(&value);
             (value, text)
         })

@@ -27,6 +27,9 @@ const ID: &str = "id";
 /// Field of a page that is always kept: without it a caller cannot know that there are more pages.
 const PAGINATION: &str = "pagination";
 
+/// Fields at the beginning of an incomplete reply, which are always kept: without them it would look complete.
+const INCOMPLETE: [&str; 2] = ["incomplete", "repeat"];
+
 /// Largest number of names that a caller may select.
 const MAX_NAMES: usize = 100;
 
@@ -41,6 +44,8 @@ pub struct FieldSelection {
     is_whole: bool,
     /// Whether the reply has the field.
     is_found: bool,
+    /// Whether the reply has an object at this place, so that the names below could be looked for.
+    is_visited: bool,
     /// Schema of the answer, at the root of the tree.
     schema: Arc<Fields>,
 }
@@ -95,15 +100,20 @@ impl FieldSelection {
 
     /// Removes the fields that are not selected, and adds the selected names that do not exist.
     pub fn apply(mut self, reply: &mut Value) {
-        let pagination = reply.get(PAGINATION).cloned();
+        let kept = |name: &&'static str| Some((*name, reply.get(*name)?.clone()));
+        let pagination = kept(&PAGINATION);
+        let incomplete: Vec<_> = INCOMPLETE.iter().filter_map(kept).collect();
         self.retain_selected(reply);
 
         let Value::Object(fields) = reply else { return };
-        if let Some(pagination) = pagination {
-            fields.insert(PAGINATION.to_owned(), pagination);
+        if let Some((name, pagination)) = pagination {
+            fields.insert(name.to_owned(), pagination);
+        }
+        for (position, (name, value)) in incomplete.into_iter().enumerate() {
+            fields.shift_insert(position, name.to_owned(), value);
         }
 
-        let missing = self.missing_names("");
+        let missing = self.missing_names("", &self.schema);
         if !missing.is_empty() {
             let valid = valid_names(&self.schema, &missing);
             fields.insert(NOT_FOUND.to_owned(), missing.into());
@@ -114,24 +124,31 @@ impl FieldSelection {
     fn retain_selected(&mut self, value: &mut Value) {
         match value {
             Value::Array(items) => items.iter_mut().for_each(|item| self.retain_selected(item)),
-            Value::Object(fields) => fields.retain(|name, value| {
-                let Some(child) = self.children.get_mut(name) else { return false };
-                child.is_found = true;
-                if !child.is_whole {
-                    child.retain_selected(value);
-                }
-                true
-            }),
+            Value::Object(fields) => {
+                self.is_visited = true;
+                fields.retain(|name, value| {
+                    let Some(child) = self.children.get_mut(name) else { return false };
+                    child.is_found = true;
+                    if !child.is_whole {
+                        child.retain_selected(value);
+                    }
+                    true
+                });
+            }
             _ => {}
         }
     }
 
-    /// Returns the selected names that no record has. Of a missing field and the names below it, only the field is
-    /// returned.
-    fn missing_names(&self, path: &str) -> Vec<String> {
+    /// Returns the selected names that no record has and that `schema` does not know. Of a missing field and the names
+    /// below it, only the field is returned. Without a record, such as in an empty list, no name is missing.
+    fn missing_names(&self, path: &str, schema: &Fields) -> Vec<String> {
         let names = self.children.iter().flat_map(|(name, child)| {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            if child.is_found { child.missing_names(&path) } else { vec![path] }
+            match child.is_found {
+                true => child.missing_names(&path, schema),
+                false if !self.is_visited || is_known(schema, &path) => Vec::new(),
+                false => vec![path],
+            }
         });
         names.collect()
     }
@@ -147,6 +164,13 @@ fn id_field(schema: &Fields, is_list: bool) -> Option<&'static str> {
 
     let fields = ResultKind::ALL.into_iter().map(ResultKind::id_field);
     fields.into_iter().find(|field| names.contains_key(*field))
+}
+
+/// Returns whether a schema has the field at a path. A record may still lack it.
+fn is_known(schema: &Fields, path: &str) -> bool {
+    let (object, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let fields = schema::object_below(schema, object).and_then(schema::properties);
+    fields.is_some_and(|fields| fields.contains_key(name))
 }
 
 /// Returns the names of the fields that exist in the same objects as `missing`, the names that do not exist.
@@ -202,6 +226,28 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_missing_only_if_a_record_lacks_it_and_the_schema_does_not_know_it() {
+        let tool = catalog::find("list_runs").expect("an operation");
+        for (reply, names, missing) in [
+            (json!({"data": []}), ["nmae", "test.nmae"], json!(null)),
+            (json!({"data": [{"test": null}]}), ["build", "test.nmae"], json!(null)),
+            (json!({"data": [{"state": "x"}]}), ["bug_info", "nmae"], json!(["data.nmae"])),
+        ] {
+            let mut selected = reply.clone();
+            let names = names.map(str::to_owned);
+            FieldSelection::parse(tool, &names).expect("names").apply(&mut selected);
+            assert_eq!(selected.get(NOT_FOUND).cloned().unwrap_or_default(), missing, "{reply}");
+        }
+    }
+
+    #[test]
+    fn an_incomplete_reply_says_so_first_whatever_is_selected() {
+        let mut reply = json!({"incomplete": true, "repeat": "call again", "a": 1, "b": 2});
+        selection(&["b"]).apply(&mut reply);
+        assert_eq!(reply.to_string(), r#"{"incomplete":true,"repeat":"call again","b":2}"#);
+    }
+
+    #[test]
     fn a_long_name_and_too_many_names_are_violations() {
         let tool = catalog::find("list_runs").expect("an operation");
         let places = |names: &[String]| {
@@ -244,7 +290,10 @@ mod tests {
         ] {
             let tool = catalog::find(operation).expect("an operation");
             let selected = FieldSelection::parse(tool, &[name.to_owned()]).expect("a selection");
-            assert_eq!(selected.missing_names(""), [expected.split('.').next().expect("a name")]);
+            assert_eq!(
+                selected.children.keys().collect::<Vec<_>>(),
+                [expected.split('.').next().expect("a name")]
+            );
 
             let mut node = &selected;
             for part in expected.split('.') {

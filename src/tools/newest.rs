@@ -14,8 +14,8 @@ use crate::{
     call::{
         Caller, CheckedArguments,
         arguments::ToolArguments,
-        paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate},
-        reply::Reply,
+        paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate, how_to_repeat},
+        reply::{RecordLimit, Reply},
     },
     failure::Failure,
     fields::Fields,
@@ -23,6 +23,7 @@ use crate::{
         api::runs::{ListRuns, NEWEST},
         catalog::OperationEntry,
         operation::Operation as _,
+        schema::RECORDS,
         tool::{Column, ColumnFormat},
     },
     tools::{
@@ -31,6 +32,15 @@ use crate::{
         time_limit::{StopSignal, StoppableReader, run_with_limit},
     },
 };
+
+/// Field of a run with the time by which runs are sorted.
+const CREATED_AT: &str = "created_at";
+
+/// Field of the reply with the number of runs that were read.
+const RUNS_READ: &str = "runs_read";
+
+/// Field of the reply with the time of the oldest run in it.
+const REACHES_BACK_TO: &str = "reaches_back_to";
 
 /// Which of the newest records are wanted.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +54,12 @@ pub struct WantedRecords {
 /// The newest records of a list.
 #[derive(Debug, Serialize)]
 pub struct NewestRecords {
+    /// `true` if pages could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<bool>,
+    /// How to get what is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<String>,
     /// The records, the newest first.
     pub data: Vec<Value>,
     /// Number of all records that the filter wants.
@@ -53,12 +69,20 @@ pub struct NewestRecords {
     pub unread: Vec<Omission>,
 }
 
-/// The newest runs, as `list_runs` returns them with the argument `newest`.
+/// What a reply with the newest runs says before them, whatever fields are selected.
 #[derive(Debug, Serialize)]
 struct NewestRuns {
-    data: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat: Option<String>,
     /// Number of runs that were read and sorted.
     runs_read: usize,
+    /// Number of these that are older than the returned ones.
+    older_runs: usize,
+    /// Time of the oldest returned run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reaches_back_to: Option<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unread: Vec<Omission>,
 }
@@ -83,7 +107,35 @@ pub(super) async fn list_newest_runs(
     let runs_read = data.len();
     data.truncate(usize::try_from(count).unwrap_or(usize::MAX));
 
-    Ok(reply(json!(NewestRuns { data, runs_read, unread }), checked))
+    let repeat = how_to_repeat(&unread);
+    let statement = NewestRuns {
+        incomplete: repeat.as_ref().map(|_| true),
+        repeat,
+        runs_read,
+        older_runs: runs_read - data.len(),
+        reaches_back_to: data.last().and_then(|run| run.get(CREATED_AT)).cloned(),
+        unread,
+    };
+    let statement = json!(statement).as_object().cloned().unwrap_or_default();
+
+    Ok(reply(json!({RECORDS: data}), checked)
+        .limited_by(RecordLimit { argument: NEWEST, restate: restate_reach }, statement))
+}
+
+/// States anew how far the runs of a reply reach back, after the oldest were removed.
+fn restate_reach(reply: &mut Fields) {
+    let runs = reply.get(RECORDS).and_then(Value::as_array);
+    let (kept, oldest) =
+        (runs.map_or(0, Vec::len), runs.and_then(|runs| runs.last()?.get(CREATED_AT).cloned()));
+
+    if let Some(read) = reply.get(RUNS_READ).and_then(Value::as_u64) {
+        reply.insert("older_runs".to_owned(), read.saturating_sub(kept as u64).into());
+    }
+    match oldest {
+        Some(oldest) => drop(reply.insert(REACHES_BACK_TO.to_owned(), oldest)),
+        // The time is not among the selected fields.
+        None => drop(reply.shift_remove(REACHES_BACK_TO)),
+    }
 }
 
 /// Reads all pages of a list and returns the newest records. `arguments` selects records, but no page.
@@ -125,7 +177,8 @@ async fn read_wanted(
     let total_count = data.len();
     data.truncate(wanted.limit);
 
-    Ok(NewestRecords { data, total_count, unread })
+    let repeat = how_to_repeat(&unread);
+    Ok(NewestRecords { incomplete: repeat.as_ref().map(|_| true), repeat, data, total_count, unread })
 }
 
 fn reply(answer: Value, checked: CheckedArguments) -> Reply {

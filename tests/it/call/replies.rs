@@ -56,6 +56,8 @@ async fn a_long_list_is_cut_between_records_with_a_hint_how_to_continue() {
     let cut = &reply["truncated"]["cuts"][0];
 
     assert_eq!(*cut, json!({"path": "/data", "kept": kept.len(), "omitted": 100 - kept.len()}));
+    let first: Vec<_> = reply.as_object().expect("an object").keys().take(2).collect();
+    assert_eq!(first, ["incomplete", "truncated"], "a cut reply says so first");
 
     let hint = reply["truncated"]["hint"].as_str().expect("a hint");
 

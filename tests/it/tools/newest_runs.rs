@@ -28,12 +28,38 @@ async fn the_newest_runs_of_all_pages_are_returned_newest_first() {
 }
 
 #[tokio::test]
+async fn the_newest_runs_say_how_far_they_reach_back_and_how_many_are_older() {
+    let mut session = Fixture::new().open().await;
+    for fields in ["id,created_at", "id"] {
+        let newest = session.host.succeed("list_runs", json!({"newest": 3, "fields": fields})).await;
+        let all = session.host.succeed("list_runs", json!({"newest": 50, "fields": "created_at"})).await;
+
+        assert_eq!(newest["reaches_back_to"], times(&all)[2], "{newest}");
+        assert_eq!(newest["older_runs"].as_u64(), newest["runs_read"].as_u64().map(|read| read - 3));
+    }
+}
+
+/// `newest` refuses `page` and `page_size`.
+#[tokio::test]
+async fn a_cut_list_of_the_newest_runs_advises_fewer_of_them_and_still_says_how_far_it_reaches() {
+    let mut session = Fixture::new().variables(&[("TAS_MAX_REPLY_CHARS", "4000")]).open().await;
+    let newest = session.host.succeed("list_runs", json!({"newest": 50})).await;
+    let (kept, hint) = (times(&newest), newest["truncated"]["hint"].as_str().expect("a hint"));
+
+    assert!(hint.contains(&format!("`newest: {}`", kept.len())) && !hint.contains("page"), "{hint}");
+    assert_eq!(newest["reaches_back_to"], *kept.last().expect("a run"));
+    let counted = newest["older_runs"].as_u64().map(|older| older + kept.len() as u64);
+    assert_eq!(counted, newest["runs_read"].as_u64());
+}
+
+#[tokio::test]
 async fn filters_and_fields_apply_to_the_newest_runs() {
     let mut session = Fixture::new().open().await;
     let arguments = json!({"newest": 50, "state": "completed", "fields": "state"});
     let newest = session.host.succeed("list_runs", arguments).await;
 
     let records = newest["data"].as_array().expect("a list");
+    assert!(newest["fields_not_found"].is_null(), "{newest}");
     assert!(
         !records.is_empty() && records.iter().all(|record| *record == json!({"state": "COMPLETED"})),
         "{newest}"
@@ -56,6 +82,10 @@ async fn a_page_that_cannot_be_read_is_reported() {
 
     assert_eq!(newest["data"][0]["multiplayer_run_id"], "r2");
     assert_eq!(newest["unread"][0]["what"], "list_runs, page 1");
+    assert_eq!(
+        newest.as_object().and_then(|fields| fields.keys().next()).map(String::as_str),
+        Some("incomplete")
+    );
 }
 
 #[tokio::test]
