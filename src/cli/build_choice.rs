@@ -37,7 +37,7 @@ pub(super) async fn choose_build(
         matching.into_iter().filter_map(|build| FoundRecord::from_record(RecordKind::Build, build)).collect();
     let r#match = if records.is_empty() { NameMatch::None } else { NameMatch::Exact };
 
-    single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, records })
+    single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, reason: None, records })
 }
 
 /// Returns the builds that have the name, else those whose name contains all its words. `builds` begins with the

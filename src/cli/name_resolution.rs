@@ -246,15 +246,23 @@ fn is_unknown_id(failure: &Failure) -> bool {
 /// # Errors
 /// `invalid_arguments` with the records to choose from.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRecord, Failure> {
-    let NameResult { name, r#match, mut records } = found;
-    if r#match == NameMatch::Exact && records.len() == 1 {
-        return Ok(records.swap_remove(0));
+    let NameResult { name, r#match, reason, mut records } = found;
+    if matches!(r#match, NameMatch::Exact | NameMatch::Case) {
+        // A record with the same letters is meant before one that differs in case.
+        let same = records.iter().filter(|record| record.r#match.is_none()).count();
+        if same == 1 {
+            return Ok(records.swap_remove(0));
+        }
     }
 
     let nouns: Vec<_> = kinds.iter().map(|kind| noun(*kind)).collect();
     let nouns = nouns.join(" or ");
     let message = match r#match {
-        NameMatch::Exact => format!("`{name}` names {} records", records.len()),
+        NameMatch::Exact | NameMatch::Case => format!("`{name}` names {} records", records.len()),
+        NameMatch::Incomplete => format!(
+            "no {nouns} with the name `{name}` was found, and not every list could be read: {}",
+            reason.unwrap_or_default()
+        ),
         NameMatch::Similar => format!("no {nouns} has the name `{name}`; the nearest are"),
         NameMatch::None => format!("no {nouns} has the name `{name}`"),
     };
@@ -308,11 +316,11 @@ mod tests {
 
     fn record(name: &str, id: &str) -> FoundRecord {
         let more = Fields::from_iter([("folder_path".to_owned(), json!("Menus"))]);
-        FoundRecord { kind: RecordKind::Test, id: id.to_owned(), name: name.to_owned(), more }
+        FoundRecord { kind: RecordKind::Test, id: id.to_owned(), name: name.to_owned(), r#match: None, more }
     }
 
     fn found(r#match: NameMatch, records: Vec<FoundRecord>) -> NameResult {
-        NameResult { name: "Login".to_owned(), r#match, records }
+        NameResult { name: "Login".to_owned(), r#match, reason: None, records }
     }
 
     #[test]

@@ -15,7 +15,9 @@ pub use self::matching::is_named;
 use crate::{
     call::{
         Caller,
-        paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, Omission, Page},
+        paging::{
+            self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, Omission, Page, how_to_repeat,
+        },
     },
     failure::Failure,
     fields::Fields,
@@ -32,6 +34,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
         view::view,
     },
+    text::shorten_line,
     tools::{
         call_options::CallOptions,
         project_client::ProjectClient,
@@ -41,6 +44,9 @@ use crate::{
 
 /// Largest number of folders whose tests are read.
 const MAX_FOLDERS: usize = 500;
+
+/// Longest reason for an incomplete match, in characters.
+const LONGEST_REASON: usize = 300;
 
 /// Number of records that are matched before the thread serves other calls.
 const MATCHED_AT_ONCE: usize = 20;
@@ -63,6 +69,12 @@ pub enum RecordKind {
 /// What was found for all names.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct NameSearchAnswer {
+    /// `true`: lists are missing; `unread` names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<bool>,
+    /// How to get what is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<String>,
     /// One result for each name, in the order of `names`.
     pub results: Vec<NameResult>,
     /// Lists that could not be read completely. A record in them may be missing from the results.
@@ -76,9 +88,13 @@ pub struct NameSearchAnswer {
 pub struct NameResult {
     /// The name as it was asked for.
     pub name: String,
-    /// `exact`: every record has this name or id. `similar`: no record has it, and these come nearest. `none`: no
-    /// record is similar.
+    /// `exact`: the records have this name or id, letter by letter; those that differ in case follow. `case`: all differ
+    /// in case. `similar`: no record has it, and these come nearest. `none`: no record is similar. `incomplete`: no
+    /// record was found, but lists are missing, so that it may exist.
     pub r#match: NameMatch,
+    /// Why the match is `incomplete`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub records: Vec<FoundRecord>,
 }
 
@@ -88,8 +104,10 @@ pub struct NameResult {
 #[serde(rename_all = "lowercase")]
 pub enum NameMatch {
     Exact,
+    Case,
     Similar,
     None,
+    Incomplete,
 }
 
 /// A record that was found.
@@ -99,6 +117,9 @@ pub struct FoundRecord {
     pub kind: RecordKind,
     pub id: String,
     pub name: String,
+    /// `case` if the record differs in case, and others do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#match: Option<NameMatch>,
     /// Fields that tell records with the same name apart.
     #[serde(flatten)]
     pub more: Fields,
@@ -120,7 +141,10 @@ struct NamedRecord {
 
 impl NamedRecord {
     fn new(kind: RecordKind, id: String, name: String) -> Self {
-        Self { found: FoundRecord { kind, id, name, more: Fields::new() }, other_name: String::new() }
+        Self {
+            found: FoundRecord { kind, id, name, r#match: None, more: Fields::new() },
+            other_name: String::new(),
+        }
     }
 
     /// Adds another name, which takes the place of the name if that is missing.
@@ -265,7 +289,7 @@ impl NameSearch {
         let mut search = Search { matches: Matches::new(self.names), unread: Vec::new() };
         run_with_limit(&reader, &**caller.clock(), options, search.read_lists(&reader, &kinds)).await?;
 
-        Ok(NameSearchAnswer { results: search.matches.into_results(), unread: search.unread })
+        Ok(search.into_answer())
     }
 }
 
@@ -276,6 +300,25 @@ struct Search {
 }
 
 impl Search {
+    /// Returns the answer. If a list is missing, a name that was not found may exist.
+    fn into_answer(self) -> NameSearchAnswer {
+        let Self { matches, unread } = self;
+        let mut results = matches.into_results();
+
+        let reasons: Vec<_> = unread.iter().map(|Omission { what, why }| format!("{what}: {why}")).collect();
+        let reason = shorten_line(&reasons.join("; "), LONGEST_REASON);
+        let is_absent = |result: &&mut NameResult| {
+            !unread.is_empty() && matches!(result.r#match, NameMatch::Similar | NameMatch::None)
+        };
+        for result in results.iter_mut().filter(is_absent) {
+            result.r#match = NameMatch::Incomplete;
+            result.reason = Some(reason.clone());
+        }
+
+        let repeat = how_to_repeat(&unread);
+        NameSearchAnswer { incomplete: repeat.as_ref().map(|_| true), repeat, results, unread }
+    }
+
     /// Reads the lists of these kinds concurrently.
     ///
     /// # Errors

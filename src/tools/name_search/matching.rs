@@ -35,21 +35,27 @@ impl NamedRecord {
 /// The records that match the names so far.
 pub(super) struct Matches {
     names: Vec<MatchesOfName>,
-    /// Kinds and ids of the records that match exactly, because pages shift while a list is read.
+    /// Kinds and ids of the records that have the name, because pages shift while a list is read.
     known: BTreeSet<(usize, RecordKind, String)>,
 }
 
 struct MatchesOfName {
     asked: AskedName,
     exact: Vec<FoundRecord>,
+    /// The records that differ in letter case only.
+    case: Vec<FoundRecord>,
     /// The most similar records, the nearest first.
     similar: Vec<(f64, FoundRecord)>,
 }
 
 impl Matches {
     pub(super) fn new(names: Vec<String>) -> Self {
-        let empty =
-            |name| MatchesOfName { asked: AskedName::new(name), exact: Vec::new(), similar: Vec::new() };
+        let empty = |name| MatchesOfName {
+            asked: AskedName::new(name),
+            exact: Vec::new(),
+            case: Vec::new(),
+            similar: Vec::new(),
+        };
         Self { names: names.into_iter().map(empty).collect(), known: BTreeSet::new() }
     }
 
@@ -62,11 +68,14 @@ impl Matches {
 
         for (index, matches) in self.names.iter_mut().enumerate() {
             let asked = &matches.asked;
-            if asked.equals(&found.id) || record.names().any(|name| asked.equals(name)) {
+            let own: Vec<_> = std::iter::once(found.id.as_str()).chain(record.names()).collect();
+            if own.iter().any(|name| asked.equals(name)) {
+                let is_exact = own.iter().any(|name| asked.is_spelled(name));
                 if self.known.insert((index, found.kind, found.id.to_ascii_lowercase())) {
-                    matches.exact.push(found.clone());
+                    let list = if is_exact { &mut matches.exact } else { &mut matches.case };
+                    list.push(found.clone());
                 }
-            } else if matches.exact.is_empty() {
+            } else if matches.exact.is_empty() && matches.case.is_empty() {
                 let similarity = record.names().filter_map(|name| asked.similarity(name));
                 if let Some(similarity) = similarity.max_by(f64::total_cmp) {
                     matches.add_similar(similarity, found);
@@ -93,17 +102,26 @@ impl MatchesOfName {
     }
 
     fn into_result(self) -> NameResult {
-        let Self { asked, mut exact, similar } = self;
+        let Self { asked, mut exact, mut case, similar } = self;
+        for list in [&mut exact, &mut case] {
+            list.sort_by(|one, other| (one.kind, &one.id).cmp(&(other.kind, &other.id)));
+        }
+
         let (r#match, records) = if !exact.is_empty() {
-            exact.sort_by(|one, other| (one.kind, &one.id).cmp(&(other.kind, &other.id)));
+            for record in &mut case {
+                record.r#match = Some(NameMatch::Case);
+            }
+            exact.extend(case);
             (NameMatch::Exact, exact)
+        } else if !case.is_empty() {
+            (NameMatch::Case, case)
         } else if !similar.is_empty() {
             (NameMatch::Similar, similar.into_iter().map(|(_, record)| record).collect())
         } else {
             (NameMatch::None, Vec::new())
         };
 
-        NameResult { name: asked.text, r#match, records }
+        NameResult { name: asked.text, r#match, reason: None, records }
     }
 }
 
@@ -122,6 +140,11 @@ impl AskedName {
     /// Returns whether `name` is this name. Letter case and the amount of white space do not matter.
     fn equals(&self, name: &str) -> bool {
         normalize(name) == self.normal
+    }
+
+    /// Returns whether `name` has the same letters in the same case. The amount of white space does not matter.
+    fn is_spelled(&self, name: &str) -> bool {
+        name.split_whitespace().eq(self.text.split_whitespace())
     }
 
     /// Returns the similarity of `name`, from 0 to 1; `None` if it is too low.
@@ -177,6 +200,19 @@ mod tests {
 
         assert_eq!(found.r#match, NameMatch::Exact);
         assert_eq!(ids(&found), ["t1", "t2", "p"]);
+    }
+
+    #[test]
+    fn records_that_differ_in_case_follow_those_with_the_same_letters_and_are_marked() {
+        let test = |id: &str, name: &str| (RecordKind::Test, json!({"id": id, "name": name}));
+        let found = result("Login", &[test("t1", "LOGIN"), test("t2", "Login")]);
+        let marks: Vec<_> = found.records.iter().map(|record| record.r#match).collect();
+
+        assert_eq!((found.r#match, ids(&found)), (NameMatch::Exact, vec!["t2", "t1"]));
+        assert_eq!(marks, [None, Some(NameMatch::Case)]);
+
+        let found = result("login", &[test("t2", "Login")]);
+        assert_eq!((found.r#match, ids(&found)), (NameMatch::Case, vec!["t2"]));
     }
 
     #[test]

@@ -53,7 +53,7 @@ async fn one_call_finds_records_of_several_kinds_by_name() {
     let answer = session.host.succeed(TOOL, json!({"names": names})).await;
 
     let found = found(&answer);
-    assert_eq!(found[0], ("exact".to_owned(), vec![pair("deployment_config", "Windows PC")]));
+    assert_eq!(found[0], ("case".to_owned(), vec![pair("deployment_config", "Windows PC")]));
     assert_eq!(found[1], ("exact".to_owned(), vec![pair("test_plan", "Release smoke")]));
     assert_eq!(found[2].0, "similar");
     assert!(found[2].1.contains(&pair("deployment_config", "Android phones, lab B")), "{found:?}");
@@ -71,6 +71,17 @@ async fn kinds_limit_the_lists_that_are_read() {
 
     assert_eq!(found(&answer)[0].1, [pair("deployment_config", "Windows PC")]);
     assert_eq!(service.requests().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_folder_is_not_found_among_tests() {
+    let mut session = Fixture::new().open().await;
+    let folders = session.host.succeed("list_test_folders", json!({"fields": "name"})).await;
+    let name = &folders["data"][0]["name"];
+    let answer = session.host.succeed(TOOL, json!({"names": [name], "kinds": ["test"]})).await;
+
+    let records = &found(&answer)[0].1;
+    assert!(records.iter().all(|(kind, _)| kind == "test"), "{answer}");
 }
 
 #[tokio::test]
@@ -95,7 +106,7 @@ async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
     let answer = session.host.succeed(TOOL, json!({"names": ["level 2999"]})).await;
 
     let expected = vec![pair("test", "Level 2999"), pair("build", "Level 2999")];
-    assert_eq!(found(&answer), [("exact".to_owned(), expected)]);
+    assert_eq!(found(&answer), [("case".to_owned(), expected)]);
     // 30 pages of tests and of builds, and one page of each of the six other lists.
     assert_eq!(session.service.requests().len(), 66);
     assert!((2..=8).contains(&most.load(Ordering::SeqCst)), "{most:?} at a time");
@@ -136,9 +147,18 @@ async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {
 async fn lists_that_cannot_be_read_are_reported() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
     service.fault(json!({"operation": "list_builds", "status": 403, "body": {"error": "no"}})).await;
-    let answer = host.succeed(TOOL, json!({"names": ["Windows PC"]})).await;
+    let answer = host.succeed(TOOL, json!({"names": ["Windows PC", "Nowhere at all"]})).await;
 
     assert_eq!(found(&answer)[0].0, "exact");
+    assert_eq!(found(&answer)[1], ("incomplete".to_owned(), vec![]), "it may be a build");
+    assert!(
+        answer["results"][1]["reason"].as_str().is_some_and(|why| why.starts_with("list_builds: ")),
+        "{answer}"
+    );
+    assert_eq!(
+        answer.as_object().and_then(|fields| fields.keys().next()).map(String::as_str),
+        Some("incomplete")
+    );
     assert_eq!(answer["unread"][0]["what"], "list_builds");
     assert_eq!(answer["unread"].as_array().map(Vec::len), Some(1));
 }
