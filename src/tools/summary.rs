@@ -1,15 +1,15 @@
 //! A summary of the results of a run, a job or an execution of a test plan, in one answer of less than 8,000
 //! characters.
 //!
-//! A summary contains the verdicts, one entry per group of similar failures, flaky tests, bugs, and the changes since
-//! an earlier result.
+//! A summary contains the verdicts, one entry per group of similar failures, tests that passed on a retry, bugs, and the
+//! changes since an earlier result.
 //!
 //! # The path of one summary
 //!
 //! 1. [`SummaryTarget`] finds the latest result, if a plan or a test is named.
 //! 2. `reading` reads the record and its jobs, a hundred per page.
 //! 3. `comparison` finds the earlier result, if a comparison is requested, and reads it in the same way.
-//! 4. `reading` reads the runs that failed, and their bugs. Runs that passed are not read.
+//! 4. `reading` reads the runs that failed, and the bugs of all runs that may have some.
 //! 5. `failures` joins failures with the same normalized text, `comparison` computes the changes, and `limit` shortens
 //!    the answer and counts what is left out.
 //!
@@ -31,20 +31,23 @@ use jiff::Timestamp;
 
 pub use self::{
     answer::{
-        BaselineName, BugEntry, BuildName, Comparison, FailureEntry, FlakyTest, LeftOut, Omission, StepName,
-        Summary, TestChange, TestName,
+        BaselineName, BugEntry, BuildName, Comparison, FailureEntry, LeftOut, Omission, PassedTest,
+        RetriedTest, StepName, Summary, TestChange, TestName,
     },
     trend::{Trend, TrendExecution, TrendResult, TrendTest},
 };
 pub(in crate::tools) use self::{cause::has_failed, subject::TestResult, trend::TrendRequest};
 use self::{
     comparison::{Baseline, compare, find_baseline},
-    failures::{count_severities, flaky_tests, group_failures},
-    reading::{SummaryReader, arguments, read_failures, read_subject},
+    failures::{count_severities, group_failures, passed_after_retry, passed_with_bugs},
+    reading::{SummaryReader, arguments, read_details, read_subject},
     subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
 };
 use crate::{
-    call::{Caller, paging::ScanEnd},
+    call::{
+        Caller,
+        paging::{ScanEnd, how_to_repeat},
+    },
     failure::{Code, Failure},
     service::{
         api::{
@@ -55,7 +58,11 @@ use crate::{
         view::view,
     },
     text::shorten_line,
-    tools::{call_options::CallOptions, time_limit::run_with_limit, waiting::LONGEST_NAME},
+    tools::{
+        call_options::CallOptions,
+        time_limit::run_with_limit,
+        waiting::{LONGEST_NAME, all_passed},
+    },
 };
 
 /// A request for a summary.
@@ -97,9 +104,12 @@ impl SummaryRequest {
             Some(compare_with) => Some(find_baseline(reader, &mut subject, compare_with).await?),
             None => None,
         };
-        read_failures(reader, &mut subject).await;
+        read_details(reader, &mut subject).await;
 
-        Ok(limit::fit(summarize(subject, baseline)))
+        let mut summary = summarize(subject, baseline);
+        summary.project_id = reader.project();
+
+        Ok(limit::fit(summary))
     }
 }
 
@@ -186,16 +196,21 @@ fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
     let (finished, total) = count_tests(&subject);
     let verdicts = count_verdicts(&subject);
     let is_finished = subject.is_finished();
-    // A test that was not read may have failed.
     let all_passed =
-        is_finished && is_fully_read(&subject) && total > 0 && verdicts.get("SUCCESS") == Some(&total);
+        all_passed(&verdicts, subject.is_unfinished(), Some(total).filter(|_| is_fully_read(&subject)));
 
     let builds = subject.builds();
     let (started_at, completed_at) = (subject.started_at(), subject.completed_at());
 
+    let unread = subject.omissions.to_entries();
+    let repeat = how_to_repeat(&unread);
+
     Summary {
+        incomplete: repeat.as_ref().map(|_| true),
+        repeat,
         target_type: subject.target.kind.target_type().to_owned(),
         target_id: shorten_line(&subject.target.id, LONGEST_ID),
+        project_id: None,
         name: subject_name(&subject),
         state: if is_finished { "completed" } else { "running" }.to_owned(),
         all_passed,
@@ -207,13 +222,25 @@ fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
         completed_at: completed_at.map(|end| shorten_line(&end, LONGEST_WORD)),
         build: subject.single_build(),
         builds: if builds.len() > 1 { builds } else { Vec::new() },
-        failures,
-        flaky: flaky_tests(&subject.tests),
-        bugs: count_severities(&subject.tests),
+        failures: known(&subject, failures),
+        passed_after_retry: known(&subject, passed_after_retry(&subject.tests)),
+        bugs: Some(count_severities(&subject.tests))
+            .filter(|bugs| !bugs.is_empty() || has_all_bugs(&subject)),
+        passed_with_bugs: passed_with_bugs(&subject.tests),
         comparison,
-        unread: subject.omissions.to_entries(),
+        unread,
         left_out: None,
     }
+}
+
+/// Returns a list, unless it is empty because not every test was read: it would say that there is nothing.
+fn known<T>(subject: &Subject, list: Vec<T>) -> Option<Vec<T>> {
+    Some(list).filter(|list| subject.is_complete || !list.is_empty())
+}
+
+/// Returns whether the bugs of all runs were read that may have some.
+fn has_all_bugs(subject: &Subject) -> bool {
+    subject.is_complete && !subject.tests.iter().any(TestResult::lacks_bugs)
 }
 
 /// Returns whether everything was read that decides whether all tests passed.

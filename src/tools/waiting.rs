@@ -13,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::completion::all_passed;
 pub(crate) use self::item::{LONGEST_NAME, canonical_result, is_completed};
 use self::target_state::TargetState;
 pub use self::{
@@ -122,6 +123,7 @@ impl Wait {
             started: clock.now(),
             clock,
             progress: Arc::clone(&options.progress),
+            requested: self.timeout,
             limit,
             grace,
             end: options.stopping.waits.clone(),
@@ -146,6 +148,8 @@ struct PollLoop {
     clock: Arc<dyn Clock>,
     progress: Arc<dyn ProgressSink>,
     started: Duration,
+    /// Time limit that the caller asked for.
+    requested: Duration,
     /// Time limit of the wait.
     limit: Duration,
     /// Time for the last poll after the limit.
@@ -346,14 +350,33 @@ impl PollLoop {
 
     /// Returns the result of the wait, or the last failure if no poll succeeded.
     fn finish(self, mut completion: Completion) -> Result<Completion, Failure> {
+        completion.ended_early = self.early_end(completion.status);
         let Some(failure) = self.failures.last() else { return Ok(completion) };
         if !self.state.has_answer() {
             return Err(self.final_failure(failure.clone()));
         }
 
-        completion.last_failure = Some(failure.message.clone());
+        Ok(completion.with_last_failure(failure))
+    }
 
-        Ok(completion)
+    /// Returns why a wait has ended before the time that the caller asked for.
+    fn early_end(&self, status: WaitStatus) -> Option<String> {
+        let (limit, requested) = (self.limit.as_secs(), self.requested.as_secs());
+        if status == WaitStatus::Completed || self.limit.is_zero() {
+            return None;
+        }
+        if self.end.is_cancelled() {
+            return Some(
+                "the server or the access of the user ended: call again with the same arguments".to_owned(),
+            );
+        }
+
+        (limit < requested).then(|| {
+            format!(
+                "it ended after {limit} of {requested} s, because a host that shows no progress gives up long calls: \
+                 call again with the same arguments, as often as needed"
+            )
+        })
     }
 
     /// Returns the result of a wait that would end now.

@@ -65,7 +65,8 @@ export const summary = () => ({
     test: { id: 't', name: MARKUP }, verdict: MARKUP, step: { number: 1, goal: CLOSING }, expected: MARKUP, observed: CLOSING,
     count: 2, run_ids: [MARKUP], bugs: [{ id: MARKUP, title: CLOSING, severity: MARKUP }], artifacts: [MARKUP],
   }],
-  flaky: [{ test: { name: MARKUP }, run_id: CLOSING, earlier: [MARKUP] }], bugs: { [MARKUP]: 1 },
+  passed_with_bugs: [{ test: { name: MARKUP }, run_id: CLOSING, bugs: [{ id: CLOSING, title: MARKUP, severity: MARKUP }] }],
+  passed_after_retry: [{ test: { name: MARKUP }, run_id: CLOSING, earlier: [MARKUP] }], bugs: { [MARKUP]: 1 },
   comparison: { with: MARKUP, newly_failing: [{ test: MARKUP, verdict: MARKUP, was: CLOSING, run_id: MARKUP }], fixed: [], still_failing: [], not_run: [MARKUP] },
   unread: [{ what: MARKUP, why: CLOSING }], left_out: { [MARKUP]: CLOSING, how: MARKUP },
 });

@@ -111,11 +111,11 @@ test('missing steps of a shortened run are requested if the host lets the view c
 });
 
 test('a narrowed result is shown as such', async () => {
-  const [named, failures, flaky, compared] = await service.ask(
+  const [named, failures, retried, compared] = await service.ask(
     call('get_run', { run_id: RUN_FAILED, fields: ['test.name', 'players.steps.step_number'] }),
-    ...['failures', 'flaky', 'comparison'].map((field) => call('summarize_results', { test_plan_execution_id: EXECUTION, compare_with: EXECUTION, fields: [field] })),
+    ...['failures', 'passed_after_retry', 'comparison'].map((field) => call('summarize_results', { test_plan_execution_id: EXECUTION, compare_with: EXECUTION, fields: [field] })),
   );
-  for (const [result, heading, word] of [[named, 'Steps', []], [failures, 'Failures (1)', ['FAILED']], [flaky, 'Passed only when repeated', []], [compared, 'Compared', []]]) {
+  for (const [result, heading, word] of [[named, 'Steps', []], [failures, 'Failures (1)', ['FAILED']], [retried, 'Passed only when repeated', []], [compared, 'Compared', []]]) {
     const { seen, close, notify, start, view: shown } = await host();
     await start();
     await notify('ui/notifications/tool-result', result);

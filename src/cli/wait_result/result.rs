@@ -29,7 +29,7 @@ impl WaitResult {
     pub(super) fn exit_status(&self) -> ExitStatus {
         if self.completion.status == WaitStatus::TimedOut {
             ExitStatus::TimedOut
-        } else if self.completion.all_passed && self.not_started.is_empty() {
+        } else if self.completion.all_passed == Some(true) && self.not_started.is_empty() {
             ExitStatus::Success
         } else {
             ExitStatus::NotPassed

@@ -128,8 +128,8 @@ pub(super) fn nightly_report(arguments: &Fields, config: &McpConfig) -> String {
     text.call(SummarizeResults::tool, summary);
 
     text.end(
-        "Then write the report: plan, build and time; passed and failed tests; which tests newly fail, are fixed or are \
-         flaky; the causes, the most frequent first; and which results are no verdict on the product. Say so if the \
+        "Then write the report: plan, build and time; passed and failed tests; which tests newly fail, are fixed or \
+         passed only after a retry; the causes, the most frequent first; and which results are no verdict on the product. Say so if the \
          execution has not ended. Keep it short enough to read in a minute.",
     )
 }

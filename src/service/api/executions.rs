@@ -113,13 +113,16 @@ pub struct TestStatus {
 
 objects!(TestPlanExecution, TestStatus);
 
+/// Stands for the verdicts that an execution does not count apart.
+const FAILED_OR_ERROR: &str = "failed or error";
+
 impl TestStatus {
-    /// Returns the number of finished tests for each verdict that occurs. `FAILED` includes `ERROR`, `TIMEOUT`,
-    /// `BLOCKED` and `MAX_STEPS`, which have no field of their own.
+    /// Returns the number of finished tests for each verdict that occurs. The count of failed tests includes `ERROR`,
+    /// `TIMEOUT`, `BLOCKED` and `MAX_STEPS`, so that it is no verdict.
     pub(crate) fn verdict_counts(self) -> Vec<(&'static str, usize)> {
         let counts = [
             ("SUCCESS", self.passed),
-            ("FAILED", self.failed),
+            (FAILED_OR_ERROR, self.failed),
             ("SKIPPED", self.skipped),
             ("STOPPED", self.stopped),
         ];

@@ -13,8 +13,8 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::{
     text::{shorten_line, visible},
     tools::summary::{
-        BuildName, Comparison, FailureEntry, FlakyTest, Omission, Summary, TestChange, Trend, TrendExecution,
-        TrendResult, TrendTest,
+        BugEntry, BuildName, Comparison, FailureEntry, Omission, PassedTest, RetriedTest, Summary,
+        TestChange, Trend, TrendExecution, TrendResult, TrendTest,
     },
 };
 
@@ -29,8 +29,10 @@ impl Display for SummaryText<'_> {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         let summary = self.0;
         write_head(to, summary)?;
-        summary.failures.iter().try_for_each(|entry| write_failure(to, entry))?;
-        write_section(to, "Flaky", &summary.flaky, write_flaky_test)?;
+        summary.failures.iter().flatten().try_for_each(|entry| write_failure(to, entry))?;
+        let retried = summary.passed_after_retry.as_deref().unwrap_or_default();
+        write_section(to, "Passed after a retry", retried, write_retried_test)?;
+        write_section(to, "Passed with bugs", &summary.passed_with_bugs, write_passed_test)?;
 
         if let Some(comparison) = &summary.comparison {
             write_comparison(to, comparison)?;
@@ -59,7 +61,7 @@ fn write_head(to: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
 
     writeln!(to)?;
     write_line(to, "verdicts", format_counts(&summary.verdicts))?;
-    write_line(to, "bugs", format_counts(&summary.bugs))?;
+    write_line(to, "bugs", summary.bugs.iter().flat_map(format_counts))?;
     write_line(to, "started", summary.started_at.iter())?;
 
     let duration =
@@ -83,10 +85,7 @@ fn write_failure(to: &mut Formatter<'_>, entry: &FailureEntry) -> fmt::Result {
     write_line(to, "expected", entry.expected.iter())?;
     write_line(to, "observed", entry.observed.iter())?;
 
-    for bug in &entry.bugs {
-        let id = bug.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
-        write_line(to, "bug", [format!("{}: {}{id}", bug.severity, bug.title)])?;
-    }
+    write_bugs(to, &entry.bugs)?;
 
     write_line(to, "runs", &entry.run_ids)?;
     write_line(to, "jobs", &entry.job_ids)?;
@@ -94,9 +93,23 @@ fn write_failure(to: &mut Formatter<'_>, entry: &FailureEntry) -> fmt::Result {
     write_line(to, "files", &entry.artifacts)
 }
 
-fn write_flaky_test(to: &mut Formatter<'_>, flaky: &FlakyTest) -> fmt::Result {
-    let run = flaky.run_id.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
-    writeln!(to, "  {}: {}, then passed{run}", flaky.test.name, flaky.earlier.join(", "))
+fn write_bugs(to: &mut Formatter<'_>, bugs: &[BugEntry]) -> fmt::Result {
+    for bug in bugs {
+        let id = bug.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        write_line(to, "bug", [format!("{}: {}{id}", bug.severity, bug.title)])?;
+    }
+
+    Ok(())
+}
+
+fn write_retried_test(to: &mut Formatter<'_>, retried: &RetriedTest) -> fmt::Result {
+    let run = retried.run_id.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
+    writeln!(to, "  {}: {}, then passed{run}", retried.test.name, retried.earlier.join(", "))
+}
+
+fn write_passed_test(to: &mut Formatter<'_>, passed: &PassedTest) -> fmt::Result {
+    writeln!(to, "  {} in {}", passed.test.name, passed.run_id)?;
+    write_bugs(to, &passed.bugs)
 }
 
 fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Result {
@@ -118,7 +131,7 @@ fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Res
         ("not run", &comparison.not_run),
     ];
     for (label, changes) in lists {
-        changes.iter().try_for_each(|change| write_line(to, label, [format_change(change)]))?;
+        changes.iter().flatten().try_for_each(|change| write_line(to, label, [format_change(change)]))?;
     }
 
     Ok(())

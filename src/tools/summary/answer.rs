@@ -14,19 +14,26 @@ use crate::text::guidance::Guidance;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Summary {
+    /// `true`: something is missing; `unread` names it.
+    pub incomplete: Option<bool>,
+    /// How to get what is missing.
+    pub repeat: Option<String>,
     /// `run`, `job` or `test_plan_execution`.
     pub target_type: String,
     pub target_id: String,
+    /// Project of all records, if the requests name one.
+    pub project_id: Option<String>,
     /// Name of the plan or of the test.
     pub name: Option<String>,
     /// `completed` or `running`.
     pub state: String,
-    /// Everything is finished, and every verdict is SUCCESS.
-    pub all_passed: bool,
+    /// Everything is finished, and every verdict is SUCCESS. Absent: not known.
+    pub all_passed: Option<bool>,
     /// Number of finished tests.
     pub finished: usize,
     pub total: usize,
-    /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started.
+    /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started; `failed or
+    /// error`: the tests were counted and not read.
     pub verdicts: BTreeMap<String, usize>,
     pub started_at: Option<String>,
     pub completed_at: Option<String>,
@@ -35,15 +42,15 @@ pub struct Summary {
     /// Instead of `build` if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildName>,
-    /// Worst first; failures of one test at the same step with the same report are one entry.
-    #[serde(default)]
-    pub failures: Vec<FailureEntry>,
-    /// Tests that passed only after a failed attempt.
-    #[serde(default)]
-    pub flaky: Vec<FlakyTest>,
-    /// Severity to number of bugs in the failed runs.
-    #[serde(default)]
-    pub bugs: BTreeMap<String, usize>,
+    /// Worst first; failures of one test at the same step with the same report are one entry. Absent: not known.
+    pub failures: Option<Vec<FailureEntry>>,
+    /// Tests that passed when a failed attempt was retried. Flaky tests alternate over executions. Absent: not known.
+    pub passed_after_retry: Option<Vec<RetriedTest>>,
+    /// Severity to number of bugs, also of runs that passed. Absent: not known.
+    pub bugs: Option<BTreeMap<String, usize>>,
+    /// Tests that passed, and whose run has bugs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed_with_bugs: Vec<PassedTest>,
     pub comparison: Option<Comparison>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -120,10 +127,21 @@ pub struct BugEntry {
     pub severity: String,
 }
 
+/// A test that passed, and whose run has bugs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct PassedTest {
+    pub test: TestName,
+    pub run_id: String,
+    /// Worst first, each once.
+    #[serde(default)]
+    pub bugs: Vec<BugEntry>,
+}
+
 /// A test that passed on a retry.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct FlakyTest {
+pub struct RetriedTest {
     pub test: TestName,
     /// The run that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -132,7 +150,7 @@ pub struct FlakyTest {
     pub earlier: Vec<String>,
 }
 
-/// Changes since an earlier result. Tests are matched by id.
+/// Changes since an earlier result. Tests are matched by id. A list that could not be computed is absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
@@ -141,16 +159,12 @@ pub struct Comparison {
     pub with: Option<BaselineName>,
     pub note: Option<String>,
     /// Failed now, not before.
-    #[serde(default)]
-    pub newly_failing: Vec<TestChange>,
+    pub newly_failing: Option<Vec<TestChange>>,
     /// Passed now, failed before.
-    #[serde(default)]
-    pub fixed: Vec<TestChange>,
-    #[serde(default)]
-    pub still_failing: Vec<TestChange>,
+    pub fixed: Option<Vec<TestChange>>,
+    pub still_failing: Option<Vec<TestChange>>,
     /// Without a verdict now.
-    #[serde(default)]
-    pub not_run: Vec<TestChange>,
+    pub not_run: Option<Vec<TestChange>>,
 }
 
 /// The earlier result of a comparison.

@@ -263,13 +263,24 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
     };
 
     let keys: BTreeSet<_> = now.keys().chain(before.keys()).collect();
+    let mut changes = Changes::default();
     for key in keys {
-        // If not every test was read, a test that is missing now may exist.
-        if now.contains_key(key) || subject.is_complete {
-            add_change(&mut comparison, now.get(key), before.get(key));
+        // If not every test was read, a test that is missing on one side may exist there.
+        let is_known_now = now.contains_key(key) || subject.is_complete;
+        let was_known = before.contains_key(key) || earlier.is_complete;
+        if is_known_now && was_known {
+            changes.add(now.get(key), before.get(key));
         }
     }
-    sort_changes(&mut comparison);
+    changes.sort();
+
+    let is_complete = subject.is_complete && earlier.is_complete;
+    // An empty list would say that there is no such change.
+    let known = |list: Vec<TestChange>| Some(list).filter(|list| is_complete || !list.is_empty());
+    comparison.newly_failing = known(changes.newly_failing);
+    comparison.fixed = known(changes.fixed);
+    comparison.still_failing = known(changes.still_failing);
+    comparison.not_run = known(changes.not_run);
 
     subject.omissions.extend(earlier.omissions);
 
@@ -299,43 +310,58 @@ fn completeness_note(subject: &Subject, earlier: &Subject) -> Option<&'static st
             let mut tests = subject.tests.iter().chain(&earlier.tests);
             tests.any(|test| test.key().is_none()).then_some("tests without an id are not compared")
         }
-        (false, true) => {
-            Some("not every test could be read: the missing ones are not listed under `not_run`")
+        (false, true) => Some(
+            "not every test could be read: the missing ones are not compared, and lists without a known change are absent",
+        ),
+        (true, false) => Some(
+            "not every earlier test could be read: tests that are missing there are not compared, and lists without a known change are absent",
+        ),
+        (false, false) => {
+            Some("not every test could be read on either side: lists without a known change are absent")
         }
-        (true, false) => Some("not every earlier test could be read: a failure without `was` may not be new"),
-        (false, false) => Some("not every test could be read on either side"),
     }
 }
 
-/// Adds a test to the list of its change. A test that passed now and did not fail before is not a change.
-fn add_change(comparison: &mut Comparison, now: Option<&EndedTest<'_>>, before: Option<&EndedTest<'_>>) {
-    let list = match (now.map(|(end, _)| end), before.map(|(end, _)| end)) {
-        (Some(TestEnd::Failed(..)), Some(TestEnd::Failed(..))) => &mut comparison.still_failing,
-        (Some(TestEnd::Failed(..)), _) => &mut comparison.newly_failing,
-        (Some(TestEnd::Passed(_)), Some(TestEnd::Failed(..))) => &mut comparison.fixed,
-        (Some(TestEnd::WithoutVerdict(_)) | None, _) => &mut comparison.not_run,
-        (Some(TestEnd::Passed(_)), _) => return,
-    };
-
-    let Some((_, test)) = now.or(before) else { return };
-    list.push(TestChange {
-        test: test.test_name(),
-        verdict: now.map(|(end, _)| end.word()),
-        was: before.map(|(end, _)| end.word()),
-        run_id: now.and_then(|(_, test)| test.short_run_id()),
-    });
+/// The tests whose result changed, or that failed again, by their change.
+#[derive(Debug, Default)]
+struct Changes {
+    newly_failing: Vec<TestChange>,
+    fixed: Vec<TestChange>,
+    still_failing: Vec<TestChange>,
+    not_run: Vec<TestChange>,
 }
 
-/// Sorts each list by the verdict now, then by the verdict before, the worst first.
-fn sort_changes(comparison: &mut Comparison) {
-    let rank = |word: Option<&String>| word.map_or(usize::MAX, |word| verdict_rank(word));
-    let Comparison { newly_failing, fixed, still_failing, not_run, .. } = comparison;
+impl Changes {
+    /// Adds a test to the list of its change. A test that passed now and did not fail before is not a change.
+    fn add(&mut self, now: Option<&EndedTest<'_>>, before: Option<&EndedTest<'_>>) {
+        let list = match (now.map(|(end, _)| end), before.map(|(end, _)| end)) {
+            (Some(TestEnd::Failed(..)), Some(TestEnd::Failed(..))) => &mut self.still_failing,
+            (Some(TestEnd::Failed(..)), _) => &mut self.newly_failing,
+            (Some(TestEnd::Passed(_)), Some(TestEnd::Failed(..))) => &mut self.fixed,
+            (Some(TestEnd::WithoutVerdict(_)) | None, _) => &mut self.not_run,
+            (Some(TestEnd::Passed(_)), _) => return,
+        };
 
-    for list in [newly_failing, fixed, still_failing, not_run] {
-        list.sort_by_cached_key(|change| {
-            let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
-            (ranks, change.test.clone(), change.run_id.clone())
+        let Some((_, test)) = now.or(before) else { return };
+        list.push(TestChange {
+            test: test.test_name(),
+            verdict: now.map(|(end, _)| end.word()),
+            was: before.map(|(end, _)| end.word()),
+            run_id: now.and_then(|(_, test)| test.short_run_id()),
         });
+    }
+
+    /// Sorts each list by the verdict now, then by the verdict before, the worst first.
+    fn sort(&mut self) {
+        let rank = |word: Option<&String>| word.map_or(usize::MAX, |word| verdict_rank(word));
+        let Self { newly_failing, fixed, still_failing, not_run } = self;
+
+        for list in [newly_failing, fixed, still_failing, not_run] {
+            list.sort_by_cached_key(|change| {
+                let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
+                (ranks, change.test.clone(), change.run_id.clone())
+            });
+        }
     }
 }
 

@@ -1,9 +1,10 @@
-//! What a summary says about failures: groups of similar failures, the bugs in them, and flaky tests.
+//! What a summary says about failures and bugs: groups of similar failures, tests that passed on a retry, and the bugs of
+//! both.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
-    answer::{BugEntry, FailureEntry, FlakyTest, StepName},
+    answer::{BugEntry, FailureEntry, PassedTest, RetriedTest, StepName},
     cause::FailureCause,
     subject::{LONGEST_ID, LONGEST_WORD, Subject, TestResult, sort_key, verdict_rank},
 };
@@ -113,7 +114,7 @@ fn join_members(mut members: Vec<Member<'_>>) -> Option<FailureEntry> {
 /// Returns the bugs of `tests`, each once, the worst first.
 fn collect_bugs<'a>(tests: impl Iterator<Item = &'a TestResult>) -> Vec<BugEntry> {
     let mut known: BTreeMap<&str, &BugEntry> = BTreeMap::new();
-    for bug in tests.flat_map(|test| &test.bugs) {
+    for bug in tests.flat_map(|test| test.bugs.iter().flatten()) {
         let entry = known.entry(bug.id.as_deref().unwrap_or(&bug.title)).or_insert(bug);
         // Runs may rate the severity of a bug differently. The worst rating counts.
         if severity_key(bug) < severity_key(entry) {
@@ -132,7 +133,25 @@ fn severity_key(bug: &BugEntry) -> (usize, &str, Option<&str>) {
     (severity.unwrap_or(SEVERITIES.len()), &bug.title, bug.id.as_deref())
 }
 
-/// Returns the number of bugs of each severity in the failed runs.
+/// Returns the tests that passed, and whose run has bugs, the worst bug first.
+pub(super) fn passed_with_bugs(tests: &[TestResult]) -> Vec<PassedTest> {
+    let entry = |test: &TestResult| PassedTest {
+        test: test.test_name(),
+        run_id: test.short_run_id().unwrap_or_default(),
+        bugs: collect_bugs(std::iter::once(test)),
+    };
+    let mut entries: Vec<_> = tests.iter().filter(|test| test.has_passed()).map(entry).collect();
+
+    entries.retain(|entry| !entry.bugs.is_empty());
+    entries.sort_by_cached_key(|entry| {
+        let worst = entry.bugs.first().map(|bug| severity_key(bug).0);
+        (worst, entry.test.clone(), entry.run_id.clone())
+    });
+
+    entries
+}
+
+/// Returns the number of bugs of each severity.
 pub(super) fn count_severities(tests: &[TestResult]) -> BTreeMap<String, usize> {
     let mut severities: BTreeMap<String, usize> = BTreeMap::new();
     for bug in collect_bugs(tests.iter()) {
@@ -142,21 +161,21 @@ pub(super) fn count_severities(tests: &[TestResult]) -> BTreeMap<String, usize> 
 }
 
 /// Returns the tests that passed on a retry, those with the most attempts first.
-pub(super) fn flaky_tests(tests: &[TestResult]) -> Vec<FlakyTest> {
-    let mut flaky: Vec<_> = tests.iter().filter(|test| test.is_flaky()).collect();
-    flaky.sort_by_cached_key(|test| {
+pub(super) fn passed_after_retry(tests: &[TestResult]) -> Vec<RetriedTest> {
+    let mut retried: Vec<_> = tests.iter().filter(|test| test.passed_after_retry()).collect();
+    retried.sort_by_cached_key(|test| {
         (Reverse(test.earlier.len()), test.name.clone(), test.key(), test.run_id.clone())
     });
 
     let entry = |test: &TestResult| {
         let earlier = test.earlier.iter().take(MOST_ATTEMPTS);
-        FlakyTest {
+        RetriedTest {
             test: test.test_name(),
             run_id: test.short_run_id(),
             earlier: earlier.map(|result| shorten_line(result, LONGEST_WORD)).collect(),
         }
     };
-    flaky.into_iter().map(entry).collect()
+    retried.into_iter().map(entry).collect()
 }
 
 /// Shortest id that is removed from a text, in bytes. A shorter id may be part of a word.

@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use serde::Serialize;
 
 use super::{
-    answer::{FailureEntry, LeftOut, Summary},
+    answer::{BugEntry, FailureEntry, LeftOut, Summary},
     subject::LONGEST_ID,
 };
 use crate::{call::limit, text::shorten_line};
@@ -54,14 +54,15 @@ const DETAIL_LEVELS: [DetailLevel; 3] = [
 pub(super) fn fit(mut full: Summary) -> Summary {
     let mut counts = BTreeMap::new();
     count(&mut counts, "verdicts", keep_largest(&mut full.verdicts));
-    count(&mut counts, "severities", keep_largest(&mut full.bugs));
+    count(&mut counts, "severities", full.bugs.as_mut().map_or(0, keep_largest));
     count(&mut counts, "builds", full.builds.len().saturating_sub(MOST_BUILDS));
     full.builds.truncate(MOST_BUILDS);
 
     let mut answer = Summary::default();
     for level in DETAIL_LEVELS {
         answer = full.clone();
-        answer.failures.iter_mut().for_each(|entry| shorten(entry, level));
+        answer.failures.iter_mut().flatten().for_each(|entry| shorten(entry, level));
+        answer.passed_with_bugs.iter_mut().for_each(|entry| shorten_bugs(&mut entry.bugs, level));
         answer.left_out = left_out(counts.clone(), &full, &answer);
         if json_length(&answer) < MOST_CHARS {
             return answer;
@@ -95,27 +96,34 @@ fn shorten(entry: &mut FailureEntry, level: DetailLevel) {
         limit(&mut step.goal, level.goal);
     }
 
-    entry.bugs.truncate(level.bugs);
-    for bug in &mut entry.bugs {
-        limit(&mut bug.id, LONGEST_ID);
-        bug.title = shorten_line(&bug.title, level.title);
-    }
-
+    shorten_bugs(&mut entry.bugs, level);
     entry.artifacts.truncate(level.artifacts);
     for name in &mut entry.artifacts {
         *name = shorten_line(name, LONGEST_FILE_NAME);
     }
 }
 
+/// Shortens the texts and the list of bugs.
+fn shorten_bugs(bugs: &mut Vec<BugEntry>, level: DetailLevel) {
+    bugs.truncate(level.bugs);
+    for bug in bugs {
+        bug.id = bug.id.as_ref().map(|id| shorten_line(id, LONGEST_ID)).filter(|id| !id.is_empty());
+        bug.title = shorten_line(&bug.title, level.title);
+    }
+}
+
 /// Returns the field `left_out`: `counts`, the entries that are missing in `answer`, and the bugs and artifacts that
-/// are missing in the included failures.
+/// are missing in the included entries.
 fn left_out(mut counts: BTreeMap<String, usize>, full: &Summary, answer: &Summary) -> Option<LeftOut> {
     for ((name, all), (_, kept)) in list_lengths(full).zip(list_lengths(answer)) {
         count(&mut counts, name, all - kept);
     }
 
-    let included = || full.failures.iter().zip(&answer.failures);
-    count(&mut counts, "bugs", included().map(|(full, cut)| full.bugs.len() - cut.bugs.len()).sum());
+    let included = || full.failures.iter().flatten().zip(answer.failures.iter().flatten());
+    let of_failures = included().map(|(full, cut)| full.bugs.len() - cut.bugs.len());
+    let passed = full.passed_with_bugs.iter().zip(&answer.passed_with_bugs);
+    let of_passed = passed.map(|(full, cut)| full.bugs.len() - cut.bugs.len());
+    count(&mut counts, "bugs", of_failures.chain(of_passed).sum());
     let artifacts = included().map(|(full, cut)| full.artifacts.len() - cut.artifacts.len());
     count(&mut counts, "artifacts", artifacts.sum());
 
@@ -125,16 +133,17 @@ fn left_out(mut counts: BTreeMap<String, usize>, full: &Summary, answer: &Summar
 /// Returns the lists that may be cut, each with its name and its number of entries.
 fn list_lengths(summary: &Summary) -> impl Iterator<Item = (&'static str, usize)> {
     let lists = [
-        ("failures", summary.failures.len()),
+        ("failures", summary.failures.as_ref().map_or(0, Vec::len)),
         ("unread", summary.unread.len()),
-        ("flaky", summary.flaky.len()),
+        ("passed_after_retry", summary.passed_after_retry.as_ref().map_or(0, Vec::len)),
+        ("passed_with_bugs", summary.passed_with_bugs.len()),
     ];
     let of_comparison = summary.comparison.iter().flat_map(|comparison| {
         [
-            ("comparison.newly_failing", comparison.newly_failing.len()),
-            ("comparison.still_failing", comparison.still_failing.len()),
-            ("comparison.fixed", comparison.fixed.len()),
-            ("comparison.not_run", comparison.not_run.len()),
+            ("comparison.newly_failing", comparison.newly_failing.as_ref().map_or(0, Vec::len)),
+            ("comparison.still_failing", comparison.still_failing.as_ref().map_or(0, Vec::len)),
+            ("comparison.fixed", comparison.fixed.as_ref().map_or(0, Vec::len)),
+            ("comparison.not_run", comparison.not_run.as_ref().map_or(0, Vec::len)),
         ]
     });
 

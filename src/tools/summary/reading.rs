@@ -47,6 +47,9 @@ use crate::{
     },
 };
 
+/// Largest number of runs that passed, and of which the service does not say whether they have bugs, that are asked.
+const MOST_UNCOUNTED: usize = 200;
+
 /// Why the end of a long list is not read.
 pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
 
@@ -60,10 +63,10 @@ pub(super) struct SummaryReader {
     stop: StopSignal,
     /// Number of answers so far.
     answers: AtomicUsize,
-    /// Number of failed tests, once it is known.
-    failures: OnceLock<usize>,
-    /// Number of failed tests whose details have been read.
-    read_failures: AtomicUsize,
+    /// Number of tests whose details are read, once it is known.
+    details: OnceLock<usize>,
+    /// Number of tests whose details have been read.
+    read_details: AtomicUsize,
 }
 
 impl SummaryReader {
@@ -75,8 +78,8 @@ impl SummaryReader {
             answering_project: OnceLock::new(),
             stop: StopSignal::default(),
             answers: AtomicUsize::new(0),
-            failures: OnceLock::new(),
-            read_failures: AtomicUsize::new(0),
+            details: OnceLock::new(),
+            read_details: AtomicUsize::new(0),
         }
     }
 
@@ -112,6 +115,11 @@ impl SummaryReader {
             })
         });
         scan.await
+    }
+
+    /// Returns the project that has answered, if the requests name it.
+    pub(super) fn project(&self) -> Option<String> {
+        self.answering_project.get().cloned()
     }
 
     /// Remembers that the project that has answered owns these runs, so that their owner is not looked up.
@@ -152,9 +160,9 @@ impl StoppableReader for SummaryReader {
 
     fn progress(&self) -> (u64, u64, String) {
         let answers = self.answers.load(Ordering::Relaxed);
-        let read = self.read_failures.load(Ordering::Relaxed);
-        let (total, message) = match self.failures.get() {
-            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} failures read")),
+        let read = self.read_details.load(Ordering::Relaxed);
+        let (total, message) = match self.details.get() {
+            Some(all) => (answers + all.saturating_sub(read), format!("{read} of {all} runs read")),
             None => (answers, format!("{answers} answers read")),
         };
         (answers as u64, total as u64, message)
@@ -276,28 +284,78 @@ fn group_by_job(runs: impl Iterator<Item = RunHead>) -> Vec<TestResult> {
     jobs.into_values().map(TestResult::from_attempts).collect()
 }
 
-/// Reads why the tests of `subject` failed. What cannot be read becomes an omission.
-pub(super) async fn read_failures(reader: &SummaryReader, subject: &mut Subject) {
+/// Reads why the tests of `subject` failed, and the bugs of all runs that may have some. What cannot be read becomes an
+/// omission.
+pub(super) async fn read_details(reader: &SummaryReader, subject: &mut Subject) {
+    count_bugs(reader, subject).await;
+
     let Subject { tests, omissions, .. } = subject;
-    let failed: Vec<_> = tests.iter_mut().filter(|test| test.has_failed() && test.run_id.is_some()).collect();
+    let mut wanted: Vec<_> = tests
+        .iter_mut()
+        .filter(|test| test.run_id.is_some() && (test.has_failed() || test.may_have_bugs()))
+        .collect();
+    // Failures come first, because the time or the number of reads may end before the others are read.
+    wanted.sort_by_key(|test| (test.has_passed(), test.bug_count.is_none()));
+    skip_uncounted(&mut wanted, omissions);
 
-    reader.failures.get_or_init(|| failed.len());
-    reader.remember_runs(failed.iter().filter_map(|test| test.run_id.as_ref()));
+    reader.details.get_or_init(|| wanted.len());
+    reader.remember_runs(wanted.iter().filter_map(|test| test.run_id.as_ref()));
 
-    let reads: Vec<_> = failed.into_iter().map(|test| read_failure(reader, test)).collect();
+    let reads: Vec<_> = wanted.into_iter().map(|test| read_detail(reader, test)).collect();
     let mut reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENT_REQUESTS);
     while let Some(unread) = reads.next().await {
         omissions.extend(unread);
-        reader.read_failures.fetch_add(1, Ordering::Relaxed);
+        reader.read_details.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Reads the record of the run of a test, unless it is known, and its bugs, unless it has none.
-async fn read_failure(reader: &SummaryReader, test: &mut TestResult) -> Omissions {
+/// Reads how many bugs the runs of an execution have, because the records of its jobs do not say so. A run of which the
+/// list does not say it is asked itself.
+async fn count_bugs(reader: &SummaryReader, subject: &mut Subject) {
+    let lacks_count =
+        |test: &TestResult| test.has_passed() && test.may_have_bugs() && test.bug_count.is_none();
+    let is_execution = subject.target.kind == ResultKind::Execution;
+    if !is_execution || !subject.tests.iter().any(lacks_count) || reader.stop.is_stopped() {
+        return;
+    }
+
+    let listed = match reader.list_all::<ListRuns>(&subject.target.to_arguments()).await {
+        Ok(listed) => listed,
+        Err(failure) => {
+            return subject.omissions.add("number of bugs in the runs of the execution", "", failure);
+        }
+    };
+    let runs = listed.records.iter().map(|run| view::<Run>(run).head);
+    let counts: BTreeMap<_, _> = runs
+        .filter_map(|run| Some((run.multiplayer_run_id.to_ascii_lowercase(), run.bug_info?.bug_count?)))
+        .collect();
+
+    for test in subject.tests.iter_mut().filter(|test| lacks_count(test)) {
+        let run = test.run_id.as_ref().map(|run| run.to_ascii_lowercase());
+        test.bug_count = run.and_then(|run| counts.get(&run).copied());
+    }
+}
+
+/// Removes the runs that passed, and of which the service does not say whether they have bugs, beyond
+/// [`MOST_UNCOUNTED`]. They come last.
+fn skip_uncounted(wanted: &mut Vec<&mut TestResult>, omissions: &mut Omissions) {
+    let counted = wanted.iter().filter(|test| test.has_failed() || test.bug_count.is_some()).count();
+    let most = counted + MOST_UNCOUNTED;
+    let skipped = wanted.len().saturating_sub(most);
+
+    if skipped > 0 {
+        let reason = "a summary asks no more runs that passed for bugs";
+        omissions.add_skipped("bugs of runs that passed:", skipped.to_string(), reason);
+        wanted.truncate(most);
+    }
+}
+
+/// Reads the record of the run of a failed test, unless it is known, and the bugs of the run, unless it has none.
+async fn read_detail(reader: &SummaryReader, test: &mut TestResult) -> Omissions {
     let mut unread = Omissions::default();
     let run_id = test.run_id.clone().unwrap_or_default();
 
-    if test.cause.is_none() {
+    if test.has_failed() && test.cause.is_none() {
         match reader.read(&GetRun { run_id: Id(run_id.clone()) }).await {
             Ok(run) => test.add_details(&run),
             Err(failure) => unread.add("run", run_id.as_str(), failure),
@@ -308,9 +366,9 @@ async fn read_failure(reader: &SummaryReader, test: &mut TestResult) -> Omission
         }
     }
 
-    if test.bug_count != Some(0) {
+    if test.may_have_bugs() {
         match reader.read(&ListRunBugs { run_id: Id(run_id.clone()) }).await {
-            Ok(page) => test.bugs = bugs_of_page(page).iter().filter_map(bug_entry).collect(),
+            Ok(page) => test.bugs = Some(bugs_of_page(page).iter().filter_map(bug_entry).collect()),
             Err(failure) => unread.add("bugs of run", run_id, failure),
         }
     }

@@ -68,6 +68,15 @@ impl Subject {
         }
     }
 
+    /// Returns whether something is known to be running or queued.
+    pub(super) fn is_unfinished(&self) -> bool {
+        let status = self.execution.as_ref().map(|execution| execution.status.as_str());
+        match status.filter(|status| !status.is_empty()) {
+            Some(status) => !is_completed(Some(status)),
+            None => !self.tests.iter().all(TestResult::is_finished),
+        }
+    }
+
     /// Returns the number of tests according to the record of the execution.
     pub(super) fn total_tests(&self) -> Option<usize> {
         self.execution.as_ref()?.total_tests
@@ -182,7 +191,8 @@ pub(in crate::tools) struct TestResult {
     pub(super) cause: Option<FailureCause>,
     /// Number of bugs, if the record of the run contains it. Only records of verification tests do.
     pub(super) bug_count: Option<usize>,
-    pub(super) bugs: Vec<BugEntry>,
+    /// The bugs of the run; `None` if they are not known.
+    pub(super) bugs: Option<Vec<BugEntry>>,
 }
 
 impl TestResult {
@@ -229,6 +239,7 @@ impl TestResult {
             duration_ms: run.duration_ms,
             build_id: filled(build.id),
             build_name: build.name,
+            bug_count: run.bug_info.and_then(|info| info.bug_count),
             ..Self::default()
         }
     }
@@ -294,8 +305,18 @@ impl TestResult {
         self.is_finished() && !self.has_passed()
     }
 
+    /// Returns whether the run has ended, and whether it has bugs is not known to be false.
+    pub(super) fn may_have_bugs(&self) -> bool {
+        self.is_finished() && self.run_id.is_some() && self.bug_count != Some(0)
+    }
+
+    /// Returns whether the bugs of the run are missing.
+    pub(super) fn lacks_bugs(&self) -> bool {
+        self.may_have_bugs() && self.bugs.is_none()
+    }
+
     /// Returns whether the test passed after a failed attempt.
-    pub(super) fn is_flaky(&self) -> bool {
+    pub(super) fn passed_after_retry(&self) -> bool {
         self.has_passed() && self.earlier.iter().any(|result| result != "SUCCESS")
     }
 }

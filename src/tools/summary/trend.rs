@@ -225,7 +225,7 @@ fn evidence(subject: &Subject, key: &str, (end, test): &EndedTest<'_>) -> Eviden
 
     Evidence {
         has_passed,
-        passed_when_repeated: jobs.any(TestResult::is_flaky),
+        passed_when_repeated: jobs.any(TestResult::passed_after_retry),
         build_id: test.build_id.clone().or_else(build_of_execution),
     }
 }

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::{
     call::{
-        paging::Omission,
+        paging::{Omission, how_to_repeat},
         reply::{FieldSelection, Reply},
     },
+    failure::Failure,
     service::{api::Open, result_kind::ResultKind},
     text::guidance::Guidance,
 };
@@ -33,9 +34,18 @@ pub enum WaitStatus {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Completion {
+    /// `true`: something is missing; see `unread` and `last_failure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<bool>,
+    /// How to get what is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<String>,
     /// `completed` or `timed_out`.
     #[schemars(with = "String")]
     pub status: WaitStatus,
+    /// Why the wait ended before `timeout_seconds`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_early: Option<String>,
     /// `job`, `jobs`, `run` or `test_plan_execution`.
     pub target_type: String,
     pub target_id: Option<String>,
@@ -44,12 +54,14 @@ pub struct Completion {
     pub elapsed_seconds: f64,
     /// Last status or state; of several jobs, that of the first unfinished one.
     pub last_status: Option<String>,
-    /// Everything is finished, and every verdict is SUCCESS.
-    pub all_passed: bool,
+    /// Everything is finished, and every verdict is SUCCESS. Absent: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all_passed: Option<bool>,
     /// Number of finished tests.
     pub finished: usize,
     pub total: usize,
-    /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started.
+    /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started; `failed or
+    /// error`: the tests were counted and not read.
     pub verdicts: BTreeMap<String, usize>,
     /// Ids of unfinished jobs, or of the run.
     pub still_running: Vec<String>,
@@ -72,6 +84,9 @@ pub struct Completion {
     pub(super) plan_name: Option<String>,
 }
 
+/// The verdict of a test that passed.
+const PASSED: &str = "SUCCESS";
+
 /// Advice while not everything has finished.
 const REPEAT: &str = "not finished yet: call again with the same arguments[[; `tool:stop_runs` stops jobs]]";
 
@@ -82,11 +97,13 @@ impl Completion {
         let is_finished = state.is_finished();
         let verdicts = count_verdicts(&items, state);
         let (finished, total) = state.progress();
-        let all_passed =
-            is_finished && state.is_fully_read() && total > 0 && verdicts.get("SUCCESS") == Some(&total);
+        let all_passed = all_passed(&verdicts, !is_finished, Some(total).filter(|_| state.is_fully_read()));
         let unfinished = items.iter().filter(|item| !item.is_finished());
 
         let mut completion = Self {
+            incomplete: None,
+            repeat: None,
+            ended_early: None,
             status: if is_finished { WaitStatus::Completed } else { WaitStatus::TimedOut },
             target_type: state.target.kind().map_or("jobs", ResultKind::target_type).to_owned(),
             target_id: state.target.id().map(str::to_owned),
@@ -102,13 +119,24 @@ impl Completion {
             last_failure: None,
             items,
             // If the counts of the execution say that every test has passed, no missing job can change that.
-            unread: if all_passed { Vec::new() } else { state.omissions() },
+            unread: if all_passed == Some(true) { Vec::new() } else { state.omissions() },
             resource: state.resource().cloned(),
             plan_name: state.plan_name(),
         };
         completion.next = completion.next_step();
+        completion.repeat = how_to_repeat(&completion.unread);
+        completion.incomplete = completion.repeat.as_ref().map(|_| true);
 
         completion
+    }
+
+    /// Adds why the last poll failed, so that the result is older than the end of the wait.
+    pub(super) fn with_last_failure(mut self, failure: &Failure) -> Self {
+        self.incomplete = Some(true);
+        self.repeat
+            .get_or_insert_with(|| "the last poll failed: call again with the same arguments".to_owned());
+        self.last_failure = Some(failure.message.clone());
+        self
     }
 
     /// Returns the advice for the field `next`.
@@ -125,7 +153,7 @@ impl Completion {
     /// Returns the type and the id of the record that explains why not everything passed: the target itself, or, if the
     /// target is a list of jobs, the first run that did not pass.
     pub(crate) fn result_to_explain(&self) -> Option<(&str, &str)> {
-        if self.all_passed || self.status == WaitStatus::TimedOut {
+        if self.all_passed == Some(true) || self.status == WaitStatus::TimedOut {
             return None;
         }
         if let Some(id) = &self.target_id {
@@ -165,6 +193,20 @@ impl Completion {
 
         parts.join("; ")
     }
+}
+
+/// Returns whether every test has passed; `None` if a test that was not read decides it. `total` is the number of tests
+/// if everything was read.
+pub(crate) fn all_passed(
+    verdicts: &BTreeMap<String, usize>,
+    is_unfinished: bool,
+    total: Option<usize>,
+) -> Option<bool> {
+    if is_unfinished || verdicts.keys().any(|verdict| verdict != PASSED) {
+        return Some(false);
+    }
+
+    total.map(|total| total > 0 && verdicts.get(PASSED) == Some(&total))
 }
 
 /// Returns the number of items for each verdict. Without items, the counts of the execution are used.

@@ -43,6 +43,9 @@ pub struct ResultItem {
     /// Number of attempts, if above one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
+    /// Results of the attempts that were retried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
     /// Why nothing was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -64,6 +67,7 @@ impl ResultItem {
             status: filled(&job.status),
             result,
             attempts: Some(job.runs.len()).filter(|attempts| *attempts > 1),
+            earlier: earlier_results(job, attempt),
             reason: job.queue_rejection_reason.clone(),
         }
     }
@@ -146,6 +150,13 @@ fn deciding_attempt(runs: &[JobRun]) -> Option<&JobRun> {
     latest.map(|(_, run)| run).or(runs.last())
 }
 
+/// Returns the results of the completed attempts of a job other than `deciding`; `no_result` if one has none.
+fn earlier_results(job: &Job, deciding: Option<&JobRun>) -> Vec<String> {
+    let is_other = |run: &&JobRun| deciding.is_some_and(|deciding| !std::ptr::eq(deciding, *run));
+    let ended = job.runs.iter().filter(is_other).filter(|run| is_completed(run.state.as_deref()));
+    ended.map(|run| run.result.as_deref().map_or_else(|| "no_result".to_owned(), canonical_result)).collect()
+}
+
 fn filled(text: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }
@@ -185,6 +196,16 @@ mod tests {
         for (job, expected) in cases {
             assert_eq!(ResultItem::from_job(&view(&job)).verdict().as_deref(), expected, "{job}");
         }
+    }
+
+    #[test]
+    fn the_results_of_retried_attempts_are_shown() {
+        let job: Job = view(json!({"status": "RUNNING", "runs": [
+            {"multiplayer_run_id": "r1", "state": "COMPLETED", "result": "error", "started_at": "2026-03-01T10:00:00Z"},
+            {"multiplayer_run_id": "r2", "state": "RUNNING", "started_at": "2026-03-01T10:30:00Z"},
+        ]}));
+        let item = ResultItem::from_job(&job);
+        assert_eq!((item.attempts, item.earlier), (Some(2), vec!["ERROR".to_owned()]));
     }
 
     #[test]

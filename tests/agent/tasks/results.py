@@ -44,10 +44,10 @@ class newest_runs:
 
 
 @task("Did job 3763d215-b5cd-4614-96cb-8f0f221acea1 need a retry to pass?", 1)
-class flaky_job:
+class retried_job:
     def solve(call, _):
         summary = call("summarize_results", job_id="3763d215-b5cd-4614-96cb-8f0f221acea1")
-        return f"Yes: {summary['flaky']}" if summary["flaky"] else "No."
+        return f"Yes: {summary['passed_after_retry']}" if summary["passed_after_retry"] else "No."
 
     def judge(sandbox, _, answer):
         return lacks(answer, "Yes", "Cinder Golem")

@@ -24,7 +24,7 @@ function tell(line) {
 }
 
 /** Fields of a summary that a run does not have. The argument `fields` may have removed some of them. */
-const SUMMARY = ['target_type', 'target_id', 'all_passed', 'finished', 'total', 'verdicts', 'failures', 'flaky', 'comparison'];
+const SUMMARY = ['target_type', 'target_id', 'all_passed', 'finished', 'total', 'verdicts', 'failures', 'passed_after_retry', 'passed_with_bugs', 'comparison'];
 
 /** Returns the structured content of a tool result, else its text parsed as JSON. */
 function valueOf(result) {

@@ -21,13 +21,11 @@ function failureRow(value, index, report) {
   const where = [text(step.player) && `Player ${text(step.player)}`, text(step.number) && `step ${text(step.number)}`].filter(Boolean).join(', ');
   const goal = [where && where[0].toUpperCase() + where.slice(1), text(step.goal)].filter(Boolean).join(': ');
   const times = number(failure.count) > 1 ? ` × ${failure.count}` : '';
-  const bugs = list(failure.bugs).map(object).map((bug) =>
-    [span('title', text(bug.title) || text(bug.id)), ' ', span('muted', [text(bug.severity), text(bug.id)].filter(Boolean).join(' · '))]);
   return folded(index < 5, [titled(named(failure.test)), verdict(failure.verdict, times), below(goal)], [
     facts([
       ['Expected', text(failure.expected)],
       ['Observed', text(failure.observed)],
-      ['Bugs', items('ul', 'lines', bugs) ?? ''],
+      ['Bugs', bugLines(failure.bugs) ?? ''],
       ['Files', list(failure.artifacts).map(text).join(', ')],
       ['Runs', codes(failure.run_ids, runs)],
       ['Jobs', codes(failure.job_ids)],
@@ -55,11 +53,22 @@ function changed(comparison) {
   return section('Compared', other && words(`With ${other}`, 'muted'), words(comparison.note, 'muted'), groups);
 }
 
-function flakyRow(value) {
+function retriedRow(value) {
   const one = object(value);
   const earlier = list(one.earlier).map((word) => verdict(object(word).verdict ?? object(word).result ?? word));
   return make('div', { class: 'row' }, titled(named(one.test)), span('muted', text(one.run_id)),
     earlier.length > 0 && make('span', { class: 'more' }, span('muted', 'Earlier attempts: '), earlier));
+}
+
+/** Lists bugs with their severity and id. */
+function bugLines(bugs) {
+  return items('ul', 'lines', list(bugs).map(object).map((bug) =>
+    [span('title', text(bug.title) || text(bug.id)), ' ', span('muted', [text(bug.severity), text(bug.id)].filter(Boolean).join(' · '))]));
+}
+
+function passedRow(value, runs) {
+  const one = object(value);
+  return make('div', { class: 'row' }, titled(named(one.test)), codes([one.run_id], runs), bugLines(one.bugs));
 }
 
 function runRow(value, report) {
@@ -117,7 +126,8 @@ function summaryPage(summary, report) {
     ...missing(report), ...missing(summary), ...missingPictures(report),
     section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map((one, index) => failureRow(one, index, report)))),
     Object.keys(object(summary.comparison)).length > 0 && changed(summary.comparison),
-    section('Passed only when repeated', items('ul', 'cards', list(summary.flaky).map(flakyRow))),
+    section('Passed only when repeated', items('ul', 'cards', list(summary.passed_after_retry).map(retriedRow))),
+    section('Passed with bugs', items('ul', 'cards', list(summary.passed_with_bugs).map((one) => passedRow(one, report.runs)))),
     runsPart(report),
   ];
 }

@@ -61,6 +61,9 @@ fn the_text_contains_every_part_of_a_summary() {
             "count": 2, "run_ids": ["r1", "r2"], "job_ids": ["j1"],
             "bugs": [{"title": "Falls", "severity": "high"}],
         }],
+        "passed_with_bugs": [{
+            "test": test("Hide"), "run_id": "r9", "bugs": [{"id": "b9", "title": "Flickers", "severity": "low"}],
+        }],
         "comparison": {
             "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01"},
             "note": "the same plan",
@@ -83,6 +86,10 @@ FAILED: Jump (2 times)
   bug            high: Falls
   runs           r1, r2
   jobs           j1
+
+Passed with bugs
+  Hide in r9
+  bug            low: Flickers (b9)
 
 Compared with exec_1, 2026-03-01
   note           the same plan

@@ -155,6 +155,10 @@ async fn an_unreadable_earlier_result_is_noted() {
     let summary = host.succeed(TOOL, against(execution(EXECUTION_IN_PROGRESS), "previous")).await;
     assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous"]);
     assert_eq!(summary["comparison"]["note"], "it could not be read: see `unread`");
+    assert_eq!(
+        (&summary["comparison"]["fixed"], &summary["comparison"]["newly_failing"]),
+        (&Value::Null, &Value::Null)
+    );
     assert_eq!(summary["finished"], 1);
 }
 
@@ -175,11 +179,33 @@ async fn tests_that_could_not_be_read_are_not_changes() {
     let mut session = fixture().open_with(stub).await;
     let summary = session.host.succeed(TOOL, against(execution(&uuid(0xe, 1)), "previous")).await;
 
-    assert_eq!(summary["comparison"]["not_run"], json!([]));
+    assert_eq!(summary["comparison"]["not_run"], Value::Null);
 
     let note = summary["comparison"]["note"].as_str().expect("a note");
 
     assert!(note.starts_with("not every test could be read"), "{note}");
+}
+
+/// A failure is new only if the test is known to have existed without it.
+#[tokio::test]
+async fn a_failure_is_not_new_if_the_earlier_test_could_not_be_read() {
+    let mut history = History::new(&[Test::new(1, &["FAILED"])]);
+    history.add(&[Test::new(1, &["FAILED"])]);
+    let stub = Stub::start(move |target| {
+        let fails = target.contains("/jobs?") && target.contains(&uuid(0xe, 0));
+        let answer = if fails { (500, json!({})) } else { history.answer(&target) };
+        async move { answer }
+    })
+    .await;
+
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, against(execution(&uuid(0xe, 1)), "previous")).await;
+    let comparison = &summary["comparison"];
+
+    assert_eq!(comparison["with"]["target_id"], uuid(0xe, 0));
+    for list in ["newly_failing", "fixed", "still_failing", "not_run"] {
+        assert_eq!(comparison[list], Value::Null, "{list}: {summary}");
+    }
 }
 
 /// Returns the note of a comparison of the execution `number` with the execution `with`.

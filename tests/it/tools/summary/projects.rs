@@ -20,13 +20,14 @@ async fn the_project_follows_from_the_id_with_one_lookup() {
 
     assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 1}));
     assert_eq!(summary["failures"][0]["run_ids"], json!([ARENA_RUN_FAILED]));
+    assert_eq!(summary["project_id"], "arena");
 
     // The runs of a list belong to the project of the list, so that they need no lookup.
     let requests = service.requests().await;
     let arena_requests = requests.iter().filter(|one| one.contains("/project/arena/")).count();
     let run = format!("GET /project/arena/runs/{ARENA_RUN_FAILED}");
 
-    assert_eq!(arena_requests, 4, "execution (by the look-up), jobs, run, bugs: {requests:?}");
+    assert_eq!(arena_requests, 5, "execution (by the look-up), jobs, runs, run, bugs: {requests:?}");
     assert_eq!(requests[requests.len() - 2..], [format!("{run} 200"), format!("{run}/bugs 200")]);
     assert!(requests.len() <= 6, "{requests:?}");
 }

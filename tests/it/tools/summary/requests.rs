@@ -38,7 +38,8 @@ async fn only_failed_runs_and_existing_bugs_are_read() {
     assert_eq!(count("/jobs?"), 3);
     // The other 25 failed runs have a bug count of 0.
     assert_eq!(count("/bugs"), 25);
-    assert_eq!(requests.len(), 1 + 3 + 50 + 25);
+    assert_eq!(count("/runs?"), 3, "the lists of runs say which runs that passed have bugs");
+    assert_eq!(requests.len(), 1 + 3 + 3 + 50 + 25);
 }
 
 #[tokio::test]
@@ -53,7 +54,7 @@ async fn the_earlier_result_takes_only_lists() {
 
     let requests = session.service.requests();
 
-    assert_eq!(requests.len(), 1 + 3 + 1 + 3 + 50 + 25, "{requests:?}");
+    assert_eq!(requests.len(), 1 + 3 + 1 + 3 + 5 + 50 + 25, "five pages with the runs of both: {requests:?}");
 }
 
 /// Answers for runs are delayed until eight runs are requested. With fewer concurrent requests the test would hang.

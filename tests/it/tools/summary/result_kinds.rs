@@ -11,7 +11,7 @@ use super::{TOOL, each, execution, fixture};
 use crate::support::fixture::Session;
 
 #[tokio::test]
-async fn an_execution_shows_verdicts_failures_flaky_tests_and_bugs() {
+async fn an_execution_shows_verdicts_failures_retried_tests_and_bugs() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
     let summary = host.succeed(TOOL, execution(EXECUTION_COMPLETED)).await;
     let expected = json!({
@@ -30,8 +30,8 @@ async fn an_execution_shows_verdicts_failures_flaky_tests_and_bugs() {
                 "agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png", "screenshots/step-2.png",
             ],
         }],
-        "flaky": [{
-            "test": {"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}, "run_id": summary["flaky"][0]["run_id"],
+        "passed_after_retry": [{
+            "test": {"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}, "run_id": summary["passed_after_retry"][0]["run_id"],
             "earlier": ["TIMEOUT"],
         }],
         "bugs": {"high": 1},
@@ -60,7 +60,7 @@ async fn unfinished_tests_are_counted_and_not_failures() {
 }
 
 #[tokio::test]
-async fn a_passed_run_takes_one_request() {
+async fn a_passed_run_takes_one_request_and_one_for_its_bugs() {
     for (arguments, kind) in [(json!({"run_id": RUN_PASSED}), "run"), (json!({"job_id": JOB_PASSED}), "job")]
     {
         let Session { service, mut host, .. } = fixture().open().await;
@@ -71,17 +71,34 @@ async fn a_passed_run_takes_one_request() {
             (&json!(true), &json!({"SUCCESS": 1}), &json!([]))
         );
         assert!(summary["duration_ms"].as_u64() > Some(0) && summary["build"]["id"].is_string(), "{summary}");
-        assert_eq!(service.requests().await.len(), 1);
+        assert!(service.requests().await.len() <= 2);
     }
 }
 
 #[tokio::test]
-async fn a_job_that_passed_on_a_retry_is_flaky() {
+async fn a_job_that_passed_on_a_retry_is_named() {
     let Session { service, mut host, .. } = fixture().open().await;
     let summary = host.succeed(TOOL, json!({"job_id": JOB_FLAKY})).await;
     assert_eq!((&summary["all_passed"], &summary["failures"]), (&json!(true), &json!([])));
-    assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["TIMEOUT"])]);
-    assert_eq!(service.requests().await.len(), 1);
+    assert_eq!(each(&summary["passed_after_retry"], "/earlier"), [json!(["TIMEOUT"])]);
+    assert_eq!(service.requests().await.len(), 2, "the job, and the bugs of its run");
+}
+
+/// `bug_info` of this run is null, so that only its list of bugs tells whether it has some.
+#[tokio::test]
+async fn the_bugs_of_a_run_that_passed_are_shown() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
+    let listed = host.succeed("list_run_bugs", json!({"run_id": RUN_DISCOVERY})).await;
+    let summary = host.succeed(TOOL, json!({"run_id": RUN_DISCOVERY})).await;
+
+    assert_eq!(
+        (&summary["all_passed"], summary["bugs"]["critical"].as_u64()),
+        (&json!(true), Some(1)),
+        "{summary}"
+    );
+    assert_eq!(summary["passed_with_bugs"][0]["run_id"], RUN_DISCOVERY);
+    let titles = each(&summary["passed_with_bugs"][0]["bugs"], "/title");
+    assert!(!titles.is_empty() && titles.iter().all(|title| each(&listed["data"], "/title").contains(title)));
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ async fn the_omitted_entries_of_every_list_are_counted() {
     let entries = |pointer: &str| summary.pointer(pointer).and_then(Value::as_array).expect("a list").len();
     for (pointer, expected) in [
         ("/failures", 320),
-        ("/flaky", 80),
+        ("/passed_after_retry", 80),
         ("/comparison/newly_failing", 120),
         ("/comparison/still_failing", 120),
         ("/comparison/fixed", 40),

@@ -40,6 +40,26 @@ async fn similar_failures_become_one_entry() {
 }
 
 #[tokio::test]
+async fn runs_of_an_execution_that_passed_are_asked_for_bugs_where_the_list_does_not_say_that_there_are_none()
+{
+    let tests = [
+        Test::new(1, &["SUCCESS"]).with_bug("bug_a", "low"),
+        Test::new(2, &["SUCCESS"]).with_bug("bug_b", "critical"),
+        Test::new(3, &["SUCCESS"]),
+    ];
+    let mut history = History::new(&tests);
+    history.change("r0001a00000", |run| run["bug_info"] = Value::Null);
+
+    let mut session = fixture().open_with(history.serve().await).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
+    assert_eq!(summary["bugs"], json!({"critical": 1, "low": 1}));
+    assert_eq!(each(&summary["passed_with_bugs"], "/test/name"), ["Test 002", "Test 001"]);
+    let requests = session.service.requests();
+    assert_eq!(requests.iter().filter(|one| one.contains("/bugs")).count(), 2, "{requests:?}");
+}
+
+#[tokio::test]
 async fn the_last_started_attempt_decides_in_any_order() {
     let tests = [
         Test::new(1, &["ERROR", "TIMEOUT", "SUCCESS"]),
@@ -53,7 +73,7 @@ async fn the_last_started_attempt_decides_in_any_order() {
 
         assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 2}), "{seed}");
         assert_eq!((&summary["finished"], &summary["total"]), (&json!(3), &json!(4)));
-        assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["ERROR", "TIMEOUT"])]);
+        assert_eq!(each(&summary["passed_after_retry"], "/earlier"), [json!(["ERROR", "TIMEOUT"])]);
         assert_eq!(each(&summary["failures"], "/run_ids/0"), ["r0001a00001"]);
     }
 }
@@ -152,6 +172,6 @@ async fn an_attempt_that_ended_without_a_result_has_not_passed() {
         let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
 
         assert_eq!(summary["verdicts"], json!({"SUCCESS": 1}));
-        assert_eq!(each(&summary["flaky"], "/earlier"), [json!(["no_result"])], "{has_jobs}");
+        assert_eq!(each(&summary["passed_after_retry"], "/earlier"), [json!(["no_result"])], "{has_jobs}");
     }
 }

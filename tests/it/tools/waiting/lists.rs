@@ -89,7 +89,8 @@ async fn a_list_with_too_many_pages_is_reported() {
             "what": "jobs, page 20 and after", "why": "a wait reads no more pages of a list",
         }]);
         let expected = json!({
-            "status": "completed", "all_passed": false, "finished": 2_000, "total": 2_001, "unread": unread,
+            "incomplete": true, "repeat": end["repeat"], "status": "completed", "finished": 2_000, "total": 2_001,
+            "unread": unread,
         });
 
         assert_eq!(end, expected);
@@ -129,8 +130,11 @@ async fn tests_that_are_not_listed_are_reported() {
     let mut session = open_with_passed_execution(5, |jobs, page| complete_page(&jobs[..3], page)).await;
     let end = session.host.succeed(TOOL, execution()).await;
     let unread = json!([{"what": "2 tests", "why": "they are not in the list of jobs"}]);
-    let expected =
-        json!({"status": "completed", "all_passed": false, "finished": 3, "total": 5, "unread": unread});
+    let expected = json!({
+        "incomplete": true, "repeat": end["repeat"], "status": "completed", "all_passed": false, "finished": 3,
+        "total": 5, "unread": unread,
+    });
+    assert!(end["repeat"].is_string(), "{end}");
     assert_eq!(end, expected);
 }
 

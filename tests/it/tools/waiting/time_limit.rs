@@ -71,12 +71,15 @@ async fn a_wait_without_progress_ends_before_hosts_give_up() {
     let end = session.wait(arguments.clone()).await;
 
     assert_eq!((&end["status"], &end["elapsed_seconds"]), (&json!("timed_out"), &json!(40.0)));
+    let why = end["ended_early"].as_str().expect("a reason");
+    assert!(why.contains("after 40 of 600 s") && why.contains("call again"), "{why}");
 
     // The job runs for about ten minutes, including the time of the first call.
     let (end, _) =
         session.wait_with_progress(json!({"job_id": arguments["job_id"], "timeout_seconds": 300})).await;
 
     assert_eq!((&end["status"], &end["elapsed_seconds"]), (&json!("timed_out"), &json!(300.0)));
+    assert!(end["ended_early"].is_null(), "{end}");
 }
 
 #[tokio::test]
