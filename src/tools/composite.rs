@@ -84,7 +84,7 @@ pub struct WaitForCompletion {
     pub job_ids: Option<Vec<Uuid>>,
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|start_test_plan_run|list_test_plan_executions`.
+    /// From `tool:start_run|start_test_plan_run`.
     pub test_plan_execution_id: Option<Id>,
     /// 1-7200; default 40. More needs a host that shows progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
@@ -146,7 +146,7 @@ pub struct SummarizeResults {
     pub run_id: Option<Id>,
     /// From `tool:start_run`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_test_plan_run|list_test_plan_executions`.
+    /// From `tool:list_test_plan_executions`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
     pub test_plan_id: Option<Uuid>,

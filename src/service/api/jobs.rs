@@ -49,7 +49,7 @@ impl Operation for ListJobs {
 /// The run with the latest `started_at` decides the result. Without runs, see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From `tool:start_run|list_jobs|list_runs`.
+    /// From `tool:start_run|list_jobs`.
     pub job_id: Uuid,
 }
 

@@ -144,7 +144,7 @@ impl AskedName {
 
     /// Returns whether `name` has the same letters in the same case. The amount of white space does not matter.
     fn is_spelled(&self, name: &str) -> bool {
-        name.split_whitespace().eq(self.text.split_whitespace())
+        composed(name).split_whitespace().eq(composed(&self.text).split_whitespace())
     }
 
     /// Returns the similarity of `name`, from 0 to 1; `None` if it is too low.
