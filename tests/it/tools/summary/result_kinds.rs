@@ -37,7 +37,7 @@ async fn an_execution_shows_verdicts_failures_retried_tests_and_bugs() {
         "bugs": {"critical": 1, "high": 1, "medium": 2, "low": 1},
         "passed_with_bugs": summary["passed_with_bugs"],
     });
-    assert_eq!(each(&summary["passed_with_bugs"], "/run_id"), [RUN_DISCOVERY]);
+    assert_eq!(each(&summary["passed_with_bugs"], "/test/name"), ["Explore the Ashen Woods"]);
 
     assert_eq!(summary, expected);
 }
