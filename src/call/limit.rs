@@ -96,7 +96,8 @@ impl ReplySource {
     }
 }
 
-/// Cuts a reply until its compact JSON has at most `max_chars` characters. It then begins with the fields that say so.
+/// Cuts a reply until its compact JSON has at most `max_chars` characters. A reply that was cut begins with the fields
+/// `incomplete` and `truncated`.
 pub(super) fn cut_reply(
     reply: &mut Value,
     max_chars: usize,

@@ -129,9 +129,11 @@ impl FieldSelection {
                 fields.retain(|name, value| {
                     let Some(child) = self.children.get_mut(name) else { return false };
                     child.is_found = true;
+
                     if !child.is_whole {
                         child.retain_selected(value);
                     }
+
                     true
                 });
             }

@@ -13,10 +13,10 @@ const MAX_NAME_CHARS: usize = 100;
 /// Largest number of names in a certificate that a message repeats.
 const MAX_NAMES: usize = 3;
 
-/// The name of the error of a certificate that is that of an authority.
+/// The name that the TLS library gives to this error: the server uses the certificate of a certificate authority.
 const AUTHORITY_AS_SERVER: &str = "CaUsedAsEndEntity";
 
-/// Why no secure connection was established.
+/// The reason why a TLS handshake failed.
 #[derive(Debug)]
 pub(super) struct TlsProblem {
     kind: Kind,

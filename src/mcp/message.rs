@@ -88,7 +88,8 @@ impl Envelope<'_> {
         to_object(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
     }
 
-    /// Returns the parameters with values of the type that the library decodes, or `None` if they have it.
+    /// Returns the parameters with `arguments` as an object and `cursor` as a text, because the library decodes only these
+    /// types. Returns `None` if nothing has to be converted.
     ///
     /// # Errors
     /// Why a value cannot be converted.

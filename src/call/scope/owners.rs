@@ -85,7 +85,8 @@ impl OwnerLookup<'_> {
     pub(super) async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Owner>, Failure> {
         let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
         let mut owner = self.owner_among(first, candidates).await?;
-        // Only the record of a single id is used. None is held while others are read.
+        // A call uses the record only if it has one id. With several ids, the memory of each record is released before
+        // the next look-up.
         if !rest.is_empty() {
             owner = owner.map(Owner::without_record);
         }
