@@ -38,5 +38,5 @@ pub use profile::ServerProfile;
 pub use prompts::known_prompt;
 pub use revision::WithoutSession;
 pub use server::Server;
-pub use tool_list::published_tool;
+pub use tool_list::{published_tool, published_tools};
 pub use tool_runner::EndOfWait;

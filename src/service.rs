@@ -14,6 +14,7 @@ macro_rules! setters {
     };
 }
 
+pub mod answer_schema;
 pub mod api;
 pub mod arguments;
 pub mod catalog;

@@ -13,7 +13,7 @@ use super::{
     tool_lookup::find_tool,
 };
 use crate::{
-    mcp::published_tool,
+    mcp::{published_tool, published_tools},
     service::tool::Tier,
     settings::Settings,
     tools::{
@@ -51,8 +51,7 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
         let tool = published_tool(find_tool(name)?.info, is_global, &selection);
         print_line(format_args!("{:#}", json!(tool)))?;
     } else if matches.get_flag(JSON) {
-        let published = |tool: Tool| published_tool(tool.info, is_global, &selection);
-        let tools: Vec<_> = catalog::tools().map(published).collect();
+        let tools = published_tools(catalog::tools().map(|tool| tool.info), is_global, &selection);
         print_line(format_args!("{:#}", json!(tools)))?;
     } else {
         print_text(overview(is_global, &selection))?;

@@ -4,8 +4,7 @@ use std::sync::OnceLock;
 
 use rmcp::model::Tool;
 
-use super::{config::McpConfig, instructions, tool_list::published_tool};
-use crate::tools::catalog;
+use super::{config::McpConfig, instructions, tool_list::published_tools};
 
 /// What a server offers: its configuration, and the texts that follow from the configuration. Servers for several
 /// credentials can share one profile.
@@ -26,7 +25,7 @@ impl ServerProfile {
     /// Returns the offered tools as hosts receive them.
     pub(super) fn tools(&self) -> &[Tool] {
         let (is_global, selection) = (self.config.is_global(), &*self.config.selection);
-        let publish = |tool: catalog::Tool| published_tool(tool.info, is_global, selection);
-        self.tools.get_or_init(|| selection.tools().map(publish).collect())
+        let tools = selection.tools().map(|tool| tool.info);
+        self.tools.get_or_init(|| published_tools(tools, is_global, selection))
     }
 }

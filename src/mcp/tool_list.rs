@@ -11,6 +11,7 @@ use super::report_view;
 use crate::{
     fields::Fields,
     service::{
+        answer_schema::AnswerTypes,
         schema,
         tool::{
             CONFIRM, CONFIRM_DESCRIPTION, FIELDS, FIELDS_DESCRIPTION, PROJECT_ID, PROJECT_ID_DESCRIPTION,
@@ -23,9 +24,28 @@ use crate::{
 /// Description of an argument whose value only tools that are not offered return.
 const NO_SOURCE: &str = "Ask the person for it.";
 
-/// Returns `tool` as hosts receive it. In global scope the tool also takes `project_id`. The descriptions name only the
-/// tools that are `offered`.
+/// Returns one tool as [`published_tools`] does.
 pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn OfferedTools) -> Tool {
+    publish(tool, is_global, offered, &mut AnswerTypes::default())
+}
+
+/// Returns `tools` as hosts receive them. In global scope a tool also takes `project_id`. The descriptions name only
+/// the tools that are `offered`.
+pub fn published_tools<'a>(
+    tools: impl IntoIterator<Item = &'a ToolDefinition>,
+    is_global: bool,
+    offered: &dyn OfferedTools,
+) -> Vec<Tool> {
+    let mut types = AnswerTypes::default();
+    tools.into_iter().map(|tool| publish(tool, is_global, offered, &mut types)).collect()
+}
+
+fn publish(
+    tool: &ToolDefinition,
+    is_global: bool,
+    offered: &dyn OfferedTools,
+    types: &mut AnswerTypes,
+) -> Tool {
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -39,7 +59,7 @@ pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn Offe
     let description = tool.description().for_caller(offered).unwrap_or_default();
     let published = Tool::new(tool.name, description, Arc::new(input))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(schema::published_answer(tool.output_schema())))
+        .with_raw_output_schema(Arc::new(tool.published_output_schema(types)))
         .with_annotations(annotations);
 
     if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }

@@ -1,7 +1,7 @@
 //! JSON Schemas as MCP hosts accept them: inlined, without combinators, `$schema` and Rust's number formats.
 //!
-//! Input schemas use the conservative subset that every host accepts. Output schemas allow `null` where the service
-//! does, and require almost nothing, because hosts drop an answer that lacks a required field.
+//! Schemas of arguments use the conservative subset that every host accepts. Those of answers are in
+//! [`answer_schema`](super::answer_schema).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};
@@ -31,7 +31,12 @@ pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> 
 
 /// Returns the description of `T`, which is its doc comment, and the schema of the arguments `T`.
 pub fn input<T: JsonSchema>() -> (String, Fields) {
-    let mut schema = generate::<T>(SchemaSettings::draft2020_12());
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        // Several hosts do not resolve `$ref`.
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut schema, &|object| {
         if let Some(Value::Array(types)) = object.get_mut("type") {
             types.retain(|kind| kind != "null");
@@ -58,37 +63,7 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
     (description, schema)
 }
 
-/// Returns the schema of an answer `T`. Only `required_fields` are required.
-pub fn output<T: JsonSchema>(required_fields: &[&str]) -> Fields {
-    let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
-    // The limits come from Rust's number types. The service documents no limits of its answers.
-    simplify(&mut schema, &|object| {
-        let drops = |key: &str| matches!(key, "required" | "minimum" | "maximum" | "default");
-        // A value that is an object is the schema of a field with this name, not a keyword.
-        object.retain(|key, value| value.is_object() || !drops(key));
-    });
-
-    let mut schema = into_object(schema);
-    schema.shift_remove("title");
-    schema.shift_remove("description");
-
-    if !required_fields.is_empty() {
-        schema.insert("required".to_owned(), json!(required_fields));
-    }
-
-    schema
-}
-
-fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let settings = settings.with(|settings| {
-        // Several hosts do not resolve `$ref`.
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    settings.into_generator().into_root_schema_for::<T>().to_value()
-}
-
-fn into_object(schema: Value) -> Fields {
+pub(super) fn into_object(schema: Value) -> Fields {
     match schema {
         Value::Object(object) => object,
         _ => Fields::new(),
@@ -96,7 +71,7 @@ fn into_object(schema: Value) -> Fields {
 }
 
 /// Applies the common rewriting and `also` to a schema and every schema in it.
-fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
+pub(super) fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| simplify(item, also)),
         Value::Object(object) => {
@@ -122,7 +97,7 @@ fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
 }
 
 /// Turns `anyOf: [X, {type: null}]` into X with `null` among its types.
-fn merge_nullable(object: &mut Fields) {
+pub(super) fn merge_nullable(object: &mut Fields) {
     let Some(Value::Array(alternatives)) = object.get_mut("anyOf") else { return };
     let [Value::Object(some), none] = alternatives.as_mut_slice() else { return };
     if none.get("type").and_then(Value::as_str) != Some("null") {
@@ -173,7 +148,7 @@ fn unwrap_lines(text: &str) -> String {
 pub const RECORDS: &str = "data";
 
 /// Keywords that describe the fields of an object.
-const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
+pub(super) const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
 /// Returns the schemas of the fields of an object.
 pub fn properties(schema: &Fields) -> Option<&Fields> {
@@ -205,49 +180,6 @@ pub fn published(schema: &Fields) -> Fields {
     kept.map(|(keyword, value)| (keyword.clone(), publish_value(keyword, value))).collect()
 }
 
-/// Returns the published form of the schema of an answer: with its fields, and for a page with the fields of its
-/// records. The objects in these fields are published without their own fields, because hosts compile every schema
-/// before their first call, and few of them show it to a model.
-pub fn published_answer(schema: &Fields) -> Fields {
-    with_fields(schema, &|name, field| match field.get("items") {
-        Some(Value::Object(record)) if name == RECORDS => {
-            let record = with_fields(record, &|_, field| without_fields(field));
-            with_keywords(field, |keyword, value| match keyword {
-                "items" => Some(record.clone().into()),
-                _ => Some(value.clone()),
-            })
-        }
-        _ => without_fields(field),
-    })
-}
-
-/// Returns the schema of a field without the fields of the objects in it.
-fn without_fields(field: &Fields) -> Fields {
-    with_keywords(field, |keyword, value| match (keyword, value) {
-        (keyword, _) if OF_FIELDS.contains(&keyword) => None,
-        ("items", Value::Object(entry)) => Some(without_fields(entry).into()),
-        _ => Some(value.clone()),
-    })
-}
-
-/// Returns the schema of an object in which `publish_field` returns the published form of each field.
-fn with_fields(schema: &Fields, publish_field: &dyn Fn(&str, &Fields) -> Fields) -> Fields {
-    let publish = |(name, field): (&String, &Value)| {
-        let published = field.as_object().map(|field| publish_field(name, field).into());
-        (name.clone(), published.unwrap_or_else(|| field.clone()))
-    };
-
-    with_keywords(schema, |keyword, value| match (keyword, value) {
-        ("properties", Value::Object(fields)) => Some(fields.iter().map(publish).collect()),
-        _ => Some(value.clone()),
-    })
-}
-
-/// Returns the schema with the keywords for which `publish` returns a value.
-fn with_keywords(schema: &Fields, publish: impl Fn(&str, &Value) -> Option<Value>) -> Fields {
-    schema.iter().filter_map(|(keyword, value)| Some((keyword.clone(), publish(keyword, value)?))).collect()
-}
-
 /// Returns the published form of the schema of one argument.
 ///
 /// An object is published without the schemas of its fields, because some hosts drop them. Its description lists the
@@ -274,49 +206,5 @@ fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
         "minLength" => limit == 1 && !schema.contains_key("maxLength"),
         "minimum" => limit == 0 && !schema.contains_key("maximum"),
         _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn published_answer_of(schema: &Value) -> Value {
-        published_answer(schema.as_object().expect("an object")).into()
-    }
-
-    #[test]
-    fn an_answer_is_published_without_the_fields_of_the_objects_in_it() {
-        let object =
-            json!({"type": "object", "properties": {"id": {}}, "required": ["id"], "description": "A test."});
-        let map = json!({"type": ["object", "null"], "additionalProperties": object});
-        let schema = json!({
-            "properties": {"id": {"type": "string"}, "test": object, "players": {"items": object}, "by_key": map},
-            "required": ["id"],
-        });
-
-        let object = json!({"type": "object", "description": "A test."});
-        let expected = json!({
-            "properties": {
-                "id": {"type": "string"},
-                "test": object,
-                "players": {"items": object},
-                "by_key": {"type": ["object", "null"]},
-            },
-            "required": ["id"],
-        });
-        assert_eq!(published_answer_of(&schema), expected);
-    }
-
-    #[test]
-    fn a_page_is_published_with_the_fields_of_its_records() {
-        let test = json!({"type": "object", "properties": {"name": {}}});
-        let record = |test: &Value| json!({"properties": {"id": {"type": "string"}, "test": test}});
-        let page = |test: &Value, pagination: &Value| json!({"properties": {"data": {"type": "array", "items": record(test)}, "pagination": pagination}});
-
-        let object = json!({"type": "object"});
-        assert_eq!(published_answer_of(&page(&test, &test)), page(&object, &object));
     }
 }

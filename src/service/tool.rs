@@ -14,7 +14,11 @@ use serde_json::Value;
 
 use crate::{
     fields::{Fields, field_at},
-    service::{rule::Rule, schema},
+    service::{
+        answer_schema::{AnswerType, AnswerTypes, answer_type},
+        rule::Rule,
+        schema,
+    },
     text::guidance::Guidance,
 };
 
@@ -44,7 +48,7 @@ pub struct ToolDefinition {
     pub has_pictures: bool,
     // `new` runs at compile time, where schemas cannot be generated.
     generate_input: fn() -> (String, Fields),
-    generate_output: fn(&[&str]) -> Fields,
+    answer_type: AnswerType,
     input: OnceLock<(String, Fields)>,
     output: OnceLock<Arc<Fields>>,
 }
@@ -56,7 +60,7 @@ impl ToolDefinition {
             info,
             has_pictures,
             generate_input: schema::input::<Arguments>,
-            generate_output: schema::output::<Answer>,
+            answer_type: answer_type::<Answer>(),
             input: OnceLock::new(),
             output: OnceLock::new(),
         }
@@ -73,9 +77,15 @@ impl ToolDefinition {
         &self.input().1
     }
 
-    /// Returns the schema of the answer.
+    /// Returns the complete schema of the answer.
     pub fn output_schema(&self) -> &Arc<Fields> {
-        self.output.get_or_init(|| Arc::new((self.generate_output)(self.info.required_fields)))
+        let generate = || AnswerTypes::default().complete(self.answer_type, self.info.required_fields);
+        self.output.get_or_init(|| Arc::new(generate()))
+    }
+
+    /// Returns the schema of the answer as hosts receive it. The types in it come from `types`.
+    pub fn published_output_schema(&self, types: &mut AnswerTypes) -> Fields {
+        types.published(self.answer_type, self.info.required_fields)
     }
 
     fn input(&self) -> &(String, Fields) {
