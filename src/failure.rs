@@ -138,6 +138,8 @@ pub struct FailureFacts {
     pub is_uncertain: bool,
     /// Project that owns the ids of the call, if it is not the requested one.
     pub owning_project: Option<String>,
+    /// The permission that the key lacks, if the service named it.
+    pub missing_permission: Option<String>,
     /// Number of bytes of an unfinished download, which the next call continues.
     pub bytes_saved: Option<u64>,
     /// Whether the service refused a change because the record has another version.
@@ -222,6 +224,13 @@ impl Failure {
     pub fn owning_project(mut self, project: &str) -> Self {
         self.facts.owning_project = Some(project.to_owned());
         self.detail("owning_project", project)
+    }
+
+    /// Sets the permission that the key lacks, as a fact and as the detail `required_permission`.
+    #[must_use]
+    pub fn missing_permission(mut self, permission: &str) -> Self {
+        self.facts.missing_permission = Some(permission.to_owned());
+        self.detail("required_permission", permission)
     }
 
     /// Sets the bytes of an unfinished download that are kept, as a fact and as the detail `bytes_saved`.

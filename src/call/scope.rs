@@ -93,8 +93,9 @@ impl Scope {
         requested: Option<&str>,
         ids: &[ResultId],
     ) -> Result<ResolvedProject, Failure> {
-        let lookup = self.lookup(sender);
         let goes_to_project = goes_to_project(entry);
+        let decided_by_service = goes_to_project.then_some(entry);
+        let lookup = OwnerLookup { decided_by_service, ..self.lookup(sender) };
         let mut record = None;
 
         let project = match (self.project(), sender.key.kind(), requested) {
@@ -214,7 +215,7 @@ impl Scope {
     }
 
     fn lookup<'a>(&'a self, sender: &'a RequestSender<'a>) -> OwnerLookup<'a> {
-        OwnerLookup { memory: &self.memory, sender }
+        OwnerLookup { memory: &self.memory, sender, decided_by_service: None }
     }
 
     /// Remembers that `project` has answered, and owns these ids.

@@ -50,7 +50,7 @@ pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: 
         failure = failure.detail("service_error", text.as_str());
     }
     if let Some(permission) = refusal.missing_permission() {
-        failure = failure.detail("required_permission", permission);
+        failure = failure.missing_permission(permission);
     }
     if let Some(wait) = response.retry_after {
         failure = failure.retry_after(wait);

@@ -23,6 +23,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
         request::check_segment,
         result_kind::ResultId,
+        tool::Access,
         view::{lenient, objects, view},
     },
 };
@@ -44,18 +45,29 @@ pub(super) struct OwnerRecord {
     pub(super) answer: Answer,
 }
 
-/// The project that owns an id.
+/// What the look-ups of an id have shown about its owner.
 #[derive(Debug)]
-pub(super) struct Owner {
-    project: String,
-    /// The record of the id; `None` if the owner was already known.
-    record: Option<OwnerRecord>,
+pub(super) enum Owner {
+    /// The project owns the id. The record is `None` if the owner was already known.
+    Known { project: String, record: Option<Box<OwnerRecord>> },
+    /// One of the projects can own the id: the key lacks the permission to read the record there.
+    Unreadable { projects: Vec<String>, failure: Failure },
 }
 
 impl Owner {
+    fn known(&self) -> Option<&str> {
+        match self {
+            Self::Known { project, .. } => Some(project),
+            Self::Unreadable { .. } => None,
+        }
+    }
+
     /// Releases the memory of the record.
     fn without_record(self) -> Self {
-        Self { record: None, ..self }
+        match self {
+            Self::Known { project, .. } => Self::Known { project, record: None },
+            Self::Unreadable { .. } => self,
+        }
     }
 }
 
@@ -63,8 +75,10 @@ impl Owner {
 enum LookupResult {
     Found(Box<OwnerRecord>),
     NotFound,
-    /// The key is not permitted to read the record.
+    /// The key has no access to the project, or is not accepted.
     Forbidden(Failure),
+    /// The key lacks the permission to read the record, which the call itself does not need.
+    Unreadable(Failure),
 }
 
 /// The owner look-ups of one call.
@@ -72,6 +86,9 @@ enum LookupResult {
 pub(super) struct OwnerLookup<'a> {
     pub(super) memory: &'a OwnerMemory,
     pub(super) sender: &'a RequestSender<'a>,
+    /// The operation of the call, if the call can go on without the records of its ids: the service keeps it inside
+    /// the project of its path.
+    pub(super) decided_by_service: Option<&'a OperationEntry>,
 }
 
 impl OwnerLookup<'_> {
@@ -90,7 +107,7 @@ impl OwnerLookup<'_> {
         if !rest.is_empty() {
             owner = owner.map(Owner::without_record);
         }
-        let likely: Vec<_> = owner.iter().map(|owner| owner.project.clone()).collect();
+        let likely: Vec<_> = owner.iter().filter_map(Owner::known).map(str::to_owned).collect();
         let likely = likely.as_slice();
         let mut owners: Vec<_> =
             stream::iter(rest.to_vec())
@@ -120,7 +137,7 @@ impl OwnerLookup<'_> {
     /// Looks up an id in the candidates concurrently. The first candidate that has the id ends the search.
     async fn owner_among(self, id: &ResultId, candidates: &[String]) -> Result<Option<Owner>, Failure> {
         if let Some(project) = self.memory.owner(id) {
-            return Ok(Some(Owner { project, record: None }));
+            return Ok(Some(Owner::Known { project, record: None }));
         }
 
         let mut results = stream::iter(candidates.to_vec())
@@ -130,63 +147,72 @@ impl OwnerLookup<'_> {
             })
             .buffer_unordered(MAX_CONCURRENT_LOOKUPS);
         let (mut failed, mut forbidden, mut is_absent_somewhere) = (None, None, false);
+        let (mut unreadable_in, mut unreadable) = (Vec::new(), None);
 
         while let Some((project, result)) = results.next().await {
             match result {
                 Ok(LookupResult::Found(record)) => {
                     self.memory.remember_owner(&project, [id.clone()]);
-                    return Ok(Some(Owner { project, record: Some(*record) }));
+                    return Ok(Some(Owner::Known { project, record: Some(record) }));
                 }
                 Ok(LookupResult::NotFound) => is_absent_somewhere = true,
                 Ok(LookupResult::Forbidden(failure)) => forbidden = Some(failure),
+                Ok(LookupResult::Unreadable(failure)) => {
+                    unreadable_in.push(project);
+                    unreadable = Some(failure);
+                }
                 Err(failure) => failed = Some(failure.detail("project", project.as_str())),
             }
         }
 
-        match (failed, forbidden) {
-            (Some(failure), _) => Err(failure),
+        match (failed, unreadable, forbidden) {
+            (Some(failure), _, _) => Err(failure),
+            (None, Some(failure), _) => Ok(Some(Owner::Unreadable { projects: unreadable_in, failure })),
             // If no candidate lets the key read, the key is the cause, not the id.
-            (None, Some(failure)) if !is_absent_somewhere => Err(failure),
+            (None, None, Some(failure)) if !is_absent_somewhere => Err(failure),
             _ => Ok(None),
         }
     }
 
     /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners
-    /// of the ids.
+    /// of the ids. The service decides about ids that the key cannot read.
     ///
     /// # Errors
-    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project, or the
-    /// failure of a look-up.
+    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project,
+    /// `permission_denied` if several projects can own them, or the failure of a look-up.
     pub(super) async fn common_owner(
         self,
         requested: Option<&str>,
         ids: &[ResultId],
         owners: Vec<Owner>,
     ) -> Result<ResolvedProject, Failure> {
-        let first = owners.first().map(|owner| owner.project.as_str());
-        let expected = requested.or(first).unwrap_or_default().to_owned();
-        let projects: Vec<_> = owners.iter().map(|owner| owner.project.clone()).collect();
+        let expected = expected_owner(requested, &owners)?;
+        let known: Vec<_> = owners.iter().filter_map(Owner::known).map(str::to_owned).collect();
         let mut records = Vec::new();
 
-        for (id, Owner { project, record }) in ids.iter().zip(owners) {
-            if project == expected {
-                records.push(record);
-                continue;
-            }
+        for (id, owner) in ids.iter().zip(owners) {
+            let project = match owner {
+                Owner::Known { project, record } if project == expected => {
+                    records.push(record);
+                    continue;
+                }
+                Owner::Unreadable { projects, .. } if projects.contains(&expected) => continue,
+                Owner::Unreadable { .. } => return Err(owner_not_found(&[id], &[expected])),
+                Owner::Known { project, .. } => project,
+            };
 
             // The owner may be the expected project under its other name.
-            drop(record);
             match self.find_in(&expected, id).await? {
-                Some(record) => records.push(Some(record).filter(|_| ids.len() == 1)),
-                None if projects.iter().any(|other| *other != project) => {
-                    let owners: Vec<_> = ids.iter().zip(projects.iter().map(String::as_str)).collect();
+                Some(record) => records.push(Some(Box::new(record)).filter(|_| ids.len() == 1)),
+                None if known.len() == ids.len() && known.iter().any(|other| *other != project) => {
+                    let owners: Vec<_> = ids.iter().zip(known.iter().map(String::as_str)).collect();
                     return Err(several_owners(requested, &owners));
                 }
                 None => return Err(owner_mismatch(&expected, &project, id)),
             }
         }
 
-        let record = if records.len() == 1 { records.pop().flatten() } else { None };
+        let record = if ids.len() == 1 { records.pop().flatten().map(|record| *record) } else { None };
 
         Ok(ResolvedProject { project: Some(expected), record })
     }
@@ -217,28 +243,38 @@ impl OwnerLookup<'_> {
     async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         // An owner never changes, so that a known owner needs no request.
         let known = self.memory.owner(id);
-        let record = match &known {
-            Some(known) if known == requested => None,
-            _ => {
-                let found = self.find_in(requested, id).await?;
-                if found.is_none() {
-                    let owner = match known {
-                        Some(owner) => owner,
-                        None => self.owner_by_key(requested, id).await?,
-                    };
-                    self.memory.remember_owner(&owner, [id.clone()]);
-                    return Err(owner_mismatch(requested, &owner, id));
-                }
-                found
+        if known.as_deref() == Some(requested) {
+            self.memory.remember_owner(requested, [id.clone()]);
+            return Ok(None);
+        }
+
+        let refusal = match self.look_up(id, Some(requested)).await? {
+            LookupResult::Found(record) => {
+                self.memory.remember_owner(requested, [id.clone()]);
+                return Ok(Some(*record));
             }
+            LookupResult::Unreadable(_) if known.is_none() => return Ok(None),
+            LookupResult::NotFound | LookupResult::Unreadable(_) => None,
+            LookupResult::Forbidden(failure) => Some(failure),
         };
 
-        self.memory.remember_owner(requested, [id.clone()]);
-        Ok(record)
+        let owner = match known {
+            Some(owner) => owner,
+            None => self.owner_by_key(requested, id, refusal).await?,
+        };
+        self.memory.remember_owner(&owner, [id.clone()]);
+
+        Err(owner_mismatch(requested, &owner, id))
     }
 
     /// Returns the owner of an id that the requested project does not have, read from the route without a project.
-    async fn owner_by_key(self, requested: &str, id: &ResultId) -> Result<String, Failure> {
+    /// `refusal` is the failure of a requested project to which the key has no access.
+    async fn owner_by_key(
+        self,
+        requested: &str,
+        id: &ResultId,
+        refusal: Option<Failure>,
+    ) -> Result<String, Failure> {
         match self.look_up(id, None).await? {
             LookupResult::Found(record) => {
                 let project = project_of(record.answer.json.as_ref());
@@ -249,8 +285,10 @@ impl OwnerLookup<'_> {
                     None => self.project_of_key().await,
                 }
             }
-            LookupResult::NotFound => Err(owner_not_found(&[id], &[requested.to_owned()])),
-            LookupResult::Forbidden(failure) => Err(failure),
+            LookupResult::Forbidden(failure) => Err(refusal.unwrap_or(failure)),
+            LookupResult::NotFound | LookupResult::Unreadable(_) => {
+                Err(refusal.unwrap_or_else(|| owner_not_found(&[id], &[requested.to_owned()])))
+            }
         }
     }
 
@@ -295,10 +333,13 @@ impl OwnerLookup<'_> {
     pub(super) async fn confirm_all_inside(self, project: &str, ids: &[ResultId]) -> Result<(), Failure> {
         for id in ids {
             if self.memory.owner(id).as_deref() != Some(project) {
-                if self.find_in(project, id).await?.is_none() {
-                    return Err(owner_not_found(&[id], &[project.to_owned()]));
+                match self.look_up(id, Some(project)).await? {
+                    LookupResult::Found(_) => self.memory.remember_owner(project, [id.clone()]),
+                    LookupResult::NotFound => return Err(owner_not_found(&[id], &[project.to_owned()])),
+                    LookupResult::Forbidden(failure) | LookupResult::Unreadable(failure) => {
+                        return Err(failure);
+                    }
                 }
-                self.memory.remember_owner(project, [id.clone()]);
             }
         }
         Ok(())
@@ -322,7 +363,7 @@ impl OwnerLookup<'_> {
     async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
         match self.look_up(id, Some(project)).await? {
             LookupResult::Found(record) => Ok(Some(*record)),
-            LookupResult::NotFound | LookupResult::Forbidden(_) => Ok(None),
+            LookupResult::NotFound | LookupResult::Forbidden(_) | LookupResult::Unreadable(_) => Ok(None),
         }
     }
 
@@ -338,7 +379,7 @@ impl OwnerLookup<'_> {
         let refusal = || self.sender.refusal(&request, project, &answer.response);
         match answer.response.status {
             404 => Ok(LookupResult::NotFound),
-            401 | 403 => Ok(LookupResult::Forbidden(refusal())),
+            401 | 403 => Ok(self.without_access(refusal(), id, project)),
             _ if !answer.response.is_success() => Err(refusal()),
             _ => {
                 let answer = answer.parsed().await;
@@ -347,6 +388,25 @@ impl OwnerLookup<'_> {
                 Ok(if is_record { LookupResult::Found(Box::new(record)) } else { LookupResult::NotFound })
             }
         }
+    }
+}
+
+impl OwnerLookup<'_> {
+    /// Returns what it means that the service refuses to let the key read the record of an id.
+    fn without_access(self, failure: Failure, id: &ResultId, project: Option<&str>) -> LookupResult {
+        if let (Some(entry), Some(missing)) = (self.decided_by_service, &failure.facts.missing_permission)
+            && !matches!(entry.access, Access::Permission(needed) if needed == missing)
+        {
+            return LookupResult::Unreadable(failure);
+        }
+
+        let mut failure = failure.detail("id", id.id.as_str());
+        if let (Some(project), Code::PermissionDenied) = (project, failure.code) {
+            failure.message = format!("project `{project}`: {}", failure.message);
+            failure = failure.detail("project", project);
+        }
+
+        LookupResult::Forbidden(failure)
     }
 }
 
@@ -443,11 +503,28 @@ impl OwnerMemory {
     }
 }
 
-/// Returns the failure for an id that the requested project does not own. The message names both projects.
 fn in_lower_case(id: &ResultId) -> ResultId {
     ResultId::new(id.kind, id.id.to_ascii_lowercase())
 }
 
+/// Returns the project to which a call goes: the requested one, else the owner of one of its ids, else the only one that
+/// can own them.
+fn expected_owner(requested: Option<&str>, owners: &[Owner]) -> Result<String, Failure> {
+    if let Some(expected) = requested.or_else(|| owners.iter().find_map(Owner::known)) {
+        return Ok(expected.to_owned());
+    }
+
+    match owners.first() {
+        Some(Owner::Unreadable { projects, .. }) if projects.len() == 1 => Ok(projects.concat()),
+        Some(Owner::Unreadable { projects, failure }) => Err(failure
+            .clone()
+            .hint("pass `project_id`, so that nothing has to be looked up, or use a key with this permission")
+            .detail("asked", projects.as_slice())),
+        _ => Ok(String::new()),
+    }
+}
+
+/// Returns the failure for an id that the requested project does not own. The message names both projects.
 fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
     let message =
         format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);

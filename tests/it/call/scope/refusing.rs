@@ -197,3 +197,83 @@ async fn a_rejected_key_is_reported_in_every_form_of_a_call() {
         assert!(service.requests().await.iter().all(|request| request.ends_with(&status.to_string())));
     }
 }
+
+const LACKS_READ: &str = "API key missing required permission: project:read-runs";
+
+/// A service whose projects answer every look-up with 403 and `error`, and accept every write; and a server that has
+/// `key` and these listed projects.
+async fn stub_without_reads(key: &str, projects: &str, error: &'static str) -> (Stub, Host) {
+    let stub = Stub::start(move |target: String| async move {
+        if target.starts_with("GET ") {
+            (403, json!({"error": error}))
+        } else {
+            (200, json!({"success": true, "stopped": 1, "results": []}))
+        }
+    })
+    .await;
+    let host = Host::open(&stub.settings(key, &[("TAS_PROJECTS", projects), ("TAS_TOOLSETS", "all")])).await;
+
+    (stub, host)
+}
+
+#[tokio::test]
+async fn without_the_permission_to_read_an_id_the_service_decides_about_the_call() {
+    let writes = [
+        (
+            "stop_runs",
+            json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_QUEUED]}),
+            "POST /project/demo/runs/stop",
+        ),
+        ("export_tmsys_run", json!({"multiplayer_run_id": "r1"}), "POST /project/demo/runs/export/tmsys"),
+    ];
+    // The named project, or the only one that is listed.
+    for (key, listed, named) in
+        [("svc_one", "", true), ("svc_org_one", "", true), ("svc_org_one", "demo", false)]
+    {
+        let (stub, mut host) = stub_without_reads(key, listed, LACKS_READ).await;
+        for (tool, arguments, request) in &writes {
+            let arguments = if named { within("demo", arguments.clone()) } else { arguments.clone() };
+            host.succeed(tool, arguments).await;
+            assert_eq!(stub.requests().pop().as_deref(), Some(*request), "{key}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn several_projects_that_can_own_an_unreadable_id_are_a_choice_of_the_caller() {
+    let (stub, mut host) = stub_without_reads("svc_org_one", "demo,arena", LACKS_READ).await;
+    let error = host.fail("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]})).await;
+
+    assert_eq!(error["code"], "permission_denied");
+    assert_eq!(error["details"]["required_permission"], "project:read-runs");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("`project_id`")), "{error}");
+    assert!(stub.requests().iter().all(|request| request.starts_with("GET ")), "nothing is written");
+}
+
+#[tokio::test]
+async fn a_read_that_needs_the_missing_permission_is_not_repeated() {
+    let (stub, mut host) = stub_without_reads("svc_one", "", LACKS_READ).await;
+    let error = host.fail("list_run_bugs", within("demo", json!({"run_id": "r1"}))).await;
+
+    assert_eq!(error["details"]["required_permission"], "project:read-runs");
+    assert!(stub.requests().iter().all(|request| request.ends_with("/runs/r1")), "{:?}", stub.requests());
+}
+
+#[tokio::test]
+async fn an_id_in_projects_without_access_is_a_refusal_that_names_project_and_id() {
+    for (key, listed, project) in
+        [("svc_one", "", Some("demo")), ("svc_org_one", "demo", None), ("svc_org_one", "", Some("demo"))]
+    {
+        let (stub, mut host) = stub_without_reads(key, listed, "API key does not match project").await;
+        let stop = ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}));
+        for ((tool, arguments), id) in [(run("r1"), "r1"), (stop, seed::JOB_RUNNING)] {
+            let arguments = project.map_or_else(|| arguments.clone(), |name| within(name, arguments.clone()));
+            let error = host.fail(tool, arguments).await;
+
+            assert_eq!(error["code"], "permission_denied", "{key}: {error}");
+            assert!(error["message"].as_str().is_some_and(|text| text.contains("`demo`")), "{error}");
+            assert!(error["message"].as_str().is_some_and(|text| text.contains(id)), "{error}");
+        }
+        assert!(stub.requests().iter().all(|request| request.starts_with("GET ")), "nothing is written");
+    }
+}
