@@ -49,7 +49,7 @@ pub(super) fn link(
 }
 
 fn redirect_link(target: &str, policy: AddressPolicy) -> Option<FileLink> {
-    let address = PresignedAddress::new(policy.parse(target).ok()?);
+    let address = PresignedAddress::as_written(target, policy)?;
     let name = address.file_name()?;
     Some(FileLink { address, name, size: None, media_type: None })
 }
@@ -57,10 +57,11 @@ fn redirect_link(target: &str, policy: AddressPolicy) -> Option<FileLink> {
 /// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
 /// or one from which nothing should be downloaded.
 pub(super) fn redirect_reply(answer: &HttpResponse, policy: AddressPolicy) -> Option<Value> {
-    let location = policy.parse(answer.location.as_deref()?).ok()?;
+    let text = answer.location.as_deref()?;
+    let location = policy.parse(text).ok()?;
     let expiry = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(DEFAULT_VALIDITY).ok())?;
     let expiry = expiry.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    Some(json!({"download_url": location.as_str(), "expires_at": expiry}))
+    Some(json!({"download_url": text.trim(), "expires_at": expiry}))
 }
 
 /// Returns when a presigned address expires. Storage hosts state it in `X-Amz-Date` and `X-Amz-Expires`.

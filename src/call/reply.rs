@@ -1,5 +1,6 @@
 //! Replies to callers, made of the answers of the service.
 
+use http::Method;
 use indexmap::IndexSet;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -18,7 +19,7 @@ pub use super::{
     limit::{RecordLimit, ReplySource, limit_failure},
     links::FileLink,
     pictures::base64,
-    selection::FieldSelection,
+    selection::{FieldSelection, INCOMPLETE},
 };
 use crate::{
     client::{AddressPolicy, ApiKey, HeldMemory, HttpResponse, ServiceHost},
@@ -84,11 +85,15 @@ impl Reply {
     ) -> Result<Self, Failure> {
         let Answer { response, json } = answer;
         let (kind, policy) = (request.entry.request.response_kind, settings.address_policy);
+        let is_empty = response.body.trim_ascii().is_empty();
+        let is_empty_deletion = is_empty && request.entry.request.method == Method::DELETE;
         let bad_response = |reason: &str| bad_response(request, &response, key, reason);
 
         let mut extracted = Vec::new();
         let mut value = match (kind, json) {
             (ResponseKind::Json | ResponseKind::Status, Some(json)) => json,
+            // The status says that the record is gone. Its ids are the answer.
+            (ResponseKind::Json, None) if is_empty_deletion => Value::Object(request.arguments.clone()),
             (ResponseKind::Json, None) => {
                 parse_json(&response.body).map_err(|reason| bad_response(&reason))?
             }
@@ -121,7 +126,7 @@ impl Reply {
         // The service may repeat the key in any text of its answer.
         key.mask_fields(object);
         rename_tmsys_fields(object, &settings.tmsys_name);
-        if let Some(missing) = missing_field(request.entry, object) {
+        if !is_empty_deletion && let Some(missing) = missing_field(request.entry, object) {
             return Err(bad_response(&missing));
         }
 
@@ -333,6 +338,9 @@ fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey,
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
     let failure = match entry.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),
+        None if answer.location.is_some() => {
+            failure.hint("the operator of the service can make it redirect to an https address")
+        }
         None => failure.hint(format!(
             "{} may not be the address of the service",
             ServiceHost::for_url_base(entry.request.url_base).setting()

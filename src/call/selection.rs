@@ -28,7 +28,7 @@ const ID: &str = "id";
 const PAGINATION: &str = "pagination";
 
 /// Fields at the beginning of an incomplete reply, which are always kept: without them it would look complete.
-const INCOMPLETE: [&str; 2] = ["incomplete", "repeat"];
+pub const INCOMPLETE: [&str; 2] = ["incomplete", "repeat"];
 
 /// Largest number of names that a caller may select.
 const MAX_NAMES: usize = 100;

@@ -184,29 +184,39 @@ fn embedded_ipv4(address: Ipv6Addr) -> Option<Ipv4Addr> {
 
 /// A presigned address. No output shows it, except the reply to the caller: its `Debug` leaves out the query.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PresignedAddress(Url);
+pub struct PresignedAddress {
+    url: Url,
+    /// The address as the service wrote it. The text of `url` can encode characters in another way.
+    text: String,
+}
 
 impl PresignedAddress {
     /// Creates the address from one that the [`AddressPolicy`] allows.
     pub fn new(url: Url) -> Self {
-        Self(url)
+        Self { text: url.to_string(), url }
+    }
+
+    /// Creates the address from the text of one that the policy allows.
+    pub(crate) fn as_written(text: &str, policy: AddressPolicy) -> Option<Self> {
+        let url = policy.parse(text).ok()?;
+        Some(Self { url, text: text.trim().to_owned() })
     }
 
     /// Returns the complete address, for the reply to the caller.
     pub fn expose(&self) -> &str {
-        self.0.as_str()
+        &self.text
     }
 
     /// Returns the name of the file: the last segment of the path.
     pub fn file_name(&self) -> Option<String> {
-        let segment = self.0.path_segments()?.next_back().filter(|segment| !segment.is_empty())?;
+        let segment = self.url.path_segments()?.next_back().filter(|segment| !segment.is_empty())?;
         percent_decode_str(segment).decode_utf8().ok().map(String::from)
     }
 }
 
 impl fmt::Debug for PresignedAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}?[signature]", self.0.path())
+        write!(formatter, "{}?[signature]", self.url.path())
     }
 }
 

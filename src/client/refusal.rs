@@ -194,7 +194,10 @@ impl<'a> ServiceRefusal<'a> {
                 "check the API key, whose origin `tas-mcp status` shows; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"
             }
             Code::PermissionDenied => "the key may belong to another project: check `project_id` and the key",
-            Code::NotFound => return self.request.hints.not_found,
+            Code::NotFound if self.request.hints.not_found.is_some() => return self.request.hints.not_found,
+            Code::NotFound if self.request.subject.is_empty() => {
+                "the project does not exist, or the service lacks this operation: check `project_id` and the address of the service"
+            }
             Code::Conflict => return self.request.hints.conflict,
             _ => return None,
         })

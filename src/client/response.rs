@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
 use tokio::time::Instant;
+use url::Url;
 
 use super::{
     MAX_RESPONSE_BYTES,
@@ -78,8 +79,11 @@ impl HttpResponse {
     /// Reads status and headers.
     pub(super) fn without_body(response: &Response) -> Self {
         let text = |name| header_text(response.headers(), name);
-        let absolute =
-            |location: &str| response.url().join(location).map_or_else(|_| location.to_owned(), Into::into);
+        // An absolute address stays as it is written, because its signature can be about this text.
+        let absolute = |location: &str| match (Url::parse(location), response.url().join(location)) {
+            (Err(_), Ok(joined)) => joined.into(),
+            _ => location.to_owned(),
+        };
 
         Self {
             status: response.status().as_u16(),

@@ -4,19 +4,18 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::report_view;
 use crate::{
+    call::reply::INCOMPLETE,
     fields::Fields,
     service::{
         answer_schema::AnswerTypes,
         schema,
-        tool::{
-            CONFIRM, CONFIRM_DESCRIPTION, FIELDS, FIELDS_DESCRIPTION, PROJECT_ID, PROJECT_ID_DESCRIPTION,
-            ToolDefinition,
-        },
+        tool::{CONFIRM, CONFIRM_DESCRIPTION, FIELDS, PROJECT_ID, PROJECT_ID_DESCRIPTION, ToolDefinition},
     },
     text::guidance::{OfferedTools, for_caller},
 };
@@ -53,13 +52,14 @@ fn publish(
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let mut input = input_schema(tool, is_global);
+    let answer = tool.published_output_schema(types);
+    let mut input = input_schema(tool, &answer, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 
     let description = tool.description().for_caller(offered).unwrap_or_default();
     let published = Tool::new(tool.name, description, Arc::new(input))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(tool.published_output_schema(types)))
+        .with_raw_output_schema(Arc::new(answer))
         .with_annotations(annotations);
 
     if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }
@@ -79,8 +79,20 @@ fn name_offered_tools(schema: &mut Value, offered: &dyn OfferedTools) {
     }
 }
 
-/// Returns the schema of the arguments of a tool with the arguments that several tools share.
-fn input_schema(tool: &ToolDefinition, is_global: bool) -> Fields {
+/// Returns the description of the argument [`FIELDS`]. The schema of the answer is `answer`.
+fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
+    let records = schema::object_below(answer, schema::RECORDS).unwrap_or(answer);
+    let shown = tool.columns.iter().rev().filter_map(|column| column.fields.first().copied());
+    let all = schema::properties(records).into_iter().flat_map(Fields::keys).map(String::as_str);
+    let examples: IndexSet<_> = shown.chain(all).filter(|name| !INCOMPLETE.contains(name)).collect();
+    let examples: Vec<_> = examples.into_iter().take(2).collect();
+
+    format!("Only these fields, such as `{}`.", examples.join(","))
+}
+
+/// Returns the schema of the arguments of a tool with the arguments that several tools share. The schema of the answer
+/// is `answer`.
+fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fields {
     let mut schema = schema::published(tool.input_schema());
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 
@@ -92,7 +104,7 @@ fn input_schema(tool: &ToolDefinition, is_global: bool) -> Fields {
             add(CONFIRM, "boolean", CONFIRM_DESCRIPTION);
         }
         if tool.takes_fields() {
-            add(FIELDS, "string", FIELDS_DESCRIPTION);
+            add(FIELDS, "string", &fields_description(tool, answer));
         }
         if is_global {
             add(PROJECT_ID, "string", PROJECT_ID_DESCRIPTION);

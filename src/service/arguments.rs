@@ -13,7 +13,7 @@ use crate::{
     json::parse_json,
     service::{
         rule::Rule,
-        schema::{self, KNOWN, OPEN, OR_TYPE, UNQUOTED},
+        schema::{self, KNOWN, OPEN, OR_TYPE, TRIMMED, UNQUOTED},
     },
     text::{most_similar, one_letter_away, quoted_argument, shorten_name},
     violation::Violation,
@@ -315,6 +315,7 @@ fn coerce(schema: &Fields, kind: &str, value: &mut Value) {
         },
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
         ("string", Value::String(text)) if schema.contains_key(UNQUOTED) => unquoted(text),
+        ("string", Value::String(text)) if schema.contains_key(TRIMMED) => Some(Value::from(text.trim())),
         ("string", Value::String(text)) => spelled_as_listed(schema, text),
         // Some hosts send the only item of a list without the list.
         ("array", Value::String(text)) => {

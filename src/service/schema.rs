@@ -21,8 +21,11 @@ pub const OPEN: &str = "x-open";
 /// Surrounding quotes are removed from the text.
 pub(super) const UNQUOTED: &str = "x-unquoted";
 
+/// White space around the text is removed.
+pub(super) const TRIMMED: &str = "x-trimmed";
+
 /// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
-const INTERNAL: [&str; 5] = [OR_TYPE, OPEN, UNQUOTED, "format", "uniqueItems"];
+const INTERNAL: [&str; 6] = [OR_TYPE, OPEN, UNQUOTED, TRIMMED, "format", "uniqueItems"];
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -198,13 +201,11 @@ fn is_unpublished(keyword: &str, value: &Value, schema: &Fields) -> bool {
     keyword == KNOWN || INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
 }
 
-/// Returns whether a limit is not worth its tokens: that an id or a list is not empty, or that a number without an
-/// upper limit is not negative.
+/// Returns whether a limit is not worth its tokens: that an id or a list is not empty.
 fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
     match keyword {
         "minItems" => limit == 1 && !schema.contains_key("maxItems"),
         "minLength" => limit == 1 && !schema.contains_key("maxLength"),
-        "minimum" => limit == 0 && !schema.contains_key("maximum"),
         _ => false,
     }
 }

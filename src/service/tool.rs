@@ -37,9 +37,6 @@ pub const CONFIRM_DESCRIPTION: &str = "True if a person agreed.";
 /// Argument of tools that read: the wanted fields of the answer, as dotted names separated by commas.
 pub const FIELDS: &str = "fields";
 
-/// Description of [`FIELDS`].
-pub const FIELDS_DESCRIPTION: &str = "Such as `id,test.name`.";
-
 /// A tool as it is listed and checked. Dereferences to its properties.
 pub struct ToolDefinition {
     /// The stated properties.

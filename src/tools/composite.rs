@@ -77,9 +77,9 @@ const TIMEOUT_S: u64 = 40;
 /// Pass exactly one of the four ids. After `status: timed_out` call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
-    /// From `tool:start_run|list_jobs`.
+    /// From `tool:start_run|list_jobs|list_runs`.
     pub job_id: Option<Uuid>,
-    /// 1-50 ids[[; from `tool:start_run|list_jobs`]].
+    /// 1-50 ids[[; from `tool:start_run|list_jobs|list_runs`]].
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
     /// From `tool:list_runs`.
@@ -144,9 +144,9 @@ impl WaitForCompletion {
 pub struct SummarizeResults {
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run`.
+    /// From `tool:start_run|list_jobs|list_runs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
     pub test_plan_id: Option<Uuid>,

@@ -59,7 +59,7 @@ impl Operation for ListTestPlanExecutions {
 /// Returns one execution of a test plan: its status, and counts of tests by result.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From `tool:list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Id,
 }
 

@@ -6,20 +6,21 @@ use super::prelude::*;
 
 /// Exports the results of runs or a plan execution to the external test-management system.
 ///
-/// Pass exactly one of the three ids. Every call creates a new entry, unless `force_new_run` is false. Only completed
-/// runs are exported. Check `success` in the reply; `already_exported` marks an earlier export.
+/// Pass exactly one of the three ids. An export of runs always creates an entry. Only completed runs are exported. Check
+/// `success` in the reply; `already_exported` marks an earlier export.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ExportTmsysRun {
-    /// From `tool:list_runs`.
+    /// Not a job or player id[[; from `tool:list_runs`]].
     pub multiplayer_run_id: Option<Id>,
     /// [[From `tool:list_runs`; ]]1-100 different ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
-    /// From `tool:list_test_plan_executions`.
+    /// From `tool:start_run|summarize_results|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// 1-250 characters; default: generated.
+    #[schemars(extend("x-trimmed" = true))]
     pub custom_run_name: Option<String>,
-    /// Default true. False returns an existing export of an execution.
+    /// Default true. For an execution, false returns its existing export.
     #[schemars(extend("default" = true))]
     pub force_new_run: Option<bool>,
     /// Closes the remote entry afterwards; default true.

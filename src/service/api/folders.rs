@@ -41,7 +41,10 @@ impl Operation for CreateTestFolder {
         .core()
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
-        .not_found_hint("create the parent folder first, or pass `create_intermediate_parents: true`")
+        .not_found_hint(
+            "the parent does not exist: pass an existing `parent_folder_id`[[ from `tool:list_test_folders`]], or a \
+             `parent_path` with `create_intermediate_parents: true`",
+        )
         .conflict_hint("the folder exists: use it; its id is in `details.existing`[[, or from `tool:list_test_folders|find_by_name`]]")
         .recovery_hint("check with `tool:list_test_folders` before another call");
     const REQUEST: RequestInfo =

@@ -8,7 +8,7 @@ pub struct ListJobs {
     /// Default all.
     #[schemars(extend("default" = "all"))]
     pub status: Option<JobStatusFilter>,
-    /// From `tool:list_test_plan_executions`.
+    /// From `tool:start_run|summarize_results|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
@@ -49,7 +49,7 @@ impl Operation for ListJobs {
 /// The run with the latest `started_at` decides the result. Without runs, see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From `tool:start_run|list_jobs`.
+    /// From `tool:start_run|list_jobs|list_runs`.
     pub job_id: Uuid,
 }
 

@@ -9,7 +9,7 @@ use super::prelude::*;
 /// The address needs no key and expires after a day.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetMinionDownload {
-    /// Platform of the machine.
+    /// Platform of the machine; darwin-aarch64 is Apple silicon.
     pub platform: MinionPlatform,
 }
 
@@ -38,7 +38,8 @@ impl Operation for GetMinionDownload {
     const TOOL: ToolInfo =
         ToolInfo::reads("get_minion_download", "Get the Minion installer's address", Toolset::Minions)
             .core()
-            .needs("project:manage-minions");
+            .needs("project:manage-minions")
+            .not_found_hint("no installer is released for this platform: try later, or another platform");
     const REQUEST: RequestInfo =
         RequestInfo::get("/minions/download").below(UrlBase::Base).responds_with(ResponseKind::Redirect);
     type Answer = Installer;

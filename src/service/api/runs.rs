@@ -13,7 +13,7 @@ use super::{
 
 /// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
 ///
-/// Returns job ids, not run ids[[; wait for them with `tool:wait_for_completion`]].[[ One device per slot of a plan:
+/// Every id is a UUID. Returns job ids, not run ids[[; wait for them with `tool:wait_for_completion`]].[[ One device per slot of a plan:
 /// `tool:start_test_plan_run`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
@@ -21,7 +21,7 @@ pub struct StartRun {
     pub multiplayer_test_id: Option<Uuid>,
     /// From `tool:list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// Task of a one-off test.
+    /// Task of a one-off test. Its runs get the tag `api`.
     pub instructions: Option<String>,
     /// [[From `tool:list_deployment_configs`. ]]Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
@@ -37,13 +37,14 @@ pub struct StartRun {
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
-    /// 0-10; default 0. Needs `multiplayer_test_id`. Only after ERROR, TIMEOUT or STOPPED.
+    /// 0-10; default 0. Needs `multiplayer_test_id`. Only after ERROR (also a crash), TIMEOUT or STOPPED.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Runs, 1-10; default 1. Needs `multiplayer_test_id`.
+    /// Runs, for each device 1-10; default 1. Needs `multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// One run per device of a mobile config; default false. Not with `player_deployment_configs`.
+    /// One run per device of `deployment_config_id`, a mobile config for several devices; default false. Not with
+    /// `player_deployment_configs`.
     #[schemars(extend("default" = false))]
     pub run_on_all_configured_devices: Option<bool>,
     /// Fills templates in steps; default false.
@@ -138,7 +139,7 @@ pub struct ListRuns {
     pub multiplayer_test_id: Option<Uuid>,
     /// From `tool:start_run|list_jobs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:list_test_plan_executions`.
+    /// From `tool:start_run|summarize_results|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
@@ -221,10 +222,10 @@ impl Operation for GetLiveRun {
 
 /// Stops queued or running jobs and their runs immediately.
 ///
-/// A stopped job is not retried. `Job already completed`: the job had ended.
+/// `Job already completed`: the job had ended.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// 1 or more[[; from `tool:start_run|list_jobs`]]. Not run ids.
+    /// 1 or more[[; from `tool:start_run|list_jobs|list_runs`]]. Not run ids.
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

@@ -9,6 +9,8 @@ use tas_mcp::sandbox::{
 use crate::support::{
     binary::run_binary,
     fixture::{Fixture, Session},
+    host::Host,
+    peer::Peer,
     service::Service,
 };
 
@@ -202,4 +204,21 @@ async fn the_command_line_deletes_only_with_yes() {
     let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
 
     assert_eq!(printed, json!({"id": TEST_FAILS, "deleted": true}));
+}
+
+#[tokio::test]
+async fn a_deletion_that_is_answered_without_a_body_has_succeeded() {
+    let stub = Peer::answering("HTTP/1.1 204 No Content\r\n\r\n").await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
+    for (tool, id) in [
+        ("delete_test", json!({"test_id": TEST_FAILS})),
+        ("delete_test_plan", json!({"test_plan_id": PLAN_SMOKE})),
+        ("delete_shared_step", json!({"shared_step_id": STEPS_UNUSED})),
+        ("delete_build", json!({"build_id": PLAN_SMOKE})),
+    ] {
+        assert_eq!(host.succeed(tool, confirmed(&id)).await, id);
+    }
+
+    let upload = json!({"build_id": PLAN_SMOKE, "object_key": "k"});
+    assert_eq!(host.succeed("cancel_build_upload", upload.clone()).await, upload);
 }

@@ -96,7 +96,26 @@ async fn a_redirect_without_a_usable_address_is_a_bad_response() {
         assert_eq!((&error["code"], &error["status"]), (&json!("bad_response"), &json!(307)), "{location}");
         let message = error["message"].as_str().expect("a message");
         assert!(message.contains("names no https address in `Location`"), "{message}");
+        let blames_the_setting = error["hint"].as_str().expect("a hint").contains("TAS_BASE_URL");
+        assert_eq!(blames_the_setting, location.is_empty(), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_presigned_address_is_given_as_the_service_writes_it() {
+    let address = "https://storage.example/it's.zip?a='b'&signature=a%2fb~";
+    let (_peer, mut host) = redirecting(&format!("location: {address}\r\n")).await;
+    assert_eq!(host.succeed(TOOL, linux()).await["download_url"], address);
+}
+
+#[tokio::test]
+async fn a_platform_without_an_installer_has_no_id_to_check() {
+    let peer =
+        Peer::answering("HTTP/1.1 404 Not Found\r\ncontent-length: 19\r\n\r\n{\"error\":\"no file\"}").await;
+    let error = Host::open(&peer.settings(keys::DEMO, &[])).await.fail(TOOL, linux()).await;
+
+    assert_eq!(error["code"], "not_found");
+    assert_eq!(error["hint"], "no installer is released for this platform: try later, or another platform");
 }
 
 #[tokio::test]

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed;
+use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::fixture::{Fixture, Session};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    stub::Stub,
+};
 
 mod coercions;
 mod ids;
@@ -127,4 +131,18 @@ async fn huge_values_are_refused_within_the_time_limit() {
 
     // The server still answers after these values.
     host.succeed("list_runs", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_list_that_does_not_exist_has_no_id_to_check() {
+    let stub = Stub::start(async |_| (404, json!({"error": "not found"}))).await;
+    let mut host = Host::open(&stub.settings(keys::DEMO, &[])).await;
+
+    for (tool, names_an_id, arguments) in
+        [("list_runs", false, json!({})), ("get_run", true, json!({"run_id": "r1"}))]
+    {
+        let error = host.fail(tool, arguments).await;
+        let advises_the_id = error["hint"].as_str().expect("a hint").contains("check the id");
+        assert_eq!((&error["code"], advises_the_id), (&json!("not_found"), names_an_id), "{error}");
+    }
 }
