@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt as _, stream};
+use http::Method;
 use serde_json::{Value, json};
 use tas_mcp::{
     fields::Fields,
@@ -115,6 +116,7 @@ fn right_outcomes(case: &Case, entry: &OperationEntry, arguments: &Fields) -> BT
     let is_followed = case.target != Target::Refused;
 
     let more = [
+        ("ok", case.is_empty && entry.request.method == Method::DELETE),
         ("ok", (is_free && case.is_success) || (is_followed && kind == ResponseKind::Redirect)),
         ("service_unavailable", is_closed_port && kind == ResponseKind::File),
         // A status of success is no redirect.

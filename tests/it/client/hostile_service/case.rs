@@ -45,6 +45,8 @@ pub(super) struct Case {
     pub(super) reading: Codes,
     pub(super) writing: Codes,
     pub(super) target: Target,
+    /// Whether the answer is 2xx and has no body, which is the success of a deletion.
+    pub(super) is_empty: bool,
     /// Whether the answer never ends, so that the shortest time limit is set.
     pub(super) is_hanging: bool,
     /// Largest number of calls at the same time.
@@ -87,6 +89,7 @@ impl Case {
             reading,
             writing,
             target: Target::Refused,
+            is_empty: false,
             is_hanging: false,
             in_flight: OPERATIONS.len(),
             max_requests: MAX_REQUESTS,
@@ -95,6 +98,10 @@ impl Case {
 
     pub(super) fn target(self, target: Target) -> Self {
         Self { target, ..self }
+    }
+
+    pub(super) fn empty(self) -> Self {
+        Self { is_empty: true, ..self }
     }
 
     pub(super) fn hanging(self) -> Self {
