@@ -162,7 +162,8 @@ impl ClientLimits {
     /// The client sends too much.
     pub(super) fn count_body(&self, length: usize) -> Result<(), Exceeded> {
         let requests = u32::try_from(length / BYTES_PER_REQUEST).unwrap_or(u32::MAX);
-        NonZeroU32::new(requests).map_or(Ok(()), |requests| self.count(requests.min(self.burst)))
+        // The request itself is counted already, and together they may be as many as may arrive at once.
+        NonZeroU32::new(requests.min(self.burst.get() - 1)).map_or(Ok(()), |requests| self.count(requests))
     }
 
     fn count(&self, requests: NonZeroU32) -> Result<(), Exceeded> {

@@ -238,6 +238,18 @@ async fn messages_without_an_answer_count_towards_the_rate() {
 }
 
 #[tokio::test]
+async fn a_long_body_counts_no_more_requests_than_may_arrive_at_once() {
+    let service = Service::start().await;
+    // One request is allowed per second, so that nothing is allowed again before the body has arrived.
+    let server =
+        HttpUnderTest::start(&service.settings("", &[&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1")]].concat()));
+    let long = json!({"name": "list_runs", "arguments": {"unknown": "x".repeat(3 << 20)}});
+
+    let response = server.modern("/mcp", &[("x-api-key", keys::DEMO)], "tools/call", long).await;
+    assert_eq!(response.status().as_u16(), 200);
+}
+
+#[tokio::test]
 async fn the_longest_body_that_the_settings_allow_is_read() {
     let service = Service::start().await;
     let variables = [&FREE_PORTS[..], &[("TAS_HTTP_MAX_BODY", "67108864")]].concat();
