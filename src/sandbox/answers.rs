@@ -1,46 +1,50 @@
 //! The answers to the operations: one module per resource, with `impl Answer<Operation> for World`.
 
 pub(super) mod answer;
-pub(super) mod answered;
-pub(super) mod api_error;
-pub(super) mod artifact_file;
-pub(super) mod artifact_files;
-pub(super) mod artifacts;
-pub(super) mod bug_occurrences;
-pub(super) mod bugs;
+mod artifacts;
+mod bugs;
 pub(super) mod builds;
-pub(super) mod byte_range;
-pub(super) mod caller;
-pub(super) mod configs;
-pub(super) mod endpoints;
-pub(super) mod ephemeral_test;
+mod configs;
 pub(super) mod executions;
-pub(super) mod exports;
-pub(super) mod file_response;
-pub(super) mod filters;
-pub(super) mod folders;
-pub(super) mod jobs;
-pub(super) mod knowledge;
-pub(super) mod launch;
-pub(super) mod launch_jobs;
-pub(super) mod launch_results;
-pub(super) mod live_runs;
-pub(super) mod minions;
-pub(super) mod pages;
-pub(super) mod patch;
-pub(super) mod picture;
-pub(super) mod plans;
+mod exports;
+mod files;
+mod folders;
+mod jobs;
+mod knowledge;
+mod launch;
+mod lists;
+mod live_runs;
+mod patch;
+mod picture;
+mod plans;
 pub(super) mod presigned_url;
-pub(super) mod run_start;
-pub(super) mod run_steps;
-pub(super) mod run_view;
-pub(super) mod runs;
-pub(super) mod shared_steps;
-pub(super) mod targets;
-pub(super) mod templates;
-pub(super) mod test_draft;
-pub(super) mod test_record;
-pub(super) mod tests;
-pub(super) mod upload_checks;
-pub(super) mod upload_initiation;
-pub(super) mod uploads;
+mod run_start;
+mod run_view;
+mod runs;
+mod shared_steps;
+mod targets;
+mod test_draft;
+mod tests;
+mod uploads;
+
+/// The words in which the answers are written.
+mod prelude {
+    pub(super) use super::{
+        answer::{
+            Answer, AnswerResult, Answered, ApiError, Caller, InvalidRequestPolicy, check_version, existing,
+        },
+        lists::{has_all_tags, in_order, matches_id, newest_first, page, single_page, wire_name},
+    };
+    pub(super) use crate::{
+        sandbox::model::{
+            job::SimulatedJob,
+            project::Project,
+            records::{Dialect, find},
+            saved_test::{RunResult, SavedTest},
+            time::{Millis, Moment},
+            timeline::{JobStatus, RunAttempt, RunProgress, Timeline},
+            world::World,
+        },
+        service::api::{Deleted, ListPage, Open, SortOrder},
+    };
+}

@@ -1,14 +1,520 @@
-//! Seed data: two projects of a game studio, which are equal in every sandbox.
+//! The records that every sandbox starts with: two projects of a game studio. `seed.toml` describes them.
 
-pub(super) mod arena;
-mod bugs;
-mod builders;
-mod builds;
-pub(super) mod demo;
-mod demo_tests;
-mod history;
+use std::sync::{Arc, LazyLock};
+
+use indexmap::{IndexMap, map::Entry};
+use serde::Deserialize;
+
+use crate::{
+    sandbox::model::{
+        bug::StoredBug,
+        builds::StoredBuild,
+        device_config::DeviceConfig,
+        folder::{Folder, parent_of},
+        ids::step as step_id,
+        job::{JobStop, PlayerDevice, SimulatedJob, Starter},
+        knowledge::{KnowledgeScope, StoredKnowledgeFile},
+        plan::{Execution, PlanItem, SavedPlan},
+        project::Project,
+        records::{Dialect, Records},
+        saved_test::{CaseLink, SavedTest, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind},
+        test_content::{body, content_of},
+        time::Moment,
+    },
+    service::api::{
+        Open,
+        configs::{AgentConfig, CredentialKind},
+        shared_steps::SharedStep,
+        steps::StepList,
+        tests::TestContent,
+    },
+};
+
 mod ids;
-mod knowledge;
-mod past_jobs;
 
 pub use ids::*;
+
+/// Version of each seeded test.
+const TEST_VERSION: u32 = 3;
+
+static PROJECTS: LazyLock<Result<Vec<Project>, String>> =
+    LazyLock::new(|| read_projects(include_str!("seed.toml")));
+
+/// Returns the projects of a new sandbox, or what is wrong with the seed.
+pub(super) fn projects() -> Result<&'static [Project], &'static str> {
+    PROJECTS.as_deref().map_err(String::as_str)
+}
+
+fn read_projects(text: &str) -> Result<Vec<Project>, String> {
+    let seed: IndexMap<String, ProjectSeed> =
+        toml_edit::de::from_str(text).map_err(|error| error.to_string())?;
+    let project = |(id, seed): (String, ProjectSeed)| {
+        seed.build(&id).map_err(|problem| format!("the seed of project {id}: {problem}"))
+    };
+    seed.into_iter().map(project).collect()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProjectSeed {
+    dialect: Dialect,
+    integration: bool,
+    bug_review: bool,
+    storage_capacity: Option<u64>,
+    folders: Vec<Folder>,
+    agents: Vec<AgentSeed>,
+    credential_kinds: Vec<CredentialKindSeed>,
+    configs: Vec<DeviceConfig>,
+    builds: Vec<StoredBuild>,
+    bugs: Vec<StoredBug>,
+    shared_steps: Vec<SharedStepSeed>,
+    tests: Vec<TestSeed>,
+    plans: Vec<PlanSeed>,
+    history: Vec<BatchSeed>,
+    knowledge: Vec<KnowledgeSeed>,
+}
+
+impl ProjectSeed {
+    /// Creates the project. A record is added after the records to which it refers.
+    fn build(self, id: &str) -> Result<Project, String> {
+        let mut project = Project::new(id, self.dialect);
+        project.integration = self.integration;
+        project.bug_review = self.bug_review;
+        project.storage.capacity = self.storage_capacity.unwrap_or(project.storage.capacity);
+
+        for mut folder in self.folders {
+            folder.parent = project.folder_at(parent_of(&folder.path)).map(|parent| parent.id.clone());
+            add(&mut project.folders, folder.id.clone(), Arc::new(folder))?;
+        }
+        for AgentSeed { id, name, description, pinned } in self.agents {
+            let agent = AgentConfig { id: id.clone(), name, description, pinned };
+            add(&mut project.agent_configs, id, Arc::new(agent))?;
+        }
+        for CredentialKindSeed { id, name, exclusive } in self.credential_kinds {
+            project.credential_kinds.push(CredentialKind { id, name, description: None, exclusive });
+        }
+        for config in self.configs {
+            add(&mut project.configs, config.id.clone(), Arc::new(config))?;
+        }
+        for build in self.builds {
+            add(&mut project.builds, build.id.clone(), Arc::new(build))?;
+        }
+        for bug in self.bugs {
+            add(&mut project.bugs, bug.id.clone(), bug)?;
+        }
+
+        let mut collections = IndexMap::new();
+        for collection in self.shared_steps {
+            let (id, steps) = collection.add_to(&mut project)?;
+            collections.insert(id, steps);
+        }
+        for test in self.tests {
+            test.add_to(&mut project, &collections)?;
+        }
+        for plan in self.plans {
+            plan.add_to(&mut project)?;
+        }
+        for batch in self.history {
+            batch.add_to(&mut project)?;
+        }
+        for file in self.knowledge {
+            file.add_to(&mut project)?;
+        }
+
+        Ok(project)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentSeed {
+    id: String,
+    name: String,
+    description: Option<String>,
+    #[serde(default)]
+    pinned: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CredentialKindSeed {
+    id: String,
+    name: String,
+    #[serde(default)]
+    exclusive: bool,
+}
+
+/// A shared step collection, whose versions have equal content.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SharedStepSeed {
+    id: String,
+    name: String,
+    version: u32,
+    created: Moment,
+    created_by: String,
+    steps: Vec<ScriptedStep>,
+}
+
+impl SharedStepSeed {
+    /// Adds the collection, and returns its id and the steps that tests with the collection have.
+    fn add_to(self, project: &mut Project) -> Result<(String, Vec<ScriptedStep>), String> {
+        let id = self.id;
+        let shared = |(number, step): (usize, ScriptedStep)| ScriptedStep {
+            id: step_id(&[&id, &number.to_string()]),
+            shared: Some(id.clone()),
+            ..step
+        };
+        let steps: Vec<_> = (1..).zip(self.steps).map(shared).collect();
+        let keys = (1..=steps.len()).map(|number| number.to_string());
+
+        let collection = SharedStep {
+            id: id.clone(),
+            project_id: project.id.clone(),
+            name: self.name,
+            version: self.version,
+            is_shared: true,
+            created_at: Some(self.created.to_string()),
+            created_by: Some(self.created_by),
+            steps: StepList {
+                step_order: keys.clone().collect(),
+                steps_by_key: keys.zip(steps.iter().map(body)).collect(),
+            },
+            more: Open::new(),
+        };
+        let saved = |version| Arc::new(SharedStep { version, ..collection.clone() });
+
+        project.shared_step_versions.insert(id.clone(), (0..=self.version).map(saved).collect());
+        add(&mut project.shared_steps, id.clone(), Arc::new(collection))?;
+
+        Ok((id, steps))
+    }
+}
+
+/// A test, whose versions have equal content. A test without outcomes passes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TestSeed {
+    id: String,
+    name: String,
+    kind: TestKind,
+    folder: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    cases: Vec<CaseLink>,
+    players: Vec<Vec<StepSeed>>,
+    #[serde(default = "passes")]
+    outcomes: Vec<ScriptedOutcome>,
+}
+
+fn passes() -> Vec<ScriptedOutcome> {
+    vec![ScriptedOutcome::passed()]
+}
+
+/// A step of a test, or all steps of a collection.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum StepSeed {
+    Collection { shared: String },
+    Step(ScriptedStep),
+}
+
+impl TestSeed {
+    fn add_to(
+        self,
+        project: &mut Project,
+        collections: &IndexMap<String, Vec<ScriptedStep>>,
+    ) -> Result<(), String> {
+        let find_folder = |path: &String| {
+            project.folder_at(path).map(|folder| folder.id.clone()).ok_or_else(|| unknown("folder", path))
+        };
+        let folder = self.folder.as_ref().map(find_folder).transpose()?;
+        check_findings(project, &self.outcomes)?;
+
+        let mut players = Vec::new();
+        for (number, steps) in (1..).zip(self.players) {
+            players.push(ScriptedPlayer { steps: player_steps(&self.id, number, steps, collections)? });
+        }
+
+        let mut test = SavedTest {
+            id: self.id,
+            name: self.name,
+            kind: self.kind,
+            folder,
+            version: TEST_VERSION,
+            tags: self.tags,
+            players,
+            outcomes: self.outcomes,
+            cases: self.cases,
+            content: TestContent::default(),
+        };
+        test.content = content_of(&test);
+        let saved = |version| Arc::new(SavedTest { version, ..test.clone() });
+
+        project.test_versions.insert(test.id.clone(), (0..=test.version).map(saved).collect());
+        add(&mut project.tests, test.id.clone(), Arc::new(test))
+    }
+}
+
+fn player_steps(
+    test: &str,
+    player: usize,
+    seeds: Vec<StepSeed>,
+    collections: &IndexMap<String, Vec<ScriptedStep>>,
+) -> Result<Vec<ScriptedStep>, String> {
+    let mut steps = Vec::new();
+    for seed in seeds {
+        match seed {
+            StepSeed::Collection { shared } => {
+                let collection = collections.get(&shared).ok_or_else(|| unknown("shared step", &shared))?;
+                steps.extend(collection.iter().cloned());
+            }
+            StepSeed::Step(step) => {
+                let number = steps.len() + 1;
+                let id = step_id(&[test, &player.to_string(), &number.to_string()]);
+                steps.push(ScriptedStep { id, ..step });
+            }
+        }
+    }
+
+    Ok(steps)
+}
+
+fn check_findings(project: &Project, outcomes: &[ScriptedOutcome]) -> Result<(), String> {
+    let mut findings = outcomes.iter().flat_map(|outcome| &outcome.findings);
+    match findings.find(|finding| !project.bugs.contains_key(&finding.bug)) {
+        Some(finding) => Err(unknown("bug", &finding.bug)),
+        None => Ok(()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanSeed {
+    id: String,
+    name: String,
+    created: Moment,
+    created_by: String,
+    modified: Moment,
+    modified_by: String,
+    /// Names of the slots, from the first.
+    #[serde(default)]
+    slot_names: Vec<String>,
+    items: Vec<PlanItemSeed>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanItemSeed {
+    test: String,
+    #[serde(default)]
+    retries: u32,
+    #[serde(default)]
+    slots: Vec<usize>,
+}
+
+impl PlanSeed {
+    fn add_to(self, project: &mut Project) -> Result<(), String> {
+        let item = |PlanItemSeed { test, retries, slots }| {
+            let test = named("test", &project.tests, &test, |test| &test.name)?.id.clone();
+            Ok(PlanItem { test, retries, more: Open::new(), slots })
+        };
+        let items = self.items.into_iter().map(item).collect::<Result<_, String>>()?;
+        let mut slots = (1..).zip(self.slot_names);
+
+        let plan = SavedPlan {
+            id: self.id,
+            name: self.name,
+            items,
+            default_slot_name: slots.next().map(|(_, name)| name),
+            slots: slots.map(|(slot, name)| (slot, Some(name))).collect(),
+            created: self.created,
+            modified: self.modified,
+            created_by: self.created_by,
+            modified_by: self.modified_by,
+            more: Open::new(),
+        };
+
+        add(&mut project.plans, plan.id.clone(), Arc::new(plan))
+    }
+}
+
+/// Jobs that were started in the same way. All players use the first working device of the config.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchSeed {
+    /// The execution to which the jobs belong.
+    execution: Option<ExecutionSeed>,
+    config: String,
+    build: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    /// A user. A key of the project started the jobs if it is absent.
+    started_by: Option<String>,
+    created: Moment,
+    jobs: Vec<JobSeed>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExecutionSeed {
+    id: String,
+    plan: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobSeed {
+    id: String,
+    run: String,
+    test: String,
+    created: Option<Moment>,
+    #[serde(default)]
+    retries: u8,
+    stopped: Option<JobStop>,
+    /// An earlier version of the test, and how it ended.
+    version: Option<u32>,
+    outcome: Option<ScriptedOutcome>,
+}
+
+impl BatchSeed {
+    fn add_to(self, project: &mut Project) -> Result<(), String> {
+        let config = Arc::clone(named("config", &project.configs, &self.config, |config| &config.name)?);
+        let build = match &self.build {
+            Some(name) => Some(Arc::clone(named("build", &project.builds, name, |build| &build.name)?)),
+            None => None,
+        };
+        let key = || Starter::Key(format!("key_{}", project.id));
+        let started_by = self.started_by.map_or_else(key, Starter::Person);
+
+        let execution = self.execution.as_ref().map(|execution| execution.id.clone());
+        if let Some(ExecutionSeed { id, plan }) = self.execution {
+            let plan = named("plan", &project.plans, &plan, |plan| &plan.name)?;
+            let execution = Execution {
+                id: id.clone(),
+                plan: plan.id.clone(),
+                plan_name: plan.name.clone(),
+                build: build.clone(),
+                created: self.created,
+                started_by: started_by.clone(),
+            };
+            add(&mut project.executions, id, execution)?;
+        }
+
+        let device = PlayerDevice { device: config.first_working().cloned(), config, build };
+        for seed in self.jobs {
+            let test = seed.test(project)?;
+            let job = SimulatedJob {
+                id: seed.id.clone(),
+                first_run: seed.run,
+                created: seed.created.unwrap_or(self.created),
+                stopped: seed.stopped,
+                retries: seed.retries,
+                tags: test.tags.iter().chain(&self.tags).cloned().collect(),
+                player_devices: vec![device.clone(); test.players.len()],
+                execution: execution.clone(),
+                started_by: started_by.clone(),
+                template_data: None,
+                rejection: device.device.is_none().then(|| "no_device_available".to_owned()),
+                test,
+            };
+            add(&mut project.jobs, seed.id, job)?;
+        }
+
+        Ok(())
+    }
+}
+
+impl JobSeed {
+    /// Returns the test as it was when the job was created.
+    fn test(&self, project: &Project) -> Result<Arc<SavedTest>, String> {
+        let test = named("test", &project.tests, &self.test, |test| &test.name)?;
+        let outcomes = self.outcome.clone().map_or_else(|| test.outcomes.clone(), |outcome| vec![outcome]);
+        check_findings(project, &outcomes)?;
+
+        let version = self.version.unwrap_or(test.version);
+        Ok(Arc::new(SavedTest { version, outcomes, ..SavedTest::clone(test) }))
+    }
+}
+
+/// A knowledge file of the project, unless it names an agent or a test.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KnowledgeSeed {
+    agent: Option<String>,
+    test: Option<String>,
+    path: String,
+    uploaded: Moment,
+    content: String,
+}
+
+impl KnowledgeSeed {
+    fn add_to(self, project: &mut Project) -> Result<(), String> {
+        let Self { path, content, uploaded, .. } = self;
+        let scope = match (self.agent, self.test) {
+            (Some(name), _) => {
+                let agent = named("agent", &project.agent_configs, &name, |agent| &agent.name)?;
+                KnowledgeScope::Agent(agent.id.clone())
+            }
+            (None, Some(name)) => {
+                let test = named("test", &project.tests, &name, |test| &test.name)?;
+                KnowledgeScope::TestCase(test.id.clone())
+            }
+            (None, None) => KnowledgeScope::Project,
+        };
+
+        project.knowledge.push(StoredKnowledgeFile { scope, path, content, uploaded });
+        Ok(())
+    }
+}
+
+fn add<T>(records: &mut IndexMap<String, T>, id: String, record: T) -> Result<(), String> {
+    match records.entry(id) {
+        Entry::Occupied(entry) => Err(format!("two records have the id {}", entry.key())),
+        Entry::Vacant(entry) => {
+            entry.insert(record);
+            Ok(())
+        }
+    }
+}
+
+fn named<'a, T>(
+    kind: &str,
+    records: &'a Records<T>,
+    name: &str,
+    name_of: impl Fn(&T) -> &String,
+) -> Result<&'a Arc<T>, String> {
+    records.values().find(|record| name_of(record) == name).ok_or_else(|| unknown(kind, name))
+}
+
+fn unknown(kind: &str, name: &str) -> String {
+    format!("there is no {kind} {name:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_of_the_seed_names_a_record() {
+        assert_eq!(projects().map(<[_]>::len), Ok(2));
+    }
+
+    #[test]
+    fn a_wrong_seed_is_refused_with_its_reason() {
+        let seed = include_str!("seed.toml");
+        for (text, wrong, reason) in [
+            ("test = \"Training range\"", "test = \"Trainig range\"", "there is no test \"Trainig range\""),
+            ("folder = \"Menus\"", "folder = \"Menu\"", "there is no folder \"Menu\""),
+            ("bug = \"bug_7h2k9\"", "bug = \"bug_7h2k8\"", "there is no bug \"bug_7h2k8\""),
+            ("shared = \"ssc_duel\"", "shared = \"ssc_dual\"", "there is no shared step \"ssc_dual\""),
+            ("id = \"bug_2k8wp\"", "id = \"bug_9d3rt\"", "two records have the id bug_9d3rt"),
+            ("retries = 1", "retry = 1", "unknown field `retry`"),
+            ("created = \"3s ago\"", "created = \"soon\"", "soon"),
+        ] {
+            let problem = read_projects(&seed.replacen(text, wrong, 1)).unwrap_err();
+            assert!(problem.contains(reason), "{problem}");
+        }
+    }
+}

@@ -1,10 +1,20 @@
-//! [`Answer`]: the sandbox's side of one operation.
+//! What the sandbox answers to an operation: [`Answer`] is its side of one operation, and an [`Endpoint`] is an operation
+//! with the sandbox's answer to it.
 
-use http::StatusCode;
+use std::ops::Deref;
+
+use axum::body::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use indexmap::IndexMap;
+use serde_json::{Value, json};
 
 use crate::{
-    sandbox::answers::{answered::Answered, api_error::ApiError, caller::Caller},
-    service::operation::Operation,
+    fields::Fields,
+    sandbox::model::{project::Project, records::find, world::World},
+    service::{
+        catalog::{ListedOperation, OPERATIONS, OperationEntry, for_each_operation},
+        operation::Operation,
+    },
 };
 
 /// The sandbox's side of one operation.
@@ -17,8 +27,11 @@ pub trait Answer<O: Operation> {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Refuse;
 
     /// Carries out `operation` for `caller` and returns the answer.
-    fn answer(&mut self, operation: O, caller: &Caller) -> Result<Answered<O::Answer>, ApiError>;
+    fn answer(&mut self, operation: O, caller: &Caller) -> AnswerResult<O::Answer>;
 }
+
+/// An answer, or an error of the service.
+pub type AnswerResult<T> = Result<Answered<T>, ApiError>;
 
 /// What the sandbox does with a request that breaks a rule. Some operations have no 400 in the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,3 +53,224 @@ impl InvalidRequestPolicy {
         }
     }
 }
+
+/// An answer with its status.
+#[derive(Debug)]
+pub struct Answered<T> {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderList,
+    pub(crate) body: AnswerBody<T>,
+}
+
+/// Headers of an answer, each name once.
+pub(crate) type HeaderList = Vec<(HeaderName, HeaderValue)>;
+
+/// The body of an answer.
+#[derive(Debug)]
+pub(crate) enum AnswerBody<T> {
+    /// A value that is sent as JSON.
+    Json(T),
+    /// Bytes whose type is in the `Content-Type` header. They are empty if there is no such header.
+    Raw(Bytes),
+}
+
+impl<T> Answered<T> {
+    pub(crate) fn json(status: StatusCode, body: T) -> Self {
+        Self { status, headers: HeaderList::new(), body: AnswerBody::Json(body) }
+    }
+
+    pub(crate) fn created(body: T) -> Self {
+        Self::json(StatusCode::CREATED, body)
+    }
+
+    /// Creates an answer that is a file or a part of a file.
+    pub(crate) fn file((status, headers, bytes): (StatusCode, HeaderList, Bytes)) -> Self {
+        Self { status, headers, body: AnswerBody::Raw(bytes) }
+    }
+
+    /// Creates a redirect to `location` without a body.
+    pub(super) fn redirect(status: StatusCode, location: HeaderValue) -> Self {
+        Self { status, headers: vec![(header::LOCATION, location)], body: AnswerBody::Raw(Bytes::new()) }
+    }
+}
+
+impl<T> From<T> for Answered<T> {
+    fn from(body: T) -> Self {
+        Self::json(StatusCode::OK, body)
+    }
+}
+
+/// An error response of the service.
+#[derive(Debug)]
+pub struct ApiError {
+    /// HTTP status.
+    pub status: StatusCode,
+    /// JSON body.
+    pub body: Value,
+}
+
+impl ApiError {
+    /// Creates an error with the general error body.
+    pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        Self { status, body: json!({"error": error.into()}) }
+    }
+
+    pub(crate) fn invalid(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, error)
+    }
+
+    pub(crate) fn unauthorized(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, error)
+    }
+
+    pub(crate) fn forbidden(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, error)
+    }
+
+    pub(super) fn not_found(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, error)
+    }
+
+    pub(super) fn conflict(error: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, error)
+    }
+
+    /// Creates a 500 for an error that the sandbox itself causes.
+    pub(super) fn internal(error: &impl ToString) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
+}
+
+/// Returns the record with `id`, or the 404 of the service for an unknown one.
+pub(super) fn existing<'a, T>(
+    records: &'a IndexMap<String, T>,
+    id: &str,
+    error: &str,
+) -> Result<&'a T, ApiError> {
+    find(records, id).ok_or_else(|| ApiError::not_found(error))
+}
+
+/// Checks that a writer has seen the latest version of a record (service.md 6.4, 8).
+pub(super) fn check_version(expected: u64, latest: u32) -> Result<(), ApiError> {
+    if expected == u64::from(latest) {
+        return Ok(());
+    }
+
+    let error = "version conflict";
+    let body = json!({"error": error, "expected_version": expected, "latest_version": latest});
+
+    Err(ApiError { status: StatusCode::CONFLICT, body })
+}
+
+/// The caller of an operation, after authentication.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Project of the request: from the path, or the project of the key.
+    pub project: String,
+    /// Id of the key, as records show it.
+    pub key_id: &'static str,
+    /// Headers that select a part of a file.
+    pub conditions: FileConditions,
+}
+
+/// Headers of a request that select how much of a file the answer contains.
+#[derive(Clone, Debug, Default)]
+pub struct FileConditions {
+    /// `Range`
+    pub range: Option<String>,
+    /// `If-Range`
+    pub if_range: Option<String>,
+    /// `If-None-Match`
+    pub if_none_match: Option<String>,
+}
+
+impl FileConditions {
+    /// Reads the conditions from the headers of a request. A header that is not text counts as absent.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
+        let text = |name: HeaderName| {
+            let value = headers.get(name)?;
+            value.to_str().ok().map(str::to_owned)
+        };
+
+        Self {
+            range: text(header::RANGE),
+            if_range: text(header::IF_RANGE),
+            if_none_match: text(header::IF_NONE_MATCH),
+        }
+    }
+}
+
+impl World {
+    /// Returns the project that a request reads.
+    pub(crate) fn project(&self, caller: &Caller) -> Result<&Project, ApiError> {
+        self.projects.get(&caller.project).ok_or_else(unknown_project)
+    }
+
+    /// Returns the project that a request changes.
+    pub(super) fn project_mut(&mut self, caller: &Caller) -> Result<&mut Project, ApiError> {
+        self.projects.get_mut(&caller.project).ok_or_else(unknown_project)
+    }
+}
+
+/// Creates the error for an unknown project. The error is a 403, because some operations have no 404.
+fn unknown_project() -> ApiError {
+    ApiError::forbidden("API key does not match the project")
+}
+
+/// Answers one operation whose type is erased: fields in, JSON or bytes out.
+type ErasedAnswer = fn(&mut World, Fields, &Caller) -> AnswerResult<Value>;
+
+/// An operation with the sandbox's answer to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Endpoint {
+    entry: &'static OperationEntry,
+    /// Answers a request whose fields have been checked.
+    pub(crate) answer: ErasedAnswer,
+    /// What happens to a request that breaks a rule.
+    pub(crate) on_invalid: InvalidRequestPolicy,
+}
+
+impl Endpoint {
+    fn for_operation<O: ListedOperation>() -> Self
+    where
+        World: Answer<O>,
+    {
+        Self { entry: O::entry(), answer: answer_fields::<O>, on_invalid: World::ON_INVALID }
+    }
+}
+
+impl Deref for Endpoint {
+    type Target = OperationEntry;
+    fn deref(&self) -> &OperationEntry {
+        self.entry
+    }
+}
+
+/// Deserializes checked fields into the operation, answers it, and serializes the answer.
+fn answer_fields<O: Operation>(world: &mut World, fields: Fields, caller: &Caller) -> AnswerResult<Value>
+where
+    World: Answer<O>,
+{
+    let operation = serde_json::from_value::<O>(Value::Object(fields))
+        .map_err(|error| World::ON_INVALID.error(format!("invalid request: {error}")))?;
+
+    let Answered { status, headers, body } = world.answer(operation, caller)?;
+    let body = match body {
+        AnswerBody::Json(body) => {
+            AnswerBody::Json(serde_json::to_value(body).map_err(|error| ApiError::internal(&error))?)
+        }
+        AnswerBody::Raw(bytes) => AnswerBody::Raw(bytes),
+    };
+
+    Ok(Answered { status, headers, body })
+}
+
+macro_rules! list_endpoints {
+    ($($resource:ident::$operation:ident,)*) => {
+        /// Returns the endpoints of all operations. An operation without an `impl Answer` does not compile here.
+        pub(crate) fn endpoints() -> [Endpoint; OPERATIONS.len()] {
+            [$(Endpoint::for_operation::<crate::service::api::$resource::$operation>()),*]
+        }
+    };
+}
+for_each_operation!(list_endpoints);

@@ -1,25 +1,30 @@
-//! Artifacts of runs, on the knowledge host (service.md 12).
+//! Artifacts of runs, on the knowledge host (service.md 12). They are derived from the run and never stored.
 
+use std::fmt::Write as _;
+
+use axum::body::Bytes;
 use http::{HeaderValue, StatusCode};
+use serde_json::json;
 
+use super::{
+    files::{ArtifactFile, FileContent},
+    picture,
+    prelude::*,
+    presigned_url::{self, STORAGE_PREFIX},
+    run_view::{RUN_NOT_FOUND, RunView, find_run},
+};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            artifact_file::ArtifactFile,
-            artifact_files::{STORAGE_TYPE, artifact_url},
-            caller::Caller,
-            presigned_url::{self, STORAGE_PREFIX},
-            run_view::RUN_NOT_FOUND,
-        },
-        model::world::World,
+    sandbox::model::{
+        ids::{etag, hash},
+        saved_test::ScriptedStep,
+        timeline::StepSpan,
     },
-    service::api::artifacts::{ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact},
+    service::api::{
+        artifacts::{ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact},
+        runs::{RunArtifactRef, RunPlayer},
+    },
 };
 
-/// Error text of the service for an unknown file.
 const NOT_FOUND: &str = "artifact not found";
 
 /// How long the address of a large file is valid, in seconds.
@@ -28,11 +33,7 @@ const VALIDITY_S: u32 = 60 * 60;
 impl Answer<ListRunArtifacts> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
 
-    fn answer(
-        &mut self,
-        request: ListRunArtifacts,
-        caller: &Caller,
-    ) -> Result<Answered<ArtifactListing>, ApiError> {
+    fn answer(&mut self, request: ListRunArtifacts, caller: &Caller) -> AnswerResult<ArtifactListing> {
         let player = request.run_id.0;
         let (files, uploaded) = self.player_files(self.project(caller)?, &player)?;
         let record = |file: ArtifactFile| RunArtifact {
@@ -54,11 +55,7 @@ impl Answer<ListRunArtifacts> for World {
 impl Answer<GetRunArtifact> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(
-        &mut self,
-        request: GetRunArtifact,
-        caller: &Caller,
-    ) -> Result<Answered<ArtifactPart>, ApiError> {
+    fn answer(&mut self, request: GetRunArtifact, caller: &Caller) -> AnswerResult<ArtifactPart> {
         let (files, _) = self.player_files(self.project(caller)?, &request.run_id.0)?;
         let file = files.into_iter().find(|file| file.name == request.filename.0);
         let file = file.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
@@ -73,5 +70,143 @@ impl Answer<GetRunArtifact> for World {
         let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;
 
         Ok(Answered::redirect(StatusCode::FOUND, location))
+    }
+}
+
+/// Duration of one turn of a player in the log.
+const TURN: Millis = 200;
+
+/// Content type of the files for which the knowledge host redirects to the storage host.
+const STORAGE_TYPE: &str = "video/mp4";
+
+/// Names of the screenshots of failed steps. No seeded test has more steps.
+const STEP_SCREENSHOTS: [&str; 6] = [
+    "screenshots/step-1.png",
+    "screenshots/step-2.png",
+    "screenshots/step-3.png",
+    "screenshots/step-4.png",
+    "screenshots/step-5.png",
+    "screenshots/step-6.png",
+];
+
+impl RunView<'_> {
+    /// Returns the files of a player. There are none before the run is completed.
+    fn files(&self, player: &RunPlayer, steps: &[ScriptedStep], spans: &[StepSpan]) -> Vec<ArtifactFile> {
+        if !self.is_completed() {
+            return Vec::new();
+        }
+
+        let seed = hash(&[&player.id]);
+        let [red, green, blue, ..] = seed.to_le_bytes();
+        let in_memory = |bytes: Vec<u8>| FileContent::InMemory(Bytes::from(bytes));
+        let report = json!({
+            "player": player.id, "test": self.job.test.name, "result": player.result,
+            "steps": self.step_records(steps, spans),
+        });
+        let recording = FileContent::Generated { seed, size: 300_000 + seed % 100_000 };
+        let log = self.log(player, steps, spans).into_bytes();
+        let report = format!("{report:#}\n").into_bytes();
+        let picture = picture::game_end([red, green, blue]);
+
+        let of_failed_step = step_screenshot(spans)
+            .map(|name| (name, "image/png", FileContent::InMemory(picture::game_at_failed_step())));
+        let files = [
+            ("recording.mp4", STORAGE_TYPE, recording),
+            ("agent.log", "text/plain; charset=utf-8", in_memory(log)),
+            ("deliverables/report.json", "application/json", in_memory(report)),
+            ("screenshots/end.png", "image/png", in_memory(picture)),
+        ];
+        let with_etag = |(name, content_type, content)| {
+            let etag = etag(self.project.dialect, &[&player.id, name]);
+            ArtifactFile { name, content_type, etag, content }
+        };
+
+        files.into_iter().chain(of_failed_step).map(with_etag).collect()
+    }
+
+    /// Returns the log of a player: each step with its turns, and the result.
+    fn log(&self, player: &RunPlayer, steps: &[ScriptedStep], spans: &[StepSpan]) -> String {
+        let mut log = format!("{} {} plays “{}”\n", self.attempt.created, player.id, self.job.test.name);
+        let mut write_line = |line: std::fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            writeln!(log, "{line}").unwrap_or_default();
+        };
+
+        for (number, (step, span)) in (1..).zip(steps.iter().zip(spans)) {
+            let (Some(start), Some(end)) = (span.start, span.end) else { continue };
+            write_line(format_args!("{start} step {number}: {}", step.goal));
+
+            for turn in 1..=(end - start) / TURN {
+                let screen = hash(&[&player.id, &step.id, &turn.to_string()]);
+                write_line(format_args!(
+                    "{number}.{turn} looked at screen {screen:016x} … tapped, waited, looked again"
+                ));
+            }
+
+            let result = span.result.map_or("-", |result| result.name());
+            write_line(format_args!("{end} step {number} ended: {result}"));
+        }
+
+        let result = player.result.as_deref().unwrap_or("-");
+        write_line(format_args!("{} result: {result}", self.attempt.ended));
+
+        log
+    }
+
+    /// Returns the files of a player as its run refers to them.
+    pub(super) fn artifact_refs(
+        &self,
+        player: &RunPlayer,
+        steps: &[ScriptedStep],
+        spans: &[StepSpan],
+        knowledge_url: &str,
+    ) -> Vec<Option<RunArtifactRef>> {
+        let reference = |file: ArtifactFile| {
+            Some(RunArtifactRef {
+                filename: file.name.to_owned(),
+                url: artifact_url(knowledge_url, &player.id, file.name),
+                size: Some(file.content.size()),
+                uploaded_at: self.attempt.ended.to_string(),
+            })
+        };
+
+        self.files(player, steps, spans).into_iter().map(reference).collect()
+    }
+}
+
+/// Returns the name of the screenshot of the step that did not pass, if there is one.
+fn step_screenshot(spans: &[StepSpan]) -> Option<&'static str> {
+    let has_failed = |span: &StepSpan| {
+        span.result.is_some_and(|result| !matches!(result, RunResult::Success | RunResult::Skipped))
+    };
+    STEP_SCREENSHOTS.get(spans.iter().position(has_failed)?).copied()
+}
+
+/// Returns the URL of a file on the knowledge host.
+fn artifact_url(knowledge_url: &str, player: &str, name: &str) -> String {
+    format!("{knowledge_url}/runs/{player}/artifacts/{name}")
+}
+
+impl World {
+    /// Returns the files of the player with the id `player`, and when they were uploaded.
+    fn player_files(&self, project: &Project, player: &str) -> Result<(Vec<ArtifactFile>, String), ApiError> {
+        let not_found = || ApiError::not_found(RUN_NOT_FOUND);
+        let (run, _) = player.rsplit_once('-').ok_or_else(not_found)?;
+        let (job, attempt) = find_run(project, run, self.now)?;
+        let view = RunView { project, job, attempt: &attempt, now: self.now };
+
+        let files_if_player = |record: RunPlayer, steps: &[ScriptedStep], spans: &[StepSpan]| {
+            (record.id == player).then(|| view.files(&record, steps, spans))
+        };
+        let files = view.map_players(files_if_player).into_iter().flatten().next().ok_or_else(not_found)?;
+
+        Ok((files, attempt.ended.to_string()))
+    }
+
+    /// Returns a file of a player of any project.
+    pub(crate) fn artifact_file(&self, player: &str, name: &str) -> Option<ArtifactFile> {
+        let project = self.project_with_run(player)?;
+        let (files, _) = self.player_files(self.projects.get(&project)?, player).ok()?;
+        files.into_iter().find(|file| file.name == name)
     }
 }

@@ -1,37 +1,25 @@
-//! Bugs of runs, and bugs that a user has reviewed (service.md 2.5, 9).
+//! Bugs of runs, and bugs that a user has reviewed, with their occurrences (service.md 2.5, 9).
 
+use super::{
+    prelude::*,
+    run_view::{RUN_NOT_FOUND, find_run},
+};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            filters::{matches_id, wire_name},
-            pages,
-            run_view::{self, find_run},
-        },
-        model::{
-            bug::{BugReview, StoredBug},
-            ids::occurrence,
-            moment::Moment,
-            outcome::BugFinding,
-            project::Project,
-            world::World,
-        },
+    sandbox::model::{
+        bug::{BugReview, StoredBug},
+        ids::occurrence,
+        saved_test::BugFinding,
     },
-    service::api::{
-        ListPage, SortOrder,
-        bugs::{
-            Bug, BugDetail, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugDetails, RunBugPage,
-        },
+    service::api::bugs::{
+        Bug, BugDetail, BugOccurrence, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugDetails,
+        RunBugPage,
     },
 };
 
 impl Answer<ListRunBugs> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(run_view::RUN_NOT_FOUND);
+    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
 
-    fn answer(&mut self, request: ListRunBugs, caller: &Caller) -> Result<Answered<RunBugPage>, ApiError> {
+    fn answer(&mut self, request: ListRunBugs, caller: &Caller) -> AnswerResult<RunBugPage> {
         let project = self.project(caller)?;
         let (_, attempt) = find_run(project, &request.run_id.0, self.now)?;
 
@@ -40,14 +28,14 @@ impl Answer<ListRunBugs> for World {
             Some(bug.run_record(finding, *at, occurrence(&attempt.id, finding)))
         });
 
-        Ok(RunBugPage { page: pages::single_page(bugs.collect()), bug_occurrences: None }.into())
+        Ok(RunBugPage { page: single_page(bugs.collect()), bug_occurrences: None }.into())
     }
 }
 
 impl Answer<ListBugs> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(&mut self, request: ListBugs, caller: &Caller) -> Result<Answered<ListPage<Bug>>, ApiError> {
+    fn answer(&mut self, request: ListBugs, caller: &Caller) -> AnswerResult<ListPage<Bug>> {
         let project = self.project(caller)?;
         check_bug_review(project)?;
 
@@ -62,9 +50,9 @@ impl Answer<ListBugs> for World {
         }
 
         // The contract states no default order (service.md 9.1). Newest first is the most useful one.
-        let bugs = pages::in_order(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
+        let bugs = in_order(bugs, request.sort_order.unwrap_or(SortOrder::Desc));
 
-        Ok(pages::page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
+        Ok(page(bugs, request.page, request.page_size, |(bug, review, occurrences)| {
             bug.to_record(project, review, occurrences.len())
         })
         .into())
@@ -74,13 +62,12 @@ impl Answer<ListBugs> for World {
 impl Answer<GetBug> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound("bug not found");
 
-    fn answer(&mut self, request: GetBug, caller: &Caller) -> Result<Answered<BugDetail>, ApiError> {
+    fn answer(&mut self, request: GetBug, caller: &Caller) -> AnswerResult<BugDetail> {
         let project = self.project(caller)?;
         check_bug_review(project)?;
 
-        let bugs = project.reviewed_bugs(self.now);
+        let mut bugs = project.reviewed_bugs(self.now).into_iter();
         let (bug, review, occurrences) = bugs
-            .into_iter()
             .find(|(bug, ..)| bug.id == request.bug_id.0)
             .ok_or_else(|| ApiError::not_found("bug not found"))?;
 
@@ -147,11 +134,59 @@ impl StoredBug {
             confidence: self.confidence.clone(),
             tags: self.tags.clone(),
             details: self.details.clone(),
-            status: review.status().to_owned(),
+            status: if review.archived { "archived" } else { "active" }.to_owned(),
             suppress_reporting: review.suppress_reporting,
             occurrence_count,
             created_at: review.at.to_string(),
             created_by: Some(review.reviewer.clone()),
         }
+    }
+}
+
+impl Project {
+    /// Returns the reviewed bugs with their reviews and their occurrences in runs.
+    fn reviewed_bugs(&self, now: Moment) -> Vec<(&StoredBug, &BugReview, Vec<BugOccurrence>)> {
+        let runs = self.runs(now);
+        let reviewed = self.bugs.values().filter_map(|bug| Some((bug, bug.review.as_ref()?)));
+        let occurrences = |bug: &StoredBug, review: &BugReview| {
+            let of_run =
+                |(job, attempt): &(&SimulatedJob, RunAttempt)| self.occurrences(bug, review, job, attempt);
+            runs.iter().flat_map(of_run).collect()
+        };
+
+        reviewed.map(|(bug, review)| (bug, review, occurrences(bug, review))).collect()
+    }
+
+    /// Returns the occurrences of a bug in one run that were detected before the review of the bug.
+    fn occurrences(
+        &self,
+        bug: &StoredBug,
+        review: &BugReview,
+        job: &SimulatedJob,
+        attempt: &RunAttempt,
+    ) -> Vec<BugOccurrence> {
+        let execution = job.execution.as_ref().and_then(|id| self.executions.get(id));
+        let occurrence_of = |finding: &BugFinding, at: Moment| BugOccurrence {
+            id: occurrence(&attempt.id, finding),
+            multiplayer_run_id: attempt.id.clone(),
+            player_index: finding.player,
+            // Steps are numbered from 1, players from 0 (service.md 1.8, 20).
+            test_step: finding.step + 1,
+            turn: finding.turn,
+            detected_at: at.to_string(),
+            reviewed_at: Some(review.at.to_string()),
+            reviewed_by: Some(review.reviewer.clone()),
+            review_comment: review.comment.clone(),
+            title: bug.title.clone(),
+            test_name: Some(job.test.name.clone()),
+            test_version: Some(job.test.version),
+            test_plan_name: execution.map(|execution| execution.plan_name.clone()),
+            severity: wire_name(bug.severity),
+            category: bug.category.clone(),
+        };
+
+        let findings = attempt.findings(review.at).filter(|(finding, _)| finding.bug == bug.id);
+
+        findings.map(|(finding, at)| occurrence_of(finding, *at)).collect()
     }
 }

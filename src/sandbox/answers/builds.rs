@@ -1,21 +1,9 @@
 //! Builds in build storage (service.md 10).
 
+use super::prelude::*;
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            filters::{has_all_tags, matches_id, wire_name},
-            pages,
-        },
-        model::{build::StoredBuild, project::Project, records::find, world::World},
-    },
-    service::api::{
-        ListPage,
-        builds::{Build, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
-    },
+    sandbox::model::builds::StoredBuild,
+    service::api::builds::{Build, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds},
 };
 
 /// Error text of the service for an unknown build.
@@ -50,37 +38,30 @@ impl StoredBuild {
 }
 
 impl Answer<ListBuilds> for World {
-    fn answer(
-        &mut self,
-        request: ListBuilds,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<Build>>, ApiError> {
+    fn answer(&mut self, request: ListBuilds, caller: &Caller) -> AnswerResult<ListPage<Build>> {
         let project = self.project(caller)?;
         let matching = project.builds.values().filter(|build| build.matches(&request));
-        let builds = pages::newest_first(matching, |build| build.created);
+        let builds = newest_first(matching, |build| build.created);
 
-        Ok(pages::page(builds, request.page, request.page_size, |build| build.to_record(project)).into())
+        Ok(page(builds, request.page, request.page_size, |build| build.to_record(project)).into())
     }
 }
 
 impl Answer<GetBuild> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(&mut self, request: GetBuild, caller: &Caller) -> Result<Answered<BuildDetail>, ApiError> {
+    fn answer(&mut self, request: GetBuild, caller: &Caller) -> AnswerResult<BuildDetail> {
         let project = self.project(caller)?;
-        let build =
-            find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        let build = existing(&project.builds, &request.build_id.0, NOT_FOUND)?;
 
         Ok(BuildDetail { build: build.to_record(project), details: build.details.clone() }.into())
     }
 }
 
 impl Answer<DeleteBuild> for World {
-    fn answer(&mut self, request: DeleteBuild, caller: &Caller) -> Result<Answered<DeletedBuild>, ApiError> {
+    fn answer(&mut self, request: DeleteBuild, caller: &Caller) -> AnswerResult<DeletedBuild> {
         let project = self.project_mut(caller)?;
-        let build =
-            find(&project.builds, &request.build_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        let id = build.id.clone();
+        let id = existing(&project.builds, &request.build_id.0, NOT_FOUND)?.id.clone();
         project.delete_build(&id);
 
         Ok(DeletedBuild { message: "build deleted successfully".to_owned() }.into())

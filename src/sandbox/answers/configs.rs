@@ -1,23 +1,9 @@
 //! Deployment configs, agent configs and credential kinds (service.md 11).
 
-use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            pages::page,
-        },
-        model::world::World,
-    },
-    service::api::{
-        ListPage,
-        configs::{
-            AgentConfig, CredentialKind, DeploymentConfig, ListAgentConfigs, ListCredentialKinds,
-            ListDeploymentConfigs,
-        },
-    },
+use super::prelude::*;
+use crate::service::api::configs::{
+    AgentConfig, CredentialKind, DeploymentConfig, ListAgentConfigs, ListCredentialKinds,
+    ListDeploymentConfigs,
 };
 
 impl Answer<ListDeploymentConfigs> for World {
@@ -27,7 +13,7 @@ impl Answer<ListDeploymentConfigs> for World {
         &mut self,
         request: ListDeploymentConfigs,
         caller: &Caller,
-    ) -> Result<Answered<ListPage<DeploymentConfig>>, ApiError> {
+    ) -> AnswerResult<ListPage<DeploymentConfig>> {
         let configs = self.project(caller)?.configs.values().collect();
 
         Ok(page(configs, request.page, request.page_size, |config| DeploymentConfig {
@@ -45,11 +31,7 @@ impl Answer<ListDeploymentConfigs> for World {
 impl Answer<ListAgentConfigs> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(
-        &mut self,
-        request: ListAgentConfigs,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<AgentConfig>>, ApiError> {
+    fn answer(&mut self, request: ListAgentConfigs, caller: &Caller) -> AnswerResult<ListPage<AgentConfig>> {
         let configs = self.project(caller)?.agent_configs.values().collect();
 
         Ok(page(configs, request.page, request.page_size, |config| AgentConfig::clone(config)).into())
@@ -63,7 +45,7 @@ impl Answer<ListCredentialKinds> for World {
         &mut self,
         request: ListCredentialKinds,
         caller: &Caller,
-    ) -> Result<Answered<ListPage<CredentialKind>>, ApiError> {
+    ) -> AnswerResult<ListPage<CredentialKind>> {
         let kinds = self.project(caller)?.credential_kinds.iter().collect();
 
         Ok(page(kinds, request.page, request.page_size, CredentialKind::clone).into())

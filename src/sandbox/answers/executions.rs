@@ -2,33 +2,12 @@
 
 use serde_json::json;
 
+use super::prelude::*;
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            filters::{matches_id, wire_name},
-            pages,
-        },
-        model::{
-            execution::Execution,
-            job::SimulatedJob,
-            moment::{Moment, duration_ms},
-            outcome::RunResult,
-            project::Project,
-            records::find,
-            timeline::{JobStatus, Timeline},
-            world::World,
-        },
-    },
-    service::api::{
-        ListPage, SortOrder,
-        executions::{
-            ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,
-            TestStatus,
-        },
+    sandbox::model::{plan::Execution, time::duration_ms},
+    service::api::executions::{
+        ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,
+        TestStatus,
     },
 };
 
@@ -42,7 +21,7 @@ impl Answer<ListTestPlanExecutions> for World {
         &mut self,
         request: ListTestPlanExecutions,
         caller: &Caller,
-    ) -> Result<Answered<ListPage<TestPlanExecution>>, ApiError> {
+    ) -> AnswerResult<ListPage<TestPlanExecution>> {
         let project = self.project(caller)?;
         let executions = project.executions.values();
         let mut executions: Vec<_> = executions
@@ -60,23 +39,18 @@ impl Answer<ListTestPlanExecutions> for World {
             }
         }
 
-        let executions = pages::in_order(executions, request.sort_order.unwrap_or(SortOrder::Desc));
+        let executions = in_order(executions, request.sort_order.unwrap_or(SortOrder::Desc));
 
-        Ok(pages::page(executions, request.page, request.page_size, |(_, record)| record).into())
+        Ok(page(executions, request.page, request.page_size, |(_, record)| record).into())
     }
 }
 
 impl Answer<GetTestPlanExecution> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(
-        &mut self,
-        request: GetTestPlanExecution,
-        caller: &Caller,
-    ) -> Result<Answered<TestPlanExecution>, ApiError> {
+    fn answer(&mut self, request: GetTestPlanExecution, caller: &Caller) -> AnswerResult<TestPlanExecution> {
         let project = self.project(caller)?;
-        let execution = find(&project.executions, &request.test_plan_execution_id.0);
-        let execution = execution.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        let execution = existing(&project.executions, &request.test_plan_execution_id.0, NOT_FOUND)?;
         Ok(execution.to_record(project, self.now).into())
     }
 }

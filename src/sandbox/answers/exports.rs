@@ -1,18 +1,8 @@
 //! Export to the test-management system (service.md 2.7).
 
-use http::StatusCode;
-
+use super::{executions, prelude::*, run_view::find_run};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::Answer, answered::Answered, api_error::ApiError, caller::Caller, executions,
-            run_view::find_run,
-        },
-        model::{
-            attempt::RunAttempt, export_batch::ExportBatch, job::SimulatedJob, moment::Moment,
-            progress::RunProgress, project::Project, records::find, timeline::Timeline, world::World,
-        },
-    },
+    sandbox::model::test_management::ExportBatch,
     service::api::exports::{ExportResult, ExportTmsysRun},
 };
 
@@ -35,20 +25,12 @@ impl ExportSource {
         run.or(runs).or(execution.map(|id| Self::Execution(id.0.to_ascii_lowercase())))
     }
 
-    /// Returns the `export_type` of the result.
-    const fn name(&self) -> &'static str {
+    /// Returns the `export_type` of the result, and the exported execution.
+    fn kind(&self) -> (&'static str, Option<String>) {
         match self {
-            Self::Run(_) => "single_run",
-            Self::Runs(_) => "multiple_runs",
-            Self::Execution(_) => "test_plan",
-        }
-    }
-
-    /// Returns the id of the execution, if an execution is exported.
-    fn execution(&self) -> Option<String> {
-        match self {
-            Self::Execution(id) => Some(id.clone()),
-            Self::Run(_) | Self::Runs(_) => None,
+            Self::Run(_) => ("single_run", None),
+            Self::Runs(_) => ("multiple_runs", None),
+            Self::Execution(id) => ("test_plan", Some(id.clone())),
         }
     }
 
@@ -78,9 +60,7 @@ fn last_completed<'a>(
     execution: &str,
     now: Moment,
 ) -> Result<Vec<(&'a SimulatedJob, RunAttempt)>, ApiError> {
-    if find(&project.executions, execution).is_none() {
-        return Err(ApiError::not_found(executions::NOT_FOUND));
-    }
+    existing(&project.executions, execution, executions::NOT_FOUND)?;
 
     // A retried job has several runs. Only the last one counts.
     let done = |job: &SimulatedJob| {
@@ -91,11 +71,7 @@ fn last_completed<'a>(
 }
 
 impl Answer<ExportTmsysRun> for World {
-    fn answer(
-        &mut self,
-        request: ExportTmsysRun,
-        caller: &Caller,
-    ) -> Result<Answered<ExportResult>, ApiError> {
+    fn answer(&mut self, request: ExportTmsysRun, caller: &Caller) -> AnswerResult<ExportResult> {
         let project = self.project(caller)?;
         if !project.integration {
             return Err(ApiError::forbidden("integration is not enabled"));
@@ -105,7 +81,8 @@ impl Answer<ExportTmsysRun> for World {
         let source = ExportSource::from_request(&request).ok_or_else(|| ApiError::invalid("no source"))?;
         let runs = source.runs(project, self.now)?;
         let name = request.custom_run_name.map(|name| name.trim().to_owned());
-        let mut batch = ExportBatch::new(source.name(), source.execution(), name);
+        let (kind, execution) = source.kind();
+        let mut batch = ExportBatch::new(kind, execution, name);
 
         for (job, run) in &runs {
             batch.add(job, run);
@@ -114,7 +91,7 @@ impl Answer<ExportTmsysRun> for World {
         // Exports of runs always create a new entry (service.md 2.7).
         if let Some(execution) = &batch.execution {
             if self.test_management.is_busy_with(execution) {
-                return Err(ApiError::new(StatusCode::CONFLICT, IN_PROGRESS));
+                return Err(ApiError::conflict(IN_PROGRESS));
             }
             let earlier = self
                 .test_management

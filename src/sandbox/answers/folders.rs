@@ -2,27 +2,10 @@
 
 use std::sync::Arc;
 
+use super::prelude::*;
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            pages::page,
-        },
-        model::{
-            dialect::Dialect,
-            folder::{Folder, ROOT, child_of, normalize, parent_of},
-            project::Project,
-            records::find,
-            world::World,
-        },
-    },
-    service::api::{
-        ListPage,
-        folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder},
-    },
+    sandbox::model::folder::{Folder, ROOT, child_of, normalize, parent_of},
+    service::api::folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder},
 };
 
 impl Folder {
@@ -31,14 +14,10 @@ impl Folder {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Returns the path of the parent, or [`ROOT`].
-    fn parent_path(&self) -> &str {
-        parent_of(&self.path)
-    }
-
     fn to_record(&self, dialect: Dialect) -> TestFolder {
         // The list may show the root as null or as `/` (service.md 7.1). Each dialect shows one form.
-        let parent_path = Some(self.parent_path()).filter(|path| *path != ROOT || dialect == Dialect::Upper);
+        let parent_path =
+            Some(parent_of(&self.path)).filter(|path| *path != ROOT || dialect == Dialect::Upper);
 
         TestFolder {
             id: self.id.clone(),
@@ -59,11 +38,7 @@ impl Folder {
 impl Answer<ListTestFolders> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(
-        &mut self,
-        request: ListTestFolders,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<TestFolder>>, ApiError> {
+    fn answer(&mut self, request: ListTestFolders, caller: &Caller) -> AnswerResult<ListPage<TestFolder>> {
         let project = self.project(caller)?;
         let mut folders: Vec<_> = project.folders.values().collect();
         folders.sort_by(|one, other| one.path.cmp(&other.path));
@@ -76,11 +51,7 @@ impl Answer<ListTestFolders> for World {
 const MAX_PATH_BYTES: usize = 4096;
 
 impl Answer<CreateTestFolder> for World {
-    fn answer(
-        &mut self,
-        request: CreateTestFolder,
-        caller: &Caller,
-    ) -> Result<Answered<CreatedTestFolder>, ApiError> {
+    fn answer(&mut self, request: CreateTestFolder, caller: &Caller) -> AnswerResult<CreatedTestFolder> {
         let project = self.project(caller)?;
         let parent = parent_path(project, &request)?;
         if parent.len() > MAX_PATH_BYTES {
@@ -90,6 +61,7 @@ impl Answer<CreateTestFolder> for World {
         if !missing.is_empty() && request.create_intermediate_parents != Some(true) {
             return Err(ApiError::not_found("parent folder not found"));
         }
+        let is_name = |name: &str| !name.is_empty() && name.trim() == name;
         if missing.iter().any(|path| !is_name(path.rsplit('/').next().unwrap_or_default())) {
             return Err(ApiError::invalid("invalid folder name"));
         }
@@ -111,7 +83,7 @@ impl Answer<CreateTestFolder> for World {
             name: folder.name().to_owned(),
             path: folder.path.clone(),
             parent_folder_id: folder.parent.clone(),
-            parent_path: Some(folder.parent_path().to_owned()),
+            parent_path: Some(parent_of(&folder.path).to_owned()),
             created_intermediate_paths: missing,
             description: folder.description.clone(),
             tags: folder.tags.clone(),
@@ -123,8 +95,7 @@ fn parent_path(project: &Project, request: &CreateTestFolder) -> Result<String, 
     let Some(id) = &request.parent_folder_id else {
         return Ok(normalize(request.parent_path.as_deref().unwrap_or(ROOT)).to_owned());
     };
-    let parent = find(&project.folders, &id.0);
-    parent.map(|parent| parent.path.clone()).ok_or_else(|| ApiError::not_found("parent folder not found"))
+    Ok(existing(&project.folders, &id.0, "parent folder not found")?.path.clone())
 }
 
 /// Returns the missing folders on the path to `path`, from the root.
@@ -140,10 +111,6 @@ fn missing_paths(project: &Project, path: &str) -> Vec<String> {
     missing.reverse();
 
     missing
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.trim() == name
 }
 
 impl World {

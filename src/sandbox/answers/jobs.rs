@@ -1,48 +1,25 @@
 //! Jobs (service.md 3).
 
+use super::prelude::*;
 use crate::{
-    sandbox::{
-        answers::{
-            answer::Answer,
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            filters::{has_all_tags, matches_id},
-            pages,
-        },
-        model::{
-            attempt::RunAttempt,
-            dialect::Dialect,
-            job::{SimulatedJob, Starter},
-            moment::Moment,
-            progress::RunProgress,
-            project::Project,
-            records::find,
-            timeline::{JobStatus, Timeline},
-            world::World,
-        },
-    },
-    service::api::{
-        ListPage,
-        jobs::{GetJob, Job, JobRun, JobStatusFilter, ListJobs, Retries},
-    },
+    sandbox::model::job::Starter,
+    service::api::jobs::{GetJob, Job, JobRun, JobStatusFilter, ListJobs, Retries},
 };
 
 impl Answer<ListJobs> for World {
-    fn answer(&mut self, request: ListJobs, caller: &Caller) -> Result<Answered<ListPage<Job>>, ApiError> {
+    fn answer(&mut self, request: ListJobs, caller: &Caller) -> AnswerResult<ListPage<Job>> {
         let project = self.project(caller)?;
         let matching = project.jobs.values().filter(|job| matches(&request, job, self.now));
-        let jobs = pages::newest_first(matching, |job| job.created);
+        let jobs = newest_first(matching, |job| job.created);
 
-        Ok(pages::page(jobs, request.page, request.page_size, |job| job.to_record(project, self.now)).into())
+        Ok(page(jobs, request.page, request.page_size, |job| job.to_record(project, self.now)).into())
     }
 }
 
 impl Answer<GetJob> for World {
-    fn answer(&mut self, request: GetJob, caller: &Caller) -> Result<Answered<Job>, ApiError> {
+    fn answer(&mut self, request: GetJob, caller: &Caller) -> AnswerResult<Job> {
         let project = self.project(caller)?;
-        let job =
-            find(&project.jobs, &request.job_id.0).ok_or_else(|| ApiError::not_found("job not found"))?;
+        let job = existing(&project.jobs, &request.job_id.0, "job not found")?;
 
         Ok(job.to_record(project, self.now).into())
     }
@@ -106,7 +83,8 @@ impl SimulatedJob {
     /// Returns the kind of the first player's device, or its label if the config has several devices.
     fn platform(&self) -> Option<String> {
         let first = self.player_devices.first()?;
-        let label = first.device.as_ref().filter(|_| first.config.multi_device).map(|device| &device.label);
+        let label =
+            first.device.as_ref().filter(|_| first.config.is_multi_device()).map(|device| &device.label);
 
         Some(label.unwrap_or(&first.config.kind).clone())
     }

@@ -1,20 +1,10 @@
 //! Knowledge files of a project, its agents and its tests (service.md 13).
 
+use super::prelude::*;
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-        },
-        model::{
-            dialect::Dialect,
-            ids::etag,
-            knowledge::{KnowledgeScope, StoredKnowledgeFile},
-            project::Project,
-            world::World,
-        },
+    sandbox::model::{
+        ids::etag,
+        knowledge::{KnowledgeScope, StoredKnowledgeFile},
     },
     service::api::knowledge::{
         IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
@@ -93,11 +83,7 @@ impl Project {
 impl Answer<ListKnowledgeFiles> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(
-        &mut self,
-        request: ListKnowledgeFiles,
-        caller: &Caller,
-    ) -> Result<Answered<KnowledgeListing>, ApiError> {
+    fn answer(&mut self, request: ListKnowledgeFiles, caller: &Caller) -> AnswerResult<KnowledgeListing> {
         let project = self.project(caller)?;
         let agent = request.agent_id.map(|id| KnowledgeScope::Agent(id.0));
         let test = request.test_case_id.map(|id| KnowledgeScope::TestCase(id.0));
@@ -123,7 +109,7 @@ impl Answer<ListProjectKnowledgeFiles> for World {
         &mut self,
         request: ListProjectKnowledgeFiles,
         caller: &Caller,
-    ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
+    ) -> AnswerResult<KnowledgeScopeListing> {
         Ok(self.project(caller)?.scope_listing(&KnowledgeScope::Project, request.include_metadata))
     }
 }
@@ -135,7 +121,7 @@ impl Answer<ListAgentKnowledgeFiles> for World {
         &mut self,
         request: ListAgentKnowledgeFiles,
         caller: &Caller,
-    ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
+    ) -> AnswerResult<KnowledgeScopeListing> {
         Ok(self
             .project(caller)?
             .scope_listing(&KnowledgeScope::Agent(request.agent_id.0), request.include_metadata))
@@ -149,7 +135,7 @@ impl Answer<ListTestCaseKnowledgeFiles> for World {
         &mut self,
         request: ListTestCaseKnowledgeFiles,
         caller: &Caller,
-    ) -> Result<Answered<KnowledgeScopeListing>, ApiError> {
+    ) -> AnswerResult<KnowledgeScopeListing> {
         let scope = KnowledgeScope::TestCase(request.test_case_id.0);
         Ok(self.project(caller)?.scope_listing(&scope, request.include_metadata))
     }

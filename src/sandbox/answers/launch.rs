@@ -1,16 +1,21 @@
-//! A start whose configs, builds and tests are resolved.
+//! A start whose configs, builds and tests are resolved: its jobs, once or on every device of a config.
 
 use std::sync::Arc;
 
+use http::StatusCode;
+
+use super::prelude::*;
 use crate::{
     fields::Fields,
     sandbox::model::{
-        build::StoredBuild, device_config::DeviceConfig, saved_test::SavedTest, test_plan::SavedPlan,
+        builds::StoredBuild,
+        device_config::{Device, DeviceConfig},
+        job::{PlayerDevice, Starter},
+        plan::{Execution, SavedPlan},
     },
-    service::api::{Open, run_start::StartRunResponse},
+    service::api::run_start::{DeviceResult, StartRunResponse},
 };
 
-/// A start whose configs, builds and tests are resolved.
 pub(super) struct Launch {
     pub(super) subject: LaunchSubject,
     /// The jobs to create, once per instance and device.
@@ -49,12 +54,12 @@ pub(super) struct LaunchTarget {
 
 impl Launch {
     /// Returns the build of the first player of the first job.
-    pub(super) fn build(&self) -> Option<&Arc<StoredBuild>> {
+    fn build(&self) -> Option<&Arc<StoredBuild>> {
         self.jobs.first()?.targets.first()?.build.as_ref()
     }
 
     /// Returns the response to a start that created `job_ids`.
-    pub(super) fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
+    fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
         // Ephemeral starts answer with `test_id` in place of `message` and `build_id` (service.md 2.1).
         let ephemeral = matches!(self.subject, LaunchSubject::Ephemeral);
         let test_id = self.jobs.first().filter(|_| ephemeral).map(|job| job.test.id.clone());
@@ -69,4 +74,178 @@ impl Launch {
             ..StartRunResponse::default()
         }
     }
+}
+
+/// `queue_rejection_reason` of a job without a working device.
+const NO_DEVICE: &str = "no_device_available";
+
+impl World {
+    /// Creates the jobs of a start.
+    pub(super) fn launch(&mut self, launch: &Launch, caller: &Caller) -> AnswerResult<StartRunResponse> {
+        match &launch.all_devices_of {
+            Some(config) => self.launch_on_devices(launch, config, caller),
+            None => self.launch_once(launch, caller),
+        }
+    }
+
+    fn launch_once(&mut self, launch: &Launch, caller: &Caller) -> AnswerResult<StartRunResponse> {
+        let execution = self.create_execution(launch, caller)?;
+        let mut job_ids = Vec::new();
+        for _ in 0..launch.instances {
+            job_ids.extend(self.create_jobs(launch, execution.as_deref(), None, caller)?);
+        }
+        Ok(Answered::created(launch.response(job_ids, execution)))
+    }
+
+    fn launch_on_devices(
+        &mut self,
+        launch: &Launch,
+        config: &DeviceConfig,
+        caller: &Caller,
+    ) -> AnswerResult<StartRunResponse> {
+        let dialect = self.project(caller)?.dialect;
+        let any_works = config.devices.iter().any(|device| !device.broken);
+        // A start that no device accepts creates no execution.
+        let execution = if any_works { self.create_execution(launch, caller)? } else { None };
+        let (mut job_ids, mut rows) = (Vec::new(), Vec::new());
+
+        for _ in 0..launch.instances {
+            for device in &config.devices {
+                if device.broken {
+                    rows.push(not_started(device, dialect));
+                } else {
+                    let created = self.create_jobs(launch, execution.as_deref(), Some(device), caller)?;
+                    rows.push(started(device, &created));
+                    job_ids.extend(created);
+                }
+            }
+        }
+
+        let body = launch.response(job_ids, execution);
+
+        Ok(with_device_results(body, rows, matches!(launch.subject, LaunchSubject::Ephemeral)))
+    }
+
+    /// Creates one job for each test, on `device` if it is given.
+    fn create_jobs(
+        &mut self,
+        launch: &Launch,
+        execution: Option<&str>,
+        device: Option<&Device>,
+        caller: &Caller,
+    ) -> Result<Vec<String>, ApiError> {
+        let mut job_ids = Vec::new();
+        for job_template in &launch.jobs {
+            let job = self.new_job(launch, job_template, execution, device, caller);
+            job_ids.push(job.id.clone());
+            self.project_mut(caller)?.jobs.insert(job.id.clone(), job);
+        }
+
+        Ok(job_ids)
+    }
+
+    fn new_job(
+        &mut self,
+        launch: &Launch,
+        job_template: &JobTemplate,
+        execution: Option<&str>,
+        device: Option<&Device>,
+        caller: &Caller,
+    ) -> SimulatedJob {
+        let player_device = |target: &LaunchTarget| PlayerDevice {
+            config: Arc::clone(&target.config),
+            device: device.or(target.config.first_working()).cloned(),
+            build: target.build.clone(),
+        };
+        let player_devices: Vec<_> = job_template.targets.iter().map(player_device).collect();
+        let rejected = player_devices.iter().any(|player_device| player_device.device.is_none());
+        // The tags of the start are added to those of the test, each once.
+        let tags = launch.tags.iter().filter(|tag| !job_template.test.tags.contains(tag));
+
+        SimulatedJob {
+            id: self.ids.uuid(),
+            first_run: self.ids.run(),
+            test: Arc::clone(&job_template.test),
+            created: self.now,
+            stopped: None,
+            retries: job_template.retries,
+            tags: job_template.test.tags.iter().chain(tags).cloned().collect(),
+            player_devices,
+            execution: execution.map(ToOwned::to_owned),
+            started_by: Starter::Key(caller.key_id.to_owned()),
+            template_data: launch.template_data.clone(),
+            rejection: rejected.then(|| NO_DEVICE.to_owned()),
+        }
+    }
+
+    fn create_execution(&mut self, launch: &Launch, caller: &Caller) -> Result<Option<String>, ApiError> {
+        let LaunchSubject::Plan(plan) = &launch.subject else { return Ok(None) };
+        let id = self.ids.uuid();
+        let execution = Execution {
+            id: id.clone(),
+            plan: plan.id.clone(),
+            plan_name: plan.name.clone(),
+            build: launch.build().cloned(),
+            created: self.now,
+            started_by: Starter::Key(caller.key_id.to_owned()),
+        };
+
+        self.project_mut(caller)?.executions.insert(id.clone(), execution);
+
+        Ok(Some(id))
+    }
+}
+
+/// Returns the row of a device on which jobs were created.
+fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
+    let data = StartRunResponse { job_ids: job_ids.to_vec(), ..StartRunResponse::default() };
+    DeviceResult {
+        device_label: device.label.clone(),
+        ok: true,
+        status: Some(StatusCode::CREATED.as_u16()),
+        message: Some("queued".to_owned()),
+        error: None,
+        data: Some(Box::new(data)),
+    }
+}
+
+/// Returns the row of a device that is out of order.
+fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
+    // The failure text is in either field (service.md 1.7). Each dialect uses one of them.
+    let text = Some("device could not be started".to_owned());
+    let (message, error) = if dialect == Dialect::Upper { (text, None) } else { (None, text) };
+    let status = Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16());
+
+    DeviceResult { device_label: device.label.clone(), ok: false, status, message, error, data: None }
+}
+
+/// Returns the response to a start on several devices: the result of each device, counts, and a status by the counts.
+fn with_device_results(
+    body: StartRunResponse,
+    rows: Vec<DeviceResult>,
+    ephemeral: bool,
+) -> Answered<StartRunResponse> {
+    let requested = rows.len();
+    let started = rows.iter().filter(|row| row.ok).count();
+    let status = match started {
+        0 => StatusCode::INTERNAL_SERVER_ERROR,
+        all if all == requested => StatusCode::CREATED,
+        _ => StatusCode::MULTI_STATUS,
+    };
+    // The rows of ephemeral starts have another name (service.md 2.1).
+    let (results, device_runs) = if ephemeral { (None, Some(rows)) } else { (Some(rows), None) };
+    let body = StartRunResponse {
+        ok: Some(started > 0),
+        message: None,
+        test_id: body.test_id.filter(|_| started > 0),
+        requested_count: Some(requested),
+        started_count: Some(started),
+        successful_count: (!ephemeral).then_some(started),
+        failed_count: Some(requested - started),
+        results,
+        device_runs,
+        ..body
+    };
+
+    Answered::json(status, body)
 }

@@ -3,29 +3,14 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::json;
 
+use super::{
+    picture,
+    prelude::*,
+    run_view::{RunView, find_run},
+};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            picture,
-            run_view::{RunView, find_run},
-        },
-        model::{
-            job::PlayerDevice,
-            moment::{Millis, Moment},
-            progress::RunProgress,
-            saved_test::ScriptedStep,
-            step_span::StepSpan,
-            world::World,
-        },
-    },
-    service::api::{
-        Open,
-        runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
-    },
+    sandbox::model::{job::PlayerDevice, saved_test::ScriptedStep, timeline::StepSpan},
+    service::api::runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
 };
 
 /// Duration of one turn of an agent.
@@ -34,7 +19,7 @@ const TURN: Millis = 5_000;
 impl Answer<GetLiveRun> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(&mut self, request: GetLiveRun, caller: &Caller) -> Result<Answered<LiveRun>, ApiError> {
+    fn answer(&mut self, request: GetLiveRun, caller: &Caller) -> AnswerResult<LiveRun> {
         let (project, now) = (self.project(caller)?, self.now);
         let (job, attempt) = find_run(project, &request.run_id.0, now)?;
         let view = RunView { project, job, attempt: &attempt, now };

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    sandbox::answers::api_error::ApiError,
+    sandbox::answers::answer::ApiError,
     service::{
         api::Open,
         view::{View, view},

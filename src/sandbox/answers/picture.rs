@@ -3,7 +3,6 @@
 use std::{io::Cursor, sync::LazyLock};
 
 use axum::body::Bytes;
-
 use image::{DynamicImage, GrayImage, ImageFormat, Luma, Rgb, RgbImage};
 
 /// Width and height of a phone's screen.

@@ -2,29 +2,12 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
+use super::{patch::patched, prelude::*};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            pages,
-            patch::patched,
-        },
-        model::{
-            project::Project,
-            records::find,
-            test_plan::{PlanItem, SavedPlan},
-            world::World,
-        },
-    },
-    service::api::{
-        Deleted, ListPage, Open, SortOrder,
-        plans::{
-            Audit, CreateTestPlan, DeleteTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem,
-            TestPlanSlot, TestPlanSort, TestPlanSummary, UpdateTestPlan,
-        },
+    sandbox::model::plan::{PlanItem, SavedPlan},
+    service::api::plans::{
+        Audit, CreateTestPlan, DeleteTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem,
+        TestPlanSlot, TestPlanSort, TestPlanSummary, UpdateTestPlan,
     },
 };
 
@@ -42,12 +25,19 @@ impl SavedPlan {
     }
 
     fn to_record(&self, project: &Project) -> TestPlan {
+        let item = |item: &PlanItem| TestPlanItem {
+            multiplayer_test_id: item.test.clone(),
+            retries: item.retries,
+            more: item.more.clone(),
+        };
+        let slots = self.slots.iter().map(|(index, name)| TestPlanSlot { index: *index, name: name.clone() });
+
         TestPlan {
             id: self.id.clone(),
             project_id: project.id.clone(),
             name: self.name.clone(),
-            test_items: self.items.iter().map(item_record).collect(),
-            slots: Some(self.slots.iter().map(slot_record).collect()),
+            test_items: self.items.iter().map(item).collect(),
+            slots: Some(slots.collect()),
             default_slot_name: self.default_slot_name.clone(),
             audit: self.audit(),
             more: self.more.clone(),
@@ -72,19 +62,15 @@ impl SavedPlan {
 impl Answer<ListTestPlans> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(
-        &mut self,
-        request: ListTestPlans,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<TestPlanSummary>>, ApiError> {
+    fn answer(&mut self, request: ListTestPlans, caller: &Caller) -> AnswerResult<ListPage<TestPlanSummary>> {
         let project = self.project(caller)?;
         let mut plans: Vec<_> =
             project.plans.values().filter(|plan| plan.matches(request.search.as_deref())).collect();
         plans.sort_by(|one, other| one.compare(other, request.sort_by.unwrap_or(TestPlanSort::Name)));
 
-        let plans = pages::in_order(plans, request.sort_order.unwrap_or(SortOrder::Asc));
+        let plans = in_order(plans, request.sort_order.unwrap_or(SortOrder::Asc));
 
-        Ok(pages::page(plans, request.page, request.page_size, |plan| TestPlanSummary {
+        Ok(page(plans, request.page, request.page_size, |plan| TestPlanSummary {
             id: plan.id.clone(),
             project_id: project.id.clone(),
             name: plan.name.clone(),
@@ -98,16 +84,15 @@ impl Answer<ListTestPlans> for World {
 impl Answer<GetTestPlan> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(&mut self, request: GetTestPlan, caller: &Caller) -> Result<Answered<TestPlan>, ApiError> {
+    fn answer(&mut self, request: GetTestPlan, caller: &Caller) -> AnswerResult<TestPlan> {
         let project = self.project(caller)?;
-        let plan =
-            find(&project.plans, &request.test_plan_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        let plan = existing(&project.plans, &request.test_plan_id.0, NOT_FOUND)?;
         Ok(plan.to_record(project).into())
     }
 }
 
 impl Answer<CreateTestPlan> for World {
-    fn answer(&mut self, request: CreateTestPlan, caller: &Caller) -> Result<Answered<TestPlan>, ApiError> {
+    fn answer(&mut self, request: CreateTestPlan, caller: &Caller) -> AnswerResult<TestPlan> {
         let (id, now) = (self.ids.uuid(), self.now);
         let project = self.project_mut(caller)?;
         let id = request.id.map_or(id, |id| id.0.to_ascii_lowercase());
@@ -141,11 +126,10 @@ impl Answer<CreateTestPlan> for World {
 }
 
 impl Answer<UpdateTestPlan> for World {
-    fn answer(&mut self, request: UpdateTestPlan, caller: &Caller) -> Result<Answered<TestPlan>, ApiError> {
+    fn answer(&mut self, request: UpdateTestPlan, caller: &Caller) -> AnswerResult<TestPlan> {
         let now = self.now;
         let project = self.project_mut(caller)?;
-        let plan =
-            find(&project.plans, &request.test_plan_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        let plan = existing(&project.plans, &request.test_plan_id.0, NOT_FOUND)?;
         let after = patched(&plan.to_record(project), request.patch)?;
         let plan = SavedPlan {
             name: after.name,
@@ -166,10 +150,9 @@ impl Answer<UpdateTestPlan> for World {
 impl Answer<DeleteTestPlan> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(&mut self, request: DeleteTestPlan, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {
+    fn answer(&mut self, request: DeleteTestPlan, caller: &Caller) -> AnswerResult<Deleted> {
         let project = self.project_mut(caller)?;
-        let plan = find(&project.plans, &request.test_plan_id.0);
-        let id = plan.ok_or_else(|| ApiError::not_found(NOT_FOUND))?.id.clone();
+        let id = existing(&project.plans, &request.test_plan_id.0, NOT_FOUND)?.id.clone();
         project.plans.shift_remove(&id);
         Ok(Deleted { id, deleted: true }.into())
     }
@@ -189,12 +172,4 @@ impl Project {
         };
         items.into_iter().map(to_item).collect()
     }
-}
-
-fn item_record(item: &PlanItem) -> TestPlanItem {
-    TestPlanItem { multiplayer_test_id: item.test.clone(), retries: item.retries, more: item.more.clone() }
-}
-
-fn slot_record((index, name): &(usize, Option<String>)) -> TestPlanSlot {
-    TestPlanSlot { index: *index, name: name.clone() }
 }

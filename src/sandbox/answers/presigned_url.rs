@@ -1,10 +1,13 @@
-//! Presigned addresses of the storage host. They work without a key until they expire.
+//! Presigned addresses of the storage host, which work without a key until they expire, and the installers of Minions,
+//! which are files behind such an address (service.md 12.2, 14).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use jiff::fmt::strtime;
+use http::{HeaderValue, StatusCode};
+use jiff::{fmt::strtime, tz::TimeZone};
 
-use crate::sandbox::model::moment::{Millis, Moment};
+use super::prelude::*;
+use crate::service::api::minions::{GetMinionDownload, Installer};
 
 /// Path prefix of the storage host.
 pub(crate) const STORAGE_PREFIX: &str = "/storage";
@@ -34,7 +37,7 @@ pub(crate) fn is_valid(path: &str, query: &str, now: Moment) -> bool {
 
 fn expiry(date: &str, seconds: &str) -> Option<Moment> {
     let signed = strtime::parse(DATE_FORMAT, date).ok()?.to_datetime().ok()?;
-    let signed = signed.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    let signed = signed.to_zoned_datetime(TimeZone::UTC).ok()?.timestamp();
     let validity = seconds.parse::<Millis>().ok()?.checked_mul(1_000)?;
 
     Some(Moment::from(signed) + validity)
@@ -52,6 +55,20 @@ fn signature(path: &str, date: &str, seconds: &str) -> String {
 fn path_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.find('/').and_then(|start| rest.get(start..)).unwrap_or("/")
+}
+
+/// How long the address of an installer is valid, in seconds (service.md 14).
+const INSTALLER_VALIDITY_S: u32 = 24 * 60 * 60;
+
+impl Answer<GetMinionDownload> for World {
+    fn answer(&mut self, request: GetMinionDownload, _: &Caller) -> AnswerResult<Installer> {
+        // Downloads take the name of the file from the address.
+        let file = format!("minion-2.8.1-{}.zip", wire_name(request.platform));
+        let installer = format!("{}{}/minions/{file}", self.knowledge_url, STORAGE_PREFIX);
+        let address = sign(&installer, self.now, INSTALLER_VALIDITY_S);
+        let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;
+        Ok(Answered::redirect(StatusCode::TEMPORARY_REDIRECT, location))
+    }
 }
 
 #[cfg(test)]

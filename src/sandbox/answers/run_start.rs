@@ -2,35 +2,33 @@
 
 use std::sync::Arc;
 
-use crate::{
-    sandbox::{
-        answers::{
-            answer::Answer,
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            ephemeral_test::{EPHEMERAL_TAG, ephemeral_test},
-            launch::{JobTemplate, Launch, LaunchSubject, LaunchTarget},
-            plans,
-            targets::{
-                all_devices_of, check_private_devices, player_targets, resolve_target, slot_builds,
-                slot_targets,
-            },
-            templates::{render_jobs, template_data},
-        },
-        model::{
-            project::Project,
-            records::find,
-            saved_test::SavedTest,
-            test_plan::{PlanItem, SavedPlan},
-            world::World,
-        },
+use serde_json::Value;
+
+use super::{
+    launch::{JobTemplate, Launch, LaunchSubject, LaunchTarget},
+    plans,
+    prelude::*,
+    targets::{
+        all_devices_of, check_private_devices, player_targets, resolve_target, slot_builds, slot_targets,
     },
-    service::api::{Uuid, plans::StartTestPlanRun, run_start::StartRunResponse, runs::StartRun},
+};
+use crate::{
+    sandbox::model::{
+        ids,
+        plan::{PlanItem, SavedPlan},
+        saved_test::{ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind},
+    },
+    service::api::{
+        Uuid,
+        plans::StartTestPlanRun,
+        run_start::StartRunResponse,
+        runs::{EPHEMERAL_NAME, StartRun},
+        tests::TestContent,
+    },
 };
 
 impl Answer<StartRun> for World {
-    fn answer(&mut self, request: StartRun, caller: &Caller) -> Result<Answered<StartRunResponse>, ApiError> {
+    fn answer(&mut self, request: StartRun, caller: &Caller) -> AnswerResult<StartRunResponse> {
         // The id is taken first, because `project` borrows the world.
         let ephemeral_id = self.ids.uuid();
         let project = self.project(caller)?;
@@ -82,11 +80,7 @@ impl Answer<StartRun> for World {
 }
 
 impl Answer<StartTestPlanRun> for World {
-    fn answer(
-        &mut self,
-        request: StartTestPlanRun,
-        caller: &Caller,
-    ) -> Result<Answered<StartRunResponse>, ApiError> {
+    fn answer(&mut self, request: StartTestPlanRun, caller: &Caller) -> AnswerResult<StartRunResponse> {
         let project = self.project(caller)?;
         let plan = find_plan(project, &request.test_plan_id)?;
         check_agent_config(project, request.agent_config_id.as_ref())?;
@@ -125,10 +119,8 @@ enum RequestedSubject {
 /// Returns what a request starts. The rules of the operation have checked that it names exactly one subject.
 fn resolve_subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, ApiError> {
     if let Some(id) = &request.multiplayer_test_id {
-        let test = find(&project.tests, &id.0).cloned();
-        return test
-            .map(RequestedSubject::Saved)
-            .ok_or_else(|| ApiError::not_found("multiplayer test not found"));
+        let test = existing(&project.tests, &id.0, "multiplayer test not found")?;
+        return Ok(RequestedSubject::Saved(Arc::clone(test)));
     }
 
     if let Some(id) = &request.test_plan_id {
@@ -139,7 +131,7 @@ fn resolve_subject(project: &Project, request: &StartRun) -> Result<RequestedSub
 }
 
 fn find_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {
-    find(&project.plans, &id.0).cloned().ok_or_else(|| ApiError::not_found(plans::NOT_FOUND))
+    existing(&project.plans, &id.0, plans::NOT_FOUND).cloned()
 }
 
 /// Checks that the agent config exists, if the request names one.
@@ -163,4 +155,64 @@ fn plan_jobs(
         Some(JobTemplate { test, retries: u8::try_from(item.retries).unwrap_or(u8::MAX), targets })
     };
     plan.items.iter().filter_map(job_template).collect()
+}
+
+/// First tag of every ephemeral run (service.md 2.1).
+const EPHEMERAL_TAG: &str = "api";
+
+/// Duration of an ephemeral test, in milliseconds.
+const EPHEMERAL_MS: i64 = 45_000;
+
+/// Creates the test of a start with instructions. The test has one player and one step, which passes.
+fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {
+    let step = ScriptedStep {
+        id: ids::step(&[&id]),
+        goal: instructions,
+        shared: None,
+        expected: Vec::new(),
+        duration: EPHEMERAL_MS,
+        report: "Carried out as instructed.".to_owned(),
+    };
+
+    Arc::new(SavedTest {
+        id,
+        name: name.unwrap_or_else(|| EPHEMERAL_NAME.to_owned()),
+        kind: TestKind::Task,
+        folder: None,
+        version: 1,
+        tags: Vec::new(),
+        players: vec![ScriptedPlayer { steps: vec![step] }],
+        outcomes: vec![ScriptedOutcome::passed()],
+        cases: Vec::new(),
+        content: TestContent::default(),
+    })
+}
+
+/// Returns the values of the variables, or `None` if templates are not rendered.
+fn template_data(render: Option<bool>, data: Option<Open>) -> Option<Open> {
+    (render == Some(true)).then(|| data.unwrap_or_default())
+}
+
+fn render_jobs(jobs: Vec<JobTemplate>, data: Option<&Open>) -> Vec<JobTemplate> {
+    let Some(data) = data else { return jobs };
+    jobs.into_iter()
+        .map(|job_template| JobTemplate { test: render_test(&job_template.test, data), ..job_template })
+        .collect()
+}
+
+/// Returns a test with the variables of its steps replaced by their values.
+fn render_test(test: &Arc<SavedTest>, data: &Open) -> Arc<SavedTest> {
+    let mut test = SavedTest::clone(test);
+    for step in test.players.iter_mut().flat_map(|player| &mut player.steps) {
+        for (name, value) in data {
+            let value = value.as_str().map_or_else(|| Value::to_string(value), ToOwned::to_owned);
+            // The sandbox replaces plain variables only. The service renders Handlebars templates (service.md 2.1).
+            for variable in [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")] {
+                step.goal = step.goal.replace(&variable, &value);
+                step.expected.iter_mut().for_each(|text| *text = text.replace(&variable, &value));
+            }
+        }
+    }
+
+    Arc::new(test)
 }

@@ -3,46 +3,28 @@
 use http::StatusCode;
 use indexmap::IndexSet;
 
+use super::{
+    prelude::*,
+    run_view::{RUN_NOT_FOUND, RunView, find_run},
+};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::ApiError,
-            caller::Caller,
-            filters::{has_all_tags, matches_id},
-            pages,
-            run_view::{RUN_NOT_FOUND, RunView, find_run},
-        },
-        model::{
-            attempt::RunAttempt,
-            job::{JobStop, SimulatedJob},
-            moment::Moment,
-            progress::RunProgress,
-            project::Project,
-            timeline::{JobStatus, Timeline},
-            world::World,
-        },
-    },
-    service::api::{
-        ListPage,
-        runs::{
-            GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns,
-            StopRunsResponse,
-        },
+    sandbox::model::job::JobStop,
+    service::api::runs::{
+        GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns,
+        StopRunsResponse,
     },
 };
 
 impl Answer<ListRuns> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(&mut self, request: ListRuns, caller: &Caller) -> Result<Answered<ListPage<Run>>, ApiError> {
+    fn answer(&mut self, request: ListRuns, caller: &Caller) -> AnswerResult<ListPage<Run>> {
         let (project, now) = (self.project(caller)?, self.now);
         let runs = project.runs(now);
         let matching = runs.iter().filter(|(job, attempt)| matches(&request, job, attempt, now));
-        let runs = pages::newest_first(matching, |(_, attempt)| attempt.created);
+        let runs = newest_first(matching, |(_, attempt)| attempt.created);
 
-        Ok(pages::page(runs, request.page, request.page_size, |(job, attempt)| {
+        Ok(page(runs, request.page, request.page_size, |(job, attempt)| {
             let view = RunView { project, job, attempt, now };
             Run { head: view.head(), players: view.map_players(|player, _, _| player) }
         })
@@ -53,7 +35,7 @@ impl Answer<ListRuns> for World {
 impl Answer<GetRun> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
 
-    fn answer(&mut self, request: GetRun, caller: &Caller) -> Result<Answered<RunDetail>, ApiError> {
+    fn answer(&mut self, request: GetRun, caller: &Caller) -> AnswerResult<RunDetail> {
         let (project, now) = (self.project(caller)?, self.now);
         let (job, attempt) = find_run(project, &request.run_id.0, now)?;
         let view = RunView { project, job, attempt: &attempt, now };
@@ -97,13 +79,16 @@ fn matches(request: &ListRuns, job: &SimulatedJob, attempt: &RunAttempt, now: Mo
 impl Answer<StopRuns> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound("no matching jobs");
 
-    fn answer(&mut self, request: StopRuns, caller: &Caller) -> Result<Answered<StopRunsResponse>, ApiError> {
+    fn answer(&mut self, request: StopRuns, caller: &Caller) -> AnswerResult<StopRunsResponse> {
         let now = self.now;
         let project = self.project_mut(caller)?;
         // An id that is given twice is stopped once.
         let ids: IndexSet<_> = request.job_ids.iter().map(|id| id.0.to_ascii_lowercase()).collect();
         if !ids.iter().any(|id| project.jobs.contains_key(id)) {
-            return Ok(Answered::json(StatusCode::NOT_FOUND, no_match(ids.len())));
+            let message = Some("No matching jobs".to_owned());
+            let (received_count, results) = (ids.len(), Vec::new());
+            let body = StopRunsResponse { ok: false, message, received_count, stopped_count: 0, results };
+            return Ok(Answered::json(StatusCode::NOT_FOUND, body));
         }
 
         let results: Vec<_> = ids.into_iter().map(|id| stop(project, id, caller, now)).collect();
@@ -119,12 +104,6 @@ impl Answer<StopRuns> for World {
 
         Ok(Answered::json(if ok { StatusCode::OK } else { StatusCode::MULTI_STATUS }, body))
     }
-}
-
-/// Returns the answer if no job of the project has a requested id. Its status is 404 (service.md 2.6).
-fn no_match(received_count: usize) -> StopRunsResponse {
-    let message = Some("No matching jobs".to_owned());
-    StopRunsResponse { ok: false, message, received_count, stopped_count: 0, results: Vec::new() }
 }
 
 fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> StopResult {
@@ -143,13 +122,9 @@ fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> Stop
         return refused(id, StatusCode::INTERNAL_SERVER_ERROR, "Job already completed");
     }
 
-    mark_stopped(job, caller, now);
+    // A job that is already stopped keeps the time and the key of its first stop.
+    job.stopped.get_or_insert_with(|| JobStop { at: now, key: caller.key_id.to_owned() });
     let message = Some("Job stopped".to_owned());
 
     StopResult { job_id: id, ok: true, status: StatusCode::OK.as_u16(), message, error: None }
-}
-
-/// Marks a job as stopped. A job that is already stopped keeps the time and the key of its first stop.
-fn mark_stopped(job: &mut SimulatedJob, caller: &Caller, now: Moment) {
-    job.stopped.get_or_insert_with(|| JobStop { at: now, key: caller.key_id.to_owned() });
 }

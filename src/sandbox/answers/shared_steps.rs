@@ -2,26 +2,10 @@
 
 use std::sync::Arc;
 
+use super::{patch::patched, prelude::*};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::{ApiError, check_version},
-            caller::Caller,
-            pages::page,
-            patch::patched,
-        },
-        model::{
-            ids,
-            project::Project,
-            records::{at_version, find},
-            test_content,
-            world::World,
-        },
-    },
+    sandbox::model::{ids, records::at_version, test_content},
     service::api::{
-        Deleted, ListPage, Open,
         shared_steps::{
             CreateSharedStep, DeleteSharedStep, GetSharedStep, ListSharedSteps, SharedStep,
             SharedStepSummary, UpdateSharedStep,
@@ -43,7 +27,7 @@ impl Answer<ListSharedSteps> for World {
         &mut self,
         request: ListSharedSteps,
         caller: &Caller,
-    ) -> Result<Answered<ListPage<SharedStepSummary>>, ApiError> {
+    ) -> AnswerResult<ListPage<SharedStepSummary>> {
         let collections = self.project(caller)?.shared_steps.values().collect();
         Ok(page(collections, request.page, request.page_size, |collection| summary(collection)).into())
     }
@@ -63,7 +47,7 @@ fn summary(collection: &SharedStep) -> SharedStepSummary {
 impl Answer<GetSharedStep> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(&mut self, request: GetSharedStep, caller: &Caller) -> Result<Answered<SharedStep>, ApiError> {
+    fn answer(&mut self, request: GetSharedStep, caller: &Caller) -> AnswerResult<SharedStep> {
         let project = self.project(caller)?;
         let (records, versions) = (&project.shared_steps, &project.shared_step_versions);
         let found = at_version(records, versions, &request.shared_step_id.0, request.version);
@@ -79,11 +63,7 @@ pub(super) fn to_record(collection: &SharedStep) -> SharedStep {
 }
 
 impl Answer<CreateSharedStep> for World {
-    fn answer(
-        &mut self,
-        request: CreateSharedStep,
-        caller: &Caller,
-    ) -> Result<Answered<SharedStep>, ApiError> {
+    fn answer(&mut self, request: CreateSharedStep, caller: &Caller) -> AnswerResult<SharedStep> {
         let now = self.now;
         let project = self.project_mut(caller)?;
         let id = match request.id {
@@ -112,11 +92,7 @@ impl Answer<CreateSharedStep> for World {
 }
 
 impl Answer<UpdateSharedStep> for World {
-    fn answer(
-        &mut self,
-        request: UpdateSharedStep,
-        caller: &Caller,
-    ) -> Result<Answered<SharedStep>, ApiError> {
+    fn answer(&mut self, request: UpdateSharedStep, caller: &Caller) -> AnswerResult<SharedStep> {
         let project = self.project_mut(caller)?;
         let before = project.shared_steps.get(&request.shared_step_id.0);
         let before = Arc::clone(before.ok_or_else(|| ApiError::not_found(NOT_FOUND))?);
@@ -141,10 +117,9 @@ impl Answer<UpdateSharedStep> for World {
 impl Answer<DeleteSharedStep> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(&mut self, request: DeleteSharedStep, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {
+    fn answer(&mut self, request: DeleteSharedStep, caller: &Caller) -> AnswerResult<Deleted> {
         let project = self.project_mut(caller)?;
-        let collection = find(&project.shared_steps, &request.shared_step_id.0);
-        let id = collection.ok_or_else(|| ApiError::not_found(NOT_FOUND))?.id.clone();
+        let id = existing(&project.shared_steps, &request.shared_step_id.0, NOT_FOUND)?.id.clone();
         if project.tests.values().any(|test| test_content::refers_to(&test.content, &id)) {
             return Err(ApiError::conflict("cannot delete shared step that is referenced by tests"));
         }

@@ -1,21 +1,19 @@
 //! Resolves and checks the configs, builds and slots of a start.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
+use super::{
+    launch::{JobTemplate, LaunchTarget},
+    prelude::*,
+};
 use crate::{
     fields::Fields,
-    sandbox::{
-        answers::{
-            api_error::ApiError,
-            launch::{JobTemplate, LaunchTarget},
-        },
-        model::{
-            device_config::DeviceConfig,
-            project::Project,
-            records::find,
-            saved_test::SavedTest,
-            test_plan::{DEFAULT_SLOT, PlanItem, SavedPlan},
-        },
+    sandbox::model::{
+        device_config::DeviceConfig,
+        plan::{DEFAULT_SLOT, PlanItem, SavedPlan},
     },
     service::api::{Uuid, run_start::TargetDeploymentConfig},
 };
@@ -107,21 +105,16 @@ pub(super) fn slot_targets(
         targets.extend(named_target(project, named)?.map(|target| (slot, target)));
     }
 
-    let mut used: Vec<_> = plan.items.iter().flat_map(|item| used_slots(project, item)).collect();
-    used.sort_unstable();
-    used.dedup();
-
+    let slots_of = |item: &PlanItem| {
+        let players = find(&project.tests, &item.test).map_or(0, |test| test.players.len());
+        (0..players).map(|player| item.slot(player)).collect::<Vec<_>>()
+    };
+    let used: BTreeSet<_> = plan.items.iter().flat_map(slots_of).collect();
     let missing: Vec<_> =
         used.iter().filter(|slot| !targets.contains_key(slot)).map(ToString::to_string).collect();
     check_none_missing("slots", &missing)?;
 
     Ok(targets)
-}
-
-/// Returns the slots that the players of a test use.
-fn used_slots(project: &Project, item: &PlanItem) -> Vec<usize> {
-    let players = find(&project.tests, &item.test).map_or(0, |test| test.players.len());
-    (0..players).map(|player| item.slot(player)).collect()
 }
 
 fn check_none_missing(what: &str, missing: &[String]) -> Result<(), ApiError> {
@@ -164,7 +157,7 @@ pub(super) fn all_devices_of(
     default: Option<&LaunchTarget>,
 ) -> Result<Option<Arc<DeviceConfig>>, ApiError> {
     let Some(target) = default.filter(|_| request == Some(true)) else { return Ok(None) };
-    if target.config.is_mobile() && target.config.multi_device {
+    if target.config.is_mobile() && target.config.is_multi_device() {
         Ok(Some(Arc::clone(&target.config)))
     } else {
         let text =

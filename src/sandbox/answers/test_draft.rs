@@ -2,16 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use super::prelude::*;
 use crate::{
-    sandbox::{
-        answers::api_error::ApiError,
-        model::{
-            ids,
-            outcome::{RunResult, ScriptedOutcome},
-            project::Project,
-            saved_test::{SavedTest, ScriptedPlayer, TestKind},
-            test_content,
-        },
+    sandbox::model::{
+        ids,
+        saved_test::{ScriptedOutcome, ScriptedPlayer, TestKind},
+        test_content,
     },
     service::api::tests::{TestCase, TestContent, UnknownCollections},
 };

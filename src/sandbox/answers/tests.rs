@@ -1,31 +1,18 @@
 //! Saved tests (service.md 6).
 
+use std::collections::BTreeMap;
+
+use super::{patch::patched, prelude::*, shared_steps, test_draft::TestDraft};
 use crate::{
-    sandbox::{
-        answers::{
-            answer::{Answer, InvalidRequestPolicy},
-            answered::Answered,
-            api_error::{ApiError, check_version},
-            caller::Caller,
-            pages::page,
-            patch::patched,
-            test_draft::TestDraft,
-            test_record,
-        },
-        model::{
-            folder::{ROOT, normalize},
-            project::Project,
-            records::{at_version, find},
-            saved_test::{SavedTest, TestKind},
-            world::World,
-        },
+    sandbox::model::{
+        folder::{ROOT, normalize},
+        records::at_version,
+        saved_test::TestKind,
+        test_content::{derive, is_collection},
     },
     service::{
-        api::{
-            Deleted, ListPage, Open,
-            tests::{
-                CreateTest, DeleteTest, GetTest, ListTests, TestCase, TestContent, TestSummary, UpdateTest,
-            },
+        api::tests::{
+            CreateTest, DeleteTest, GetTest, ListTests, TestCase, TestContent, TestSummary, UpdateTest,
         },
         arguments::is_uuid,
     },
@@ -35,11 +22,7 @@ use crate::{
 pub(crate) const NOT_FOUND: &str = "test not found";
 
 impl Answer<ListTests> for World {
-    fn answer(
-        &mut self,
-        request: ListTests,
-        caller: &Caller,
-    ) -> Result<Answered<ListPage<TestSummary>>, ApiError> {
+    fn answer(&mut self, request: ListTests, caller: &Caller) -> AnswerResult<ListPage<TestSummary>> {
         let project = self.project(caller)?;
         let tests = project.tests.values().filter(|test| in_folder(project, test, &request)).collect();
         Ok(page(tests, request.page, request.page_size, |test| summary(project, test)).into())
@@ -70,17 +53,16 @@ fn summary(project: &Project, test: &SavedTest) -> TestSummary {
 impl Answer<GetTest> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
 
-    fn answer(&mut self, request: GetTest, caller: &Caller) -> Result<Answered<TestCase>, ApiError> {
+    fn answer(&mut self, request: GetTest, caller: &Caller) -> AnswerResult<TestCase> {
         let project = self.project(caller)?;
         let test = at_version(&project.tests, &project.test_versions, &request.test_id.0, request.version);
         let test = test.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        Ok(test_record::to_record(project, test, request.include_shared_collection_steps.unwrap_or(true))
-            .into())
+        Ok(to_record(project, test, request.include_shared_collection_steps.unwrap_or(true)).into())
     }
 }
 
 impl Answer<CreateTest> for World {
-    fn answer(&mut self, request: CreateTest, caller: &Caller) -> Result<Answered<TestCase>, ApiError> {
+    fn answer(&mut self, request: CreateTest, caller: &Caller) -> AnswerResult<TestCase> {
         let id = self.ids.uuid();
         let project = self.project_mut(caller)?;
         let folder = match request.folder_id {
@@ -90,8 +72,7 @@ impl Answer<CreateTest> for World {
         let case = new_case(project, id, request.test)?;
         let draft = TestDraft { case, folder, unknown: request.shared_collection_steps_mode, before: None };
         let test = draft.finish(project)?;
-        let record =
-            test_record::to_record(project, &test, request.include_shared_collection_steps.unwrap_or(true));
+        let record = to_record(project, &test, request.include_shared_collection_steps.unwrap_or(true));
 
         project.save_test(test);
 
@@ -121,10 +102,9 @@ fn new_case(project: &Project, id: String, fields: Open) -> Result<TestCase, Api
 }
 
 impl Answer<UpdateTest> for World {
-    fn answer(&mut self, request: UpdateTest, caller: &Caller) -> Result<Answered<TestCase>, ApiError> {
+    fn answer(&mut self, request: UpdateTest, caller: &Caller) -> AnswerResult<TestCase> {
         let project = self.project_mut(caller)?;
-        let before =
-            find(&project.tests, &request.test_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
+        let before = existing(&project.tests, &request.test_id.0, NOT_FOUND)?;
         check_version(request.expected_version, before.version)?;
 
         let folder = match (request.folder_id, request.folder_path) {
@@ -135,8 +115,7 @@ impl Answer<UpdateTest> for World {
         let case = changed_case(project, before, request.patch)?;
         let unknown = request.shared_collection_steps_mode;
         let test = TestDraft { case, folder, unknown, before: Some(before) }.finish(project)?;
-        let record =
-            test_record::to_record(project, &test, request.include_shared_collection_steps.unwrap_or(true));
+        let record = to_record(project, &test, request.include_shared_collection_steps.unwrap_or(true));
 
         project.save_test(test);
 
@@ -152,7 +131,7 @@ fn changed_case(project: &Project, before: &SavedTest, patch: Open) -> Result<Te
         (content.min_seconds, content.max_seconds) = (None, None);
     }
 
-    let present = test_record::with_content(project, before, content);
+    let present = with_content(project, before, content);
     let case = patched(&present, patch)?;
 
     Ok(TestCase { id: present.id, project_id: present.project_id, version: before.version + 1, ..case })
@@ -180,10 +159,9 @@ impl Answer<DeleteTest> for World {
     // The operation has no 400 (service.md 6.5). Ignored body fields delete less, never more.
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
 
-    fn answer(&mut self, request: DeleteTest, caller: &Caller) -> Result<Answered<Deleted>, ApiError> {
+    fn answer(&mut self, request: DeleteTest, caller: &Caller) -> AnswerResult<Deleted> {
         let project = self.project_mut(caller)?;
-        let test = find(&project.tests, &request.test_id.0).ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
-        let id = test.id.clone();
+        let id = existing(&project.tests, &request.test_id.0, NOT_FOUND)?.id.clone();
 
         if request.delete_associated_jobs == Some(true) {
             project.jobs.retain(|_, job| job.test.id != id);
@@ -194,5 +172,35 @@ impl Answer<DeleteTest> for World {
         project.remove_test(&id);
 
         Ok(Deleted { id, deleted: true }.into())
+    }
+}
+
+/// Returns the record of a test, with or without the steps of its collections.
+fn to_record(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
+    let mut content = test.content.clone();
+    let items = content.players_by_key.values_mut().filter_map(|player| player.items_by_key.as_mut());
+
+    for item in items.flat_map(BTreeMap::values_mut) {
+        derive(&mut item.step);
+        let collection = item.collection_id.as_deref().filter(|_| with_collections && is_collection(item));
+        if let Some(collection) = collection.and_then(|id| find(&project.shared_steps, id)) {
+            let steps = shared_steps::to_record(collection).steps;
+            (item.steps_by_key, item.step_order) = (Some(steps.steps_by_key), Some(steps.step_order));
+        }
+    }
+
+    with_content(project, test, content)
+}
+
+/// Returns the record of a test with `content`.
+fn with_content(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
+    TestCase {
+        id: test.id.clone(),
+        project_id: project.id.clone(),
+        name: test.name.clone(),
+        version: test.version,
+        tags: test.tags.clone(),
+        test_type: test.kind.name().to_owned(),
+        content,
     }
 }

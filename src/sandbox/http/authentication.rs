@@ -1,18 +1,32 @@
 //! Authentication: the keys of the sandbox, their projects and permissions (service.md 1.2).
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 
 use crate::{
     sandbox::{
-        answers::{
-            api_error::ApiError,
-            caller::{Caller, FileConditions},
-        },
-        http::keys,
+        answers::answer::{ApiError, Caller, FileConditions},
         seed,
     },
     service::tool::Access,
 };
+
+/// API keys that every sandbox accepts or refuses. They are public constants, not secrets.
+pub mod keys {
+    /// Project `demo`, every permission.
+    pub const DEMO: &str = "svc_sandbox_demo";
+    /// Project `arena`, every permission.
+    pub const ARENA: &str = "svc_sandbox_arena";
+    /// Every project of the organization, every permission; works on routes that name the project only.
+    pub const ORGANIZATION: &str = "svc_org_sandbox";
+    /// Project `demo`, may read runs and configs.
+    pub const READ_ONLY: &str = "svc_sandbox_demo_read_only";
+    /// Project `demo`, expired.
+    pub const EXPIRED: &str = "svc_sandbox_demo_expired";
+    /// Project `demo`, disabled.
+    pub const DISABLED: &str = "svc_sandbox_demo_disabled";
+    /// Project `demo`, valid, without any permission.
+    pub const POWERLESS: &str = "svc_sandbox_demo_powerless";
+}
 
 /// Header that contains the key.
 const HEADER: &str = "X-Api-Key";
@@ -27,7 +41,6 @@ const ALL_PERMISSIONS: &[&str] = &[
     "project:manage-minions",
 ];
 
-/// The keys of every sandbox.
 static KEYS: [SandboxKey; 7] = [
     SandboxKey::valid(keys::DEMO, "key_demo", Some(seed::DEMO_PROJECT), ALL_PERMISSIONS),
     SandboxKey::valid(keys::ARENA, "key_arena", Some(seed::ARENA_PROJECT), ALL_PERMISSIONS),
@@ -49,7 +62,6 @@ static KEYS: [SandboxKey; 7] = [
     SandboxKey::valid(keys::POWERLESS, "key_powerless", Some(seed::DEMO_PROJECT), &[]),
 ];
 
-/// A key of the sandbox.
 pub(super) struct SandboxKey {
     secret: &'static str,
     /// Id of the key in records and in the request log.
@@ -95,14 +107,6 @@ impl SandboxKey {
             (Some(own), _) => Ok(own.to_owned()),
         }
     }
-
-    fn check_state(&self) -> Result<(), ApiError> {
-        match self.state {
-            KeyState::Expired => Err(ApiError::forbidden("API key expired")),
-            KeyState::Disabled => Err(ApiError::forbidden("API key is disabled")),
-            KeyState::Valid => Ok(()),
-        }
-    }
 }
 
 /// Returns the key of a request, which may be expired or disabled. Returns `None` for an unknown key.
@@ -132,13 +136,18 @@ pub(super) fn authorize(
     if let (Access::NoKey, Some(project)) = (access, project) {
         return Ok(Caller { project: project.to_owned(), key_id: "none", conditions });
     }
-    if headers.get(HEADER).is_none_or(http::HeaderValue::is_empty) {
+    if headers.get(HEADER).is_none_or(HeaderValue::is_empty) {
         return Err(ApiError::unauthorized("API key required"));
     }
 
     let key = find_key(headers).ok_or_else(|| ApiError::unauthorized("Invalid API key"))?;
     // The state is checked before the project, so that an expired key is reported as expired for every project.
-    key.check_state()?;
+    match key.state {
+        KeyState::Expired => return Err(ApiError::forbidden("API key expired")),
+        KeyState::Disabled => return Err(ApiError::forbidden("API key is disabled")),
+        KeyState::Valid => {}
+    }
+
     let project = key.project_for(project)?;
 
     if let Access::Permission(permission) = access

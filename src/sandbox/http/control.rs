@@ -1,32 +1,29 @@
-//! Control routes for tests and for users, below `/_sandbox`. They are not part of the service and need no key.
+//! Control routes for tests and for users, below `/_sandbox`. They are not part of the service and need no key, so that
+//! a page in a browser on the same machine must not reach them.
 
 use std::sync::Arc;
 
 use axum::{
     Router,
     body::Bytes,
-    extract::{Path, State},
-    middleware,
+    extract::{Path, Request, State},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::{StatusCode, header};
+use http::{HeaderMap, StatusCode, header, uri::Authority};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
 use crate::sandbox::{
     answers::{builds, executions},
-    http::{
-        control_access::require_local_caller, guide, injected_fault::InjectedFault, reply::BufferedReply,
-        state::SandboxState,
-    },
-    model::blob_store,
+    http::{faults::InjectedFault, guide, reply::BufferedReply, state::SandboxState},
+    model::builds::stream_blobs,
 };
 
 /// Maximum by which one request advances the clock, in seconds: a hundred years.
 const MAX_ADVANCE_S: f64 = 100.0 * 365.0 * 86_400.0;
 
-/// Returns the control routes.
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
     Router::new()
         .route("/", get(get_guide))
@@ -111,7 +108,7 @@ struct ExportMark {
 async fn mark_export(State(state): SharedState, body: Bytes) -> Result<BufferedReply, BufferedReply> {
     let ExportMark { test_plan_execution_id, in_progress } = parse(&body)?;
     let mut world = state.world();
-    if !world.has_execution(&test_plan_execution_id) {
+    if !world.projects.values().any(|project| project.executions.contains_key(&test_plan_execution_id)) {
         return Err(BufferedReply::error(StatusCode::NOT_FOUND, executions::NOT_FOUND));
     }
 
@@ -125,7 +122,7 @@ async fn list_uploads(State(state): SharedState) -> BufferedReply {
     let mut world = state.world();
     world.update_now();
 
-    let uploads = world.projects().values().flat_map(|project| {
+    let uploads = world.projects.values().flat_map(|project| {
         project.storage.uploads.values().map(|upload| {
             json!({
                 "project_id": project.id,
@@ -133,7 +130,7 @@ async fn list_uploads(State(state): SharedState) -> BufferedReply {
                 "upload_id": upload.multipart.as_ref().map(|multipart| &multipart.upload_id),
                 "object_key": upload.object_key,
                 "parts": upload.parts.keys().collect::<Vec<_>>(),
-                "bytes": upload.received(),
+                "bytes": upload.parts.values().map(|part| part.size).sum::<u64>(),
             })
         })
     });
@@ -142,20 +139,16 @@ async fn list_uploads(State(state): SharedState) -> BufferedReply {
     match state.blob_store.directory() {
         Ok(usage) => {
             let (directory, files) = usage.unzip();
-            let files = files.unwrap_or_default();
-            BufferedReply::json(
-                StatusCode::OK,
-                &json!({"data": uploads, "files": files, "directory": directory}),
-            )
+            let body = json!({"data": uploads, "files": files.unwrap_or_default(), "directory": directory});
+            BufferedReply::json(StatusCode::OK, &body)
         }
         Err(failure) => BufferedReply::error(StatusCode::INTERNAL_SERVER_ERROR, &failure.to_string()),
     }
 }
 
-/// Returns the bytes of an uploaded build.
 async fn get_build_content(State(state): SharedState, Path(build): Path<String>) -> Response {
     let blobs =
-        state.world().projects().values().find_map(|project| project.storage.contents.get(&build).cloned());
+        state.world().projects.values().find_map(|project| project.storage.contents.get(&build).cloned());
     let Some(blobs) = blobs else {
         return BufferedReply::error(StatusCode::NOT_FOUND, builds::NOT_FOUND).into_response();
     };
@@ -166,7 +159,7 @@ async fn get_build_content(State(state): SharedState, Path(build): Path<String>)
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
     ];
 
-    (headers, blob_store::stream_blobs(blobs)).into_response()
+    (headers, stream_blobs(blobs)).into_response()
 }
 
 async fn reset(State(state): SharedState) -> BufferedReply {
@@ -184,4 +177,67 @@ fn invalid(violation: &str) -> BufferedReply {
 
 fn done() -> BufferedReply {
     BufferedReply::json(StatusCode::OK, &json!({"ok": true}))
+}
+
+/// Refuses requests that a page in a browser could have caused: those whose `Host` is a domain, which could belong to
+/// the page (DNS rebinding), and those with the `Origin` of another host.
+async fn require_local_caller(request: Request, next: Next) -> Response {
+    match access_problem(request.headers()) {
+        None => next.run(request).await,
+        Some(problem) => BufferedReply::error(StatusCode::FORBIDDEN, problem).into_response(),
+    }
+}
+
+/// Returns why a request is refused, or `None` if it is not.
+fn access_problem(headers: &HeaderMap) -> Option<&'static str> {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let Some(host) = host.and_then(|host| host.parse::<Authority>().ok()) else {
+        return Some("the header Host is missing or invalid");
+    };
+    if is_domain(host.host()) {
+        return Some("the header Host must be an address or a name without dots");
+    }
+
+    let origin = headers.get(header::ORIGIN)?;
+    let is_same = origin.to_str().is_ok_and(|origin| origin == format!("http://{host}"));
+
+    (!is_same).then_some("requests of pages of another origin are refused")
+}
+
+/// Returns whether `host` is a name with dots, which anybody can register. An address and a name of the local network
+/// are not.
+fn is_domain(host: &str) -> bool {
+    let is_address = host.starts_with('[') || host.parse::<std::net::IpAddr>().is_ok();
+    !is_address && host.trim_end_matches('.').contains('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_that_no_foreign_page_can_cause_are_allowed() {
+        let cases = [
+            ("127.0.0.1:8080", None, true),
+            ("localhost:8080", None, true),
+            ("[::1]:8080", None, true),
+            ("buildbox:8080", None, true),
+            ("127.0.0.1:8080", Some("http://127.0.0.1:8080"), true),
+            ("127.0.0.1:8080", Some("http://127.0.0.1:9090"), false),
+            ("127.0.0.1:8080", Some("https://attacker.example"), false),
+            ("127.0.0.1:8080", Some("null"), false),
+            ("attacker.example:8080", None, false),
+            ("attacker.example:8080", Some("http://attacker.example:8080"), false),
+            ("", None, false),
+        ];
+
+        for (host, origin, is_allowed) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().expect("a header"));
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, origin.parse().expect("a header"));
+            }
+            assert_eq!(access_problem(&headers).is_none(), is_allowed, "{host} {origin:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The guide for users who try out the sandbox: URLs, keys, ids and commands.
 
 use crate::sandbox::{
-    http::{keys, state::SandboxState},
+    http::{authentication::keys, state::SandboxState},
     seed::{
         ARENA_EXECUTION, ARENA_PLAN, ARENA_PROJECT, ARENA_RUN_FAILED, ARENA_RUN_RUNNING, ARENA_TEST_PASSES,
         BUG_ACTIVE, CONFIG_PHONES, CONFIG_WINDOWS, DEMO_PROJECT, EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS,

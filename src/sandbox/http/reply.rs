@@ -1,13 +1,15 @@
-//! A reply that is complete in memory, so that it can be observed or changed before it is sent.
+//! Replies that are complete in memory, so that they can be observed or changed before they are sent.
+
+use std::sync::Arc;
 
 use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::sandbox::answers::answered::HeaderList;
+use crate::sandbox::answers::answer::HeaderList;
 
 /// Marks a response in place of which the connection is closed (an extension of the response).
 #[derive(Clone, Copy, Debug)]
@@ -42,4 +44,22 @@ impl IntoResponse for BufferedReply {
     fn into_response(self) -> Response {
         (self.status, HeaderMap::from_iter(self.headers), Body::from(self.body)).into_response()
     }
+}
+
+/// Receives every answer of an operation, except answers that an injected fault replaced.
+pub type Observer = Arc<dyn Fn(&Exchange) + Send + Sync>;
+
+/// A request and its answer.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Method of the request.
+    pub method: Method,
+    /// Path and query of the request.
+    pub path: String,
+    /// Status of the answer.
+    pub status: u16,
+    /// `Content-Type` of the answer.
+    pub content_type: Option<String>,
+    /// Body of the answer.
+    pub body: Bytes,
 }

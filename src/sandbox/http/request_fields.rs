@@ -1,18 +1,13 @@
 //! Reads a request as the fields of its operation: path, query and body, checked by the schema and the rules.
 
-use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     fields::Fields,
-    sandbox::{
-        answers::{answer::InvalidRequestPolicy, api_error::ApiError, endpoints::Endpoint},
-        http::query::query_fields,
-    },
+    sandbox::answers::answer::{ApiError, Endpoint, InvalidRequestPolicy},
     service::{
         arguments::{Mode, check},
         catalog::OperationEntry,
-        rule::Rule,
     },
     violation::Violation,
 };
@@ -71,11 +66,6 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
     }
 }
 
-/// Creates the error for a body that exceeds the limit.
-pub(super) fn too_large() -> ApiError {
-    ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "request body too large")
-}
-
 /// Returns the fields of the body that the operation has there.
 fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
     let fields = match parse_object(body).and_then(|body| unwrap_body(endpoint, body)) {
@@ -93,17 +83,14 @@ fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<
         let earlier = violations.len();
         rule.check(fields, &mut violations);
 
-        if let (Some(text), Some(violation)) = (fixed_text(rule), violations.get_mut(earlier)) {
-            *violation = Violation::new("", text);
+        let names = rule.names();
+        let fixed = FIXED_TEXTS.iter().find(|(fixed, _)| fixed.as_slice() == names.as_slice());
+        if let (Some((_, text)), Some(violation)) = (fixed, violations.get_mut(earlier)) {
+            *violation = Violation::new("", *text);
         }
     }
 
     violations
-}
-
-fn fixed_text(rule: &Rule) -> Option<&'static str> {
-    let names = rule.names();
-    FIXED_TEXTS.iter().find(|(fixed, _)| fixed.as_slice() == names.as_slice()).map(|(_, text)| *text)
 }
 
 /// Returns the error text of the service for a violation.
@@ -131,5 +118,54 @@ fn parse_object(body: &[u8]) -> Result<Fields, String> {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err("invalid request: the body must be a JSON object".to_owned()),
         Err(error) => Err(format!("invalid request: the body is not JSON: {error}")),
+    }
+}
+
+/// Returns the fields of a query. Every value is text, except lists of the schema.
+///
+/// A list is comma-separated or repeated. If another name is repeated, its last value counts. Bytes that are not
+/// UTF-8 become the replacement character.
+fn query_fields(schema: &Fields, query: &str) -> Fields {
+    let mut fields = Fields::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if !is_list(schema, &name) {
+            fields.insert(name.into_owned(), Value::from(value.into_owned()));
+            continue;
+        }
+
+        let list = fields.entry(name.into_owned()).or_insert_with(|| json!([]));
+        if let Value::Array(list) = list {
+            list.extend(value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from));
+        }
+    }
+
+    fields
+}
+
+fn is_list(schema: &Fields, name: &str) -> bool {
+    let property = schema.get("properties").and_then(|properties| properties.get(name));
+    property.and_then(|property| property.get("type")).is_some_and(|kind| kind == "array")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn queries_become_fields() {
+        let schema = json!({"properties": {"tags": {"type": "array"}, "page": {"type": "integer"}}});
+        let schema = schema.as_object().unwrap();
+
+        for (query, expected) in [
+            ("", json!({})),
+            ("page=1&&page=2", json!({"page": "2"})),
+            ("page", json!({"page": ""})),
+            ("tags=a,%20b,&tags=c+d", json!({"tags": ["a", "b", "c d"]})),
+            ("tags=", json!({"tags": []})),
+            ("other=%E2%9C%93", json!({"other": "\u{2713}"})),
+            ("other=%ff%", json!({"other": "\u{fffd}%"})),
+        ] {
+            assert_eq!(Value::Object(query_fields(schema, query)), expected, "{query}");
+        }
     }
 }

@@ -1,10 +1,15 @@
-//! Listening and serving. The server uses hyper below axum, because an injected reset closes the connection without
-//! a response.
+//! Listening, routes and connections. The list of operations is the list of API routes. The server uses hyper below
+//! axum, because an injected reset closes the connection without a response.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{future::ready, io, net::SocketAddr, sync::Arc};
 
-use axum::{Router, body::Body};
-use http::{Request, Response};
+use axum::{
+    Router,
+    extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
+    response::{IntoResponse, Response},
+    routing::{MethodFilter, on},
+};
+use http::StatusCode;
 use hyper::{body::Incoming, server::conn::http1, service::Service as _};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{
@@ -12,9 +17,23 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::sandbox::{
-    http::{exchange::Observer, guide, reply::ConnectionReset, routes, state::SandboxState},
-    options::Options,
+use crate::{
+    sandbox::{
+        answers::{answer::endpoints, presigned_url::STORAGE_PREFIX},
+        http::{
+            control, guide, operations,
+            reply::{BufferedReply, ConnectionReset, Observer},
+            state::{API_PREFIX, SandboxState},
+            storage,
+        },
+        model::world::Options,
+    },
+    service::{
+        catalog::OperationEntry,
+        operation::{PROJECT, TMSYS, UrlBase},
+        request::encoded,
+        tool::Access,
+    },
 };
 
 /// Starts a sandbox that listens on `listen`. Port 0 selects a free port.
@@ -30,9 +49,8 @@ fn serve_listener(
     observer: Option<Observer>,
 ) -> io::Result<Sandbox> {
     let address = listener.local_addr()?;
-    let state = Arc::new(SandboxState::new(address, options, observer));
-    let router = routes::router(&state);
-    let accept_task = tokio::spawn(accept(listener, router)).abort_handle();
+    let state = Arc::new(SandboxState::new(address, options, observer)?);
+    let accept_task = tokio::spawn(accept(listener, router(&state))).abort_handle();
 
     Ok(Sandbox { state, accept_task })
 }
@@ -107,7 +125,7 @@ async fn serve(stream: TcpStream, router: Router) {
     drop(stream.set_nodelay(true));
 
     let router = TowerToHyperService::new(router);
-    let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+    let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
         let response = router.call(request);
         async move {
             match response.await {
@@ -123,10 +141,58 @@ async fn serve(stream: TcpStream, router: Router) {
 }
 
 /// Returns an error for a response that is marked as a reset, so that hyper closes the connection.
-fn error_if_reset(response: Response<Body>) -> io::Result<Response<Body>> {
+fn error_if_reset(response: Response) -> io::Result<Response> {
     if response.extensions().get::<ConnectionReset>().is_some() {
         Err(io::ErrorKind::ConnectionReset.into())
     } else {
         Ok(response)
     }
+}
+
+fn router(state: &Arc<SandboxState>) -> Router {
+    let mut router = Router::new();
+    for endpoint in endpoints() {
+        let path = endpoint.request.path.replace(TMSYS, &encoded(&state.options.tmsys_name));
+        let Ok(method) = MethodFilter::try_from(endpoint.request.method.clone()) else { continue };
+
+        for prefix in prefixes(&endpoint) {
+            let state = Arc::clone(state);
+            let handler = move |path: Result<RawPathParams, RawPathParamsRejection>, request: Request| {
+                operations::handle(Arc::clone(&state), endpoint, path, request)
+            };
+            router = router.route(&format!("{prefix}{path}"), on(method, handler));
+        }
+    }
+
+    // The log also contains requests without a route, because a client that sends one has a defect.
+    let refusal = |status: StatusCode, error: &'static str| {
+        let state = Arc::clone(state);
+        move |request: Request| ready(refuse(&state, request, status, error))
+    };
+
+    router
+        .fallback(refusal(StatusCode::NOT_FOUND, "route not found"))
+        .method_not_allowed_fallback(refusal(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"))
+        .nest("/_sandbox", control::router(state))
+        .nest(STORAGE_PREFIX, storage::router(state))
+}
+
+/// Returns the prefixes under which an operation is served. Without a key, only the path can name the project.
+fn prefixes(entry: &OperationEntry) -> Vec<String> {
+    let below_project = format!("{API_PREFIX}/project/{PROJECT}");
+    match entry.request.url_base {
+        UrlBase::Project | UrlBase::NamedProject if entry.access == Access::NoKey => vec![below_project],
+        UrlBase::Project | UrlBase::NamedProject => vec![below_project, API_PREFIX.to_owned()],
+        UrlBase::Base => vec![API_PREFIX.to_owned()],
+        UrlBase::Knowledge => vec![String::new()],
+    }
+}
+
+/// Logs a request that has no route and answers it with an error.
+fn refuse(state: &SandboxState, request: Request, status: StatusCode, error: &str) -> Response {
+    let (head, _) = request.into_parts();
+    let number = state.log_request("", None, &head);
+    state.request_log().set_status(number, status.as_u16());
+
+    BufferedReply::error(status, error).into_response()
 }

@@ -1,21 +1,22 @@
-//! The state that all requests of a sandbox share.
+//! The state that all requests of a sandbox share, and the log of the latest requests.
 
 use std::{
+    collections::VecDeque,
+    io,
     net::SocketAddr,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use http::{HeaderValue, request::Parts};
+use serde::Serialize;
 
 use crate::sandbox::{
-    http::{
-        authentication,
-        exchange::Observer,
-        fault_queue::FaultQueue,
-        request_log::{LoggedRequest, RequestLog},
+    http::{authentication, faults::FaultQueue, reply::Observer},
+    model::{
+        builds::BlobStore,
+        project::Project,
+        world::{Options, World},
     },
-    model::{blob_store::BlobStore, world::World},
-    options::Options,
     seed,
 };
 
@@ -29,6 +30,8 @@ pub(super) struct SandboxState {
     /// The bytes of builds.
     pub(super) blob_store: BlobStore,
     pub(super) observer: Option<Observer>,
+    /// The projects of a new sandbox.
+    seed: &'static [Project],
     world: Mutex<World>,
     fault_queue: Mutex<FaultQueue>,
     request_log: Mutex<RequestLog>,
@@ -36,19 +39,20 @@ pub(super) struct SandboxState {
 
 impl SandboxState {
     /// Creates a state with the seed data.
-    pub(super) fn new(address: SocketAddr, options: Options, observer: Option<Observer>) -> Self {
-        Self {
+    pub(super) fn new(address: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Self> {
+        let seed = seed::projects().map_err(io::Error::other)?;
+        Ok(Self {
             address,
-            world: Mutex::new(seeded_world(&options, knowledge_url(address))),
+            world: Mutex::new(World::new(&options, knowledge_url(address), seed)),
             options,
             blob_store: BlobStore::default(),
             observer,
+            seed,
             fault_queue: Mutex::default(),
             request_log: Mutex::default(),
-        }
+        })
     }
 
-    /// Returns the base URL of the main API.
     pub(super) fn base_url(&self) -> String {
         format!("http://{}{API_PREFIX}", self.address)
     }
@@ -57,12 +61,10 @@ impl SandboxState {
         knowledge_url(self.address)
     }
 
-    /// Locks the world for one request.
     pub(super) fn world(&self) -> MutexGuard<'_, World> {
         lock(&self.world)
     }
 
-    /// Locks the queue of injected faults.
     pub(super) fn fault_queue(&self) -> MutexGuard<'_, FaultQueue> {
         lock(&self.fault_queue)
     }
@@ -82,7 +84,7 @@ impl SandboxState {
 
     /// Restores the state of a new sandbox. Uploaded bytes are dropped with the world that refers to them.
     pub(super) fn reset(&self) {
-        *self.world() = seeded_world(&self.options, self.knowledge_url());
+        *self.world() = World::new(&self.options, self.knowledge_url(), self.seed);
         *self.fault_queue() = FaultQueue::default();
         self.request_log().clear();
     }
@@ -101,10 +103,6 @@ impl SandboxState {
     }
 }
 
-fn seeded_world(options: &Options, knowledge_url: String) -> World {
-    World::new(options, knowledge_url, [seed::demo::project(), seed::arena::project()])
-}
-
 fn knowledge_url(address: SocketAddr) -> String {
     format!("http://{address}")
 }
@@ -116,4 +114,83 @@ pub(super) fn path_and_query(head: &Parts) -> String {
 /// Locks a mutex. A poisoned lock is ignored: after a panic, the records of a sandbox need no protection.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Number of requests that the log keeps.
+const CAPACITY: usize = 1_000;
+
+/// A request that arrived.
+#[derive(Debug, Serialize)]
+pub(super) struct LoggedRequest {
+    /// Null for routes that do not exist.
+    pub(super) operation: Option<&'static str>,
+    pub(super) method: String,
+    /// Path and query.
+    pub(super) path: String,
+    /// Null until the request is answered, and for requests that are never answered.
+    pub(super) status: Option<u16>,
+    /// Id of the key, `unknown` for a key that does not exist; null if no key was sent.
+    pub(super) key: Option<&'static str>,
+}
+
+/// The requests that arrived, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct RequestLog {
+    requests: VecDeque<LoggedRequest>,
+    /// Number of requests that are no longer in the log.
+    dropped: usize,
+}
+
+impl RequestLog {
+    /// Adds a request and returns its number, which [`Self::set_status`] takes.
+    pub(super) fn add(&mut self, request: LoggedRequest) -> usize {
+        if self.requests.len() == CAPACITY {
+            self.requests.pop_front();
+            self.dropped += 1;
+        }
+
+        self.requests.push_back(request);
+        self.dropped + self.requests.len() - 1
+    }
+
+    /// Sets the status of the answer to a request. Does nothing if the request is no longer in the log.
+    pub(super) fn set_status(&mut self, number: usize, status: u16) {
+        let position = number.checked_sub(self.dropped);
+        if let Some(request) = position.and_then(|position| self.requests.get_mut(position)) {
+            request.status = Some(status);
+        }
+    }
+
+    pub(super) fn requests(&self) -> &VecDeque<LoggedRequest> {
+        &self.requests
+    }
+
+    /// Removes every request. Numbers of removed requests are not used again.
+    pub(super) fn clear(&mut self) {
+        self.dropped += self.requests.len();
+        self.requests.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> LoggedRequest {
+        LoggedRequest { operation: None, method: "GET".into(), path: "/".into(), status: None, key: None }
+    }
+
+    #[test]
+    fn a_status_after_a_clear_goes_to_no_other_request() {
+        let mut log = RequestLog::default();
+        let before = log.add(request());
+        log.clear();
+        let after = log.add(request());
+
+        log.set_status(before, 500);
+        log.set_status(after, 200);
+
+        let statuses: Vec<_> = log.requests().iter().map(|request| request.status).collect();
+        assert_eq!(statuses, [Some(200)]);
+    }
 }

@@ -1,9 +1,12 @@
 //! Bugs of the app, and their review by users (service.md 9).
 
-use crate::{fields::Fields, sandbox::model::moment::Moment, service::api::bugs::Severity};
+use serde::Deserialize;
+
+use crate::{fields::Fields, sandbox::model::time::Moment, service::api::bugs::Severity};
 
 /// A defect of the app that runs can detect.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct StoredBug {
     pub(crate) id: String,
     pub(crate) title: String,
@@ -12,6 +15,7 @@ pub(crate) struct StoredBug {
     pub(crate) severity: Severity,
     pub(crate) category: String,
     pub(crate) confidence: String,
+    #[serde(default)]
     pub(crate) tags: Vec<String>,
     pub(crate) details: Option<Fields>,
     /// `None`: no user has reviewed the bug.
@@ -19,19 +23,15 @@ pub(crate) struct StoredBug {
 }
 
 /// A user's review of a bug.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct BugReview {
     /// Time of the review. All occurrences before it count as reviewed.
     pub(crate) at: Moment,
     pub(crate) reviewer: String,
     pub(crate) comment: Option<String>,
+    #[serde(default)]
     pub(crate) archived: bool,
+    #[serde(default)]
     pub(crate) suppress_reporting: bool,
-}
-
-impl BugReview {
-    /// Returns the name that the service uses for the status.
-    pub(crate) const fn status(&self) -> &'static str {
-        if self.archived { "archived" } else { "active" }
-    }
 }

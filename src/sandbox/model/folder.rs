@@ -1,19 +1,24 @@
 //! Folders of the test repository (service.md 7).
 
-use crate::sandbox::model::moment::Moment;
+use serde::Deserialize;
+
+use crate::sandbox::model::time::Moment;
 
 /// Path of the root, which is no folder.
 pub(crate) const ROOT: &str = "/";
 
 /// A folder of the test repository.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Folder {
     pub(crate) id: String,
     /// Names of the ancestors and of the folder, joined by `/`.
     pub(crate) path: String,
     /// `None`: the folder is at the root.
+    #[serde(skip)]
     pub(crate) parent: Option<String>,
     pub(crate) description: Option<String>,
+    #[serde(default)]
     pub(crate) tags: Vec<String>,
     pub(crate) created: Moment,
     pub(crate) created_by: String,

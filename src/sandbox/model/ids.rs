@@ -2,7 +2,7 @@
 
 use uuid::Builder;
 
-use crate::sandbox::model::{dialect::Dialect, outcome::BugFinding};
+use crate::sandbox::model::{records::Dialect, saved_test::BugFinding};
 
 /// Characters of run ids (service.md 1.7).
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
@@ -24,17 +24,11 @@ pub(crate) struct IdSource {
 }
 
 impl IdSource {
-    /// Creates a source that continues after `count` ids.
-    pub(crate) const fn after(count: u64) -> Self {
-        Self { count }
-    }
-
     pub(crate) fn uuid(&mut self) -> String {
         let bytes = (u128::from(self.next()) << 64) | u128::from(self.next());
         Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()
     }
 
-    /// Returns a new run id.
     pub(crate) fn run(&mut self) -> String {
         letters(self.next(), RUN_ID_LENGTH)
     }

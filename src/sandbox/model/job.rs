@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
     fields::Fields,
     sandbox::model::{
-        build::StoredBuild,
+        builds::StoredBuild,
         device_config::{Device, DeviceConfig},
         ids,
-        moment::Moment,
         saved_test::SavedTest,
+        time::Moment,
     },
     service::api::{Open, runs::Initiator},
 };
 
 /// A job as it was requested, and whether it was stopped. The timeline of the job follows from these facts.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SimulatedJob {
     pub(crate) id: String,
     /// Id of the run of the first attempt.
@@ -39,7 +40,8 @@ pub(crate) struct SimulatedJob {
 }
 
 /// When a job was stopped, and with which key.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct JobStop {
     pub(crate) at: Moment,
     pub(crate) key: String,

@@ -1,6 +1,6 @@
 //! Knowledge files of a project, its agents and its tests (service.md 13).
 
-use crate::sandbox::model::moment::Moment;
+use crate::sandbox::model::time::Moment;
 
 /// The runs that can read a knowledge file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl KnowledgeScope {
 }
 
 /// A file in knowledge storage. A hidden file `.{name}.meta.json` holds the metadata of the file `{name}`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StoredKnowledgeFile {
     pub(crate) scope: KnowledgeScope,
     /// Path below the root of the scope.

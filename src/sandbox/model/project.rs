@@ -7,26 +7,26 @@ use indexmap::IndexMap;
 use crate::{
     sandbox::model::{
         bug::StoredBug,
-        build::StoredBuild,
-        build_storage::BuildStorage,
+        builds::{BuildStorage, StoredBuild},
         device_config::DeviceConfig,
-        dialect::Dialect,
-        execution::Execution,
-        folder::Folder,
-        job::SimulatedJob,
+        folder::{Folder, ROOT},
+        job::{PlayerDevice, SimulatedJob},
         knowledge::StoredKnowledgeFile,
-        records::{Records, Versions},
+        plan::{Execution, SavedPlan},
+        records::{Dialect, Records, Versions, find},
         saved_test::SavedTest,
-        test_plan::SavedPlan,
+        time::Moment,
+        timeline::{RunAttempt, Timeline},
     },
     service::api::{
         configs::{AgentConfig, CredentialKind},
         shared_steps::SharedStep,
+        uploads::DeletionPolicy,
     },
 };
 
 /// A project.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Project {
     pub(crate) id: String,
     pub(crate) dialect: Dialect,
@@ -86,4 +86,109 @@ impl Project {
             .filter(|build| build.platform.split('-').next() == Some(kind))
             .max_by_key(|build| build.created)
     }
+
+    pub(crate) fn folder_at(&self, path: &str) -> Option<&Arc<Folder>> {
+        self.folders.values().find(|folder| folder.path == path)
+    }
+
+    /// Returns the path of the folder with this id, or [`ROOT`] for `None`.
+    pub(crate) fn folder_path(&self, folder: Option<&str>) -> &str {
+        folder.and_then(|id| find(&self.folders, id)).map_or(ROOT, |folder| &folder.path)
+    }
+
+    /// Saves a version of a test.
+    pub(crate) fn save_test(&mut self, test: SavedTest) {
+        let test = Arc::new(test);
+        self.test_versions.entry(test.id.clone()).or_default().push(Arc::clone(&test));
+        self.tests.insert(test.id.clone(), test);
+    }
+
+    /// Returns whether a test has runs. A queued job counts, because it will have a run.
+    pub(crate) fn has_runs_of(&self, test: &str) -> bool {
+        self.jobs.values().any(|job| job.test.id == test && Timeline::from_job(job).has_attempts())
+    }
+
+    /// Removes a test from the repository and from every plan. Its runs keep the test as it was.
+    pub(crate) fn remove_test(&mut self, test: &str) {
+        self.tests.shift_remove(test);
+        self.test_versions.remove(test);
+
+        for plan in self.plans.values_mut().filter(|plan| plan.items.iter().any(|item| item.test == test)) {
+            let items = plan.items.iter().filter(|item| item.test != test).cloned().collect();
+            *plan = Arc::new(SavedPlan { items, ..SavedPlan::clone(plan) });
+        }
+    }
+
+    /// Returns the jobs of an execution, in the order of the plan.
+    pub(crate) fn jobs_of(&self, execution: &str) -> impl Iterator<Item = &SimulatedJob> {
+        self.jobs.values().filter(move |job| job.execution.as_deref() == Some(execution))
+    }
+
+    /// Returns every run that exists at `now`, with its job. The oldest job comes first.
+    pub(crate) fn runs(&self, now: Moment) -> Vec<(&SimulatedJob, RunAttempt)> {
+        self.jobs.values().flat_map(|job| runs_of(job, now)).collect()
+    }
+
+    /// Returns the run with `id` and its job, if the run exists at `now`.
+    pub(crate) fn run_by_id(&self, id: &str, now: Moment) -> Option<(&SimulatedJob, RunAttempt)> {
+        // Only jobs that can have the run id get a timeline, because a timeline is costly.
+        let jobs = self.jobs.values().filter(|job| job.may_have_run(id));
+        jobs.flat_map(|job| runs_of(job, now)).find(|(_, run)| run.id == id)
+    }
+
+    /// Returns the bytes of builds, including those that uploads have reserved.
+    pub(crate) fn used_storage(&self) -> u64 {
+        let builds = self.builds.values().map(|build| build.file_size);
+        let reserved = self.storage.uploads.values().map(|upload| upload.build.file_size);
+        builds.chain(reserved).fold(0, u64::saturating_add)
+    }
+
+    /// Deletes builds until `needed` bytes fit, or none if they cannot fit. Pinned builds are kept (service.md 10.1).
+    pub(crate) fn make_room(&mut self, needed: u64, policy: DeletionPolicy) {
+        let mut missing = self.used_storage().saturating_add(needed).saturating_sub(self.storage.capacity);
+        let mut candidates: Vec<_> = self.builds.values().filter(|build| !build.pinned).collect();
+        candidates.sort_by_key(|build| match policy {
+            DeletionPolicy::Oldest => build.created,
+            DeletionPolicy::LeastRecent => self.last_use(&build.id).unwrap_or(build.created),
+        });
+
+        let mut chosen = Vec::new();
+        for build in candidates {
+            if missing > 0 {
+                missing = missing.saturating_sub(build.file_size);
+                chosen.push(build.id.clone());
+            }
+        }
+
+        if missing == 0 {
+            for build in chosen {
+                self.delete_build(&build);
+            }
+        }
+    }
+
+    /// Removes a build and its bytes. Runs of the build keep its record.
+    pub(crate) fn delete_build(&mut self, id: &str) {
+        self.storage.contents.remove(id);
+        self.builds.shift_remove(id);
+    }
+
+    /// Returns the status of a build that can be started.
+    pub(crate) fn ready_status(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Upper => "OK",
+            Dialect::Lower => "ready",
+        }
+    }
+
+    /// Returns when the latest job with `build` was created.
+    pub(crate) fn last_use(&self, build: &str) -> Option<Moment> {
+        let uses = |player: &PlayerDevice| player.build.as_ref().is_some_and(|used| used.id == build);
+        let jobs = self.jobs.values().filter(|job| job.player_devices.iter().any(uses));
+        jobs.map(|job| job.created).max()
+    }
+}
+
+fn runs_of(job: &SimulatedJob, now: Moment) -> impl Iterator<Item = (&SimulatedJob, RunAttempt)> {
+    Timeline::from_job(job).into_attempts(now).map(move |run| (job, run))
 }

@@ -1,8 +1,9 @@
-//! Records by id, and their versions.
+//! Records by id, their versions, and the two documented forms in which answers show them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use indexmap::IndexMap;
+use serde::Deserialize;
 
 use crate::service::api::ReadVersion;
 
@@ -29,5 +30,24 @@ pub(crate) fn at_version<'a, T>(
     match version {
         None => Some(current),
         Some(version) => versions.get(id)?.get(usize::try_from(version.0).ok()?),
+    }
+}
+
+/// The form of the answers of a project (service.md 1.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Dialect {
+    /// Upper-case states, platforms with `kind` and `config`, failure texts in `message`.
+    Upper,
+    /// Lower-case states, platforms with `type` and `device`, failure texts in `error`.
+    Lower,
+}
+
+impl Dialect {
+    pub(crate) fn state(self, state: &str) -> String {
+        match self {
+            Self::Upper => state.to_ascii_uppercase(),
+            Self::Lower => state.to_ascii_lowercase(),
+        }
     }
 }

@@ -1,20 +1,10 @@
 //! Saved tests, with a script of what happens when they run (service.md 6).
 
-use crate::{
-    sandbox::model::{moment::Millis, outcome::ScriptedOutcome},
-    service::api::tests::TestContent,
-};
+use std::num::NonZeroUsize;
 
-impl TestKind {
-    /// Returns the default of the least and the most seconds (service.md 6.2).
-    pub(crate) const fn default_budget(self) -> (Option<i64>, i64) {
-        match self {
-            Self::Verification => (None, 19_800),
-            Self::Discovery => (Some(3_600), 10_800),
-            Self::Task => (Some(0), 19_800),
-        }
-    }
-}
+use serde::{Deserialize, Deserializer};
+
+use crate::{sandbox::model::time::Millis, service::api::tests::TestContent};
 
 /// A test, and what happens when it runs.
 #[derive(Clone, Debug)]
@@ -35,7 +25,8 @@ pub(crate) struct SavedTest {
 }
 
 /// Kinds of tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum TestKind {
     Verification,
     Discovery,
@@ -55,6 +46,15 @@ impl TestKind {
             Self::Task => "task",
         }
     }
+
+    /// Returns the default of the least and the most seconds (service.md 6.2).
+    pub(crate) const fn default_budget(self) -> (Option<i64>, i64) {
+        match self {
+            Self::Verification => (None, 19_800),
+            Self::Discovery => (Some(3_600), 10_800),
+            Self::Task => (Some(0), 19_800),
+        }
+    }
 }
 
 /// A player of a test, with its steps.
@@ -64,26 +64,33 @@ pub(crate) struct ScriptedPlayer {
 }
 
 /// A step of a player, with what happens in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ScriptedStep {
+    #[serde(skip)]
     pub(crate) id: String,
     /// Id of the shared collection that contains the step.
+    #[serde(skip)]
     pub(crate) shared: Option<String>,
     pub(crate) goal: String,
+    #[serde(default)]
     pub(crate) expected: Vec<String>,
     /// How long the step takes.
+    #[serde(rename = "milliseconds")]
     pub(crate) duration: Millis,
     /// What the agent reports if the step passes.
     pub(crate) report: String,
 }
 
 /// A case of the test-management system that a test is linked to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct CaseLink {
     pub(crate) suite: u32,
     pub(crate) case: u64,
-    /// Whether the test-management system still has the case.
-    pub(crate) exists: bool,
+    /// Whether the test-management system no longer has the case.
+    #[serde(default)]
+    pub(crate) deleted: bool,
 }
 
 impl SavedTest {
@@ -91,4 +98,79 @@ impl SavedTest {
     pub(crate) fn outcome(&self, attempt: usize) -> Option<&ScriptedOutcome> {
         self.outcomes.get(attempt).or(self.outcomes.last())
     }
+}
+
+/// How an attempt ends. The seed numbers players and steps from 1.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ScriptedOutcome {
+    pub(crate) result: RunResult,
+    /// Index of the player that does not pass.
+    #[serde(default, deserialize_with = "index")]
+    pub(crate) player: usize,
+    /// Index of the step that does not pass.
+    #[serde(default, deserialize_with = "index")]
+    pub(crate) step: usize,
+    /// What the agent reports at that step.
+    #[serde(default)]
+    pub(crate) report: String,
+    #[serde(default)]
+    pub(crate) findings: Vec<BugFinding>,
+}
+
+impl ScriptedOutcome {
+    /// Returns an outcome in which every step passes.
+    pub(crate) const fn passed() -> Self {
+        Self { result: RunResult::Success, player: 0, step: 0, report: String::new(), findings: Vec::new() }
+    }
+}
+
+/// Results of runs, players and steps (service.md 2.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RunResult {
+    Success,
+    Failed,
+    Blocked,
+    Skipped,
+    Timeout,
+    Error,
+    Stopped,
+}
+
+impl RunResult {
+    /// Returns the name that the service uses.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "SUCCESS",
+            Self::Failed => "FAILED",
+            Self::Blocked => "BLOCKED",
+            Self::Skipped => "SKIPPED",
+            Self::Timeout => "TIMEOUT",
+            Self::Error => "ERROR",
+            Self::Stopped => "STOPPED",
+        }
+    }
+
+    /// Returns whether the attempt was cut off, so that a retry may follow. The other results are verdicts.
+    pub(crate) const fn is_cut_off(self) -> bool {
+        matches!(self, Self::Timeout | Self::Error | Self::Stopped)
+    }
+}
+
+/// A bug that an attempt detects. Player and step are indices.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BugFinding {
+    pub(crate) bug: String,
+    #[serde(default, deserialize_with = "index")]
+    pub(crate) player: usize,
+    #[serde(deserialize_with = "index")]
+    pub(crate) step: usize,
+    pub(crate) turn: usize,
+}
+
+/// Reads a number that counts from 1 as an index.
+fn index<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
+    NonZeroUsize::deserialize(number).map(|number| number.get() - 1)
 }

@@ -1,8 +1,11 @@
-//! The test-management system that receives the exports.
+//! The test-management system, and the results that an export sends to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{sandbox::model::export_batch::ExportBatch, service::api::exports::ExportResult};
+use crate::{
+    sandbox::model::{job::SimulatedJob, timeline::RunAttempt},
+    service::api::exports::{ExportResult, ExportWarning},
+};
 
 /// Duration of an export, in milliseconds.
 const EXPORT_MS: u32 = 1_840;
@@ -24,7 +27,6 @@ impl Default for TestManagementSystem {
 }
 
 impl TestManagementSystem {
-    /// Sets whether an export of an execution is in progress.
     pub(crate) fn mark_in_progress(&mut self, execution: &str, in_progress: bool) {
         if in_progress {
             self.in_progress.insert(execution.to_owned());
@@ -33,7 +35,6 @@ impl TestManagementSystem {
         }
     }
 
-    /// Returns whether an export of an execution is in progress.
     pub(crate) fn is_busy_with(&self, execution: &str) -> bool {
         self.in_progress.contains(execution)
     }
@@ -103,6 +104,56 @@ impl TestManagementSystem {
         } else {
             (result.tmsys_run_id, result.tmsys_run_url, result.tmsys_run_name) =
                 (Some(id), Some(url), Some(name));
+        }
+    }
+}
+
+/// The results that an export sends.
+#[derive(Default)]
+pub(crate) struct ExportBatch {
+    /// The `export_type` of the result.
+    kind: &'static str,
+    /// The exported execution, if an execution is exported.
+    pub(crate) execution: Option<String>,
+    /// Name of the created run or plan. A name is generated if it is absent.
+    name: Option<String>,
+    runs: Vec<String>,
+    suites: BTreeSet<u32>,
+    cases: u32,
+    skipped: Vec<u64>,
+    warnings: Vec<ExportWarning>,
+}
+
+impl ExportBatch {
+    /// Creates a batch without results.
+    pub(crate) fn new(kind: &'static str, execution: Option<String>, name: Option<String>) -> Self {
+        Self { kind, execution, name, ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, job: &SimulatedJob, run: &RunAttempt) {
+        self.runs.push(run.id.clone());
+        let warning = |kind: &str, message: &str, details| ExportWarning {
+            r#type: kind.to_owned(),
+            message: message.to_owned(),
+            run_id: Some(run.id.clone()),
+            test_version_id: Some(format!("{}-v{}", job.test.id, job.test.version)),
+            details,
+        };
+
+        if job.test.cases.is_empty() {
+            self.warnings.push(warning("no_case_mapping", "The test is not linked to any case.", None));
+        }
+
+        for link in &job.test.cases {
+            if link.deleted {
+                let (message, case) =
+                    ("A linked case does not exist any more.", format!("case {}", link.case));
+                self.skipped.push(link.case);
+                self.warnings.push(warning("case_not_found", message, Some(case)));
+            } else {
+                self.suites.insert(link.suite);
+                self.cases += 1;
+            }
         }
     }
 }

@@ -1,24 +1,43 @@
-//! The state of the sandbox.
+//! The state of a sandbox, and what its options set.
 
 use std::collections::BTreeMap;
 
-use crate::sandbox::{
-    model::{
-        clock::SimulatedClock, ids::IdSource, moment::Moment, pending_upload::PendingUpload,
-        project::Project, test_management::TestManagementSystem,
-    },
-    options::Options,
+use crate::sandbox::model::{
+    builds::PendingUpload,
+    ids::IdSource,
+    project::Project,
+    test_management::TestManagementSystem,
+    time::{Moment, SimulatedClock},
 };
+
+/// Default size of a part, in bytes (service.md 10.4).
+const PART_SIZE: u64 = 104_857_600;
+
+/// Options of a sandbox.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Simulated seconds per real second. With 0 the clock stands still until it is advanced.
+    pub speed: f64,
+    /// Name that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
+    pub tmsys_name: String,
+    /// Size of each part of a build upload except the last, in bytes.
+    pub part_size: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { speed: 60.0, tmsys_name: "tmsys".to_owned(), part_size: PART_SIZE }
+    }
+}
 
 /// The state of a sandbox.
 #[derive(Debug)]
 pub struct World {
-    projects: BTreeMap<String, Project>,
+    pub(crate) projects: BTreeMap<String, Project>,
     clock: SimulatedClock,
     /// Simulated time of the current request. All parts of an answer show the same moment.
     pub(crate) now: Moment,
     pub(crate) ids: IdSource,
-    /// The test-management system of the integration.
     pub(crate) test_management: TestManagementSystem,
     /// URL of the knowledge host, for links.
     pub(crate) knowledge_url: String,
@@ -28,13 +47,9 @@ pub struct World {
 
 impl World {
     /// Creates a world with `projects`, at the start of simulated time.
-    pub(crate) fn new(
-        options: &Options,
-        knowledge_url: String,
-        projects: impl IntoIterator<Item = Project>,
-    ) -> Self {
+    pub(crate) fn new(options: &Options, knowledge_url: String, projects: &[Project]) -> Self {
         Self {
-            projects: projects.into_iter().map(|project| (project.id.clone(), project)).collect(),
+            projects: projects.iter().map(|project| (project.id.clone(), project.clone())).collect(),
             clock: SimulatedClock::new(options.speed),
             now: Moment::START,
             ids: IdSource::default(),
@@ -48,23 +63,14 @@ impl World {
     pub(crate) fn update_now(&mut self) {
         self.now = self.clock.now();
         for project in self.projects.values_mut() {
-            project.storage.end_expired(self.now);
+            // The parts of an expired upload and its reserved space go with it.
+            project.storage.uploads.retain(|_, upload| self.now < upload.ends);
         }
     }
 
     pub(crate) fn advance(&mut self, seconds: f64) {
         self.clock.advance(seconds);
         self.update_now();
-    }
-
-    /// Returns every project by id.
-    pub(crate) const fn projects(&self) -> &BTreeMap<String, Project> {
-        &self.projects
-    }
-
-    /// Returns every project by id for changes.
-    pub(crate) const fn projects_mut(&mut self) -> &mut BTreeMap<String, Project> {
-        &mut self.projects
     }
 
     /// Returns the project with the run of a player. The run may be in the past or in the future.
@@ -77,10 +83,5 @@ impl World {
     /// Returns the unfinished upload of a build of any project.
     pub(crate) fn upload(&mut self, build: &str) -> Option<&mut PendingUpload> {
         self.projects.values_mut().find_map(|project| project.storage.uploads.get_mut(build))
-    }
-
-    /// Returns whether any project has the execution.
-    pub(crate) fn has_execution(&self, id: &str) -> bool {
-        self.projects.values().any(|project| project.executions.contains_key(id))
     }
 }

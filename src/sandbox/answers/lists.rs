@@ -1,9 +1,12 @@
-//! Pages and order of lists (service.md 1.3).
+//! Lists: filters, order and pages (service.md 1.3).
 
 use std::cmp::Reverse;
 
+use serde::Serialize;
+use serde_json::json;
+
 use crate::{
-    sandbox::model::moment::Moment,
+    sandbox::model::time::Moment,
     service::api::{ListPage, PageNumber, PageSize, Pagination, SortOrder},
 };
 
@@ -54,4 +57,20 @@ fn pagination(page: usize, size: usize, total: usize) -> Pagination {
         total_count: Some(number(total)),
         total_pages: Some(number(total.div_ceil(size))),
     }
+}
+
+/// Returns whether `tags` contains every tag of `request`.
+pub(super) fn has_all_tags(tags: &[String], request: Option<&[String]>) -> bool {
+    // A filter with several tags selects records that have all of them (service.md 1.3).
+    request.unwrap_or_default().iter().all(|tag| tags.contains(tag))
+}
+
+/// Returns whether `value` passes a filter. Letter case is ignored, because UUIDs are equal in either case.
+pub(super) fn matches_id(filter: Option<&str>, value: Option<&str>) -> bool {
+    filter.is_none_or(|filter| value.is_some_and(|value| value.eq_ignore_ascii_case(filter)))
+}
+
+/// Returns the name that the service uses for a value of an enum.
+pub(super) fn wire_name(value: impl Serialize) -> String {
+    json!(value).as_str().unwrap_or_default().to_owned()
 }

@@ -1,6 +1,11 @@
-//! Test plans (service.md 4).
+//! Test plans and their executions (service.md 4, 5).
 
-use crate::{sandbox::model::moment::Moment, service::api::Open};
+use std::sync::Arc;
+
+use crate::{
+    sandbox::model::{builds::StoredBuild, job::Starter, time::Moment},
+    service::api::Open,
+};
 
 /// Slot of players without an extra slot.
 pub(crate) const DEFAULT_SLOT: usize = 1;
@@ -37,4 +42,15 @@ impl PlanItem {
     pub(crate) fn slot(&self, index: usize) -> usize {
         self.slots.get(index).copied().unwrap_or(DEFAULT_SLOT)
     }
+}
+
+/// An execution of a test plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Execution {
+    pub(crate) id: String,
+    pub(crate) plan: String,
+    pub(crate) plan_name: String,
+    pub(crate) build: Option<Arc<StoredBuild>>,
+    pub(crate) created: Moment,
+    pub(crate) started_by: Starter,
 }

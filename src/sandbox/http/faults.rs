@@ -1,21 +1,19 @@
 //! Faults that a test or a user injects into the next requests.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, future::ready, time::Duration};
 
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    sandbox::http::{
-        faulty_body::{filler, overstate_length},
-        reply::{BufferedReply, ConnectionReset},
-    },
+    sandbox::http::reply::{BufferedReply, ConnectionReset},
     service::catalog,
 };
 
@@ -48,7 +46,7 @@ pub(super) struct InjectedFault {
     delay_ms: u64,
     /// Closes the connection without an answer.
     #[serde(default)]
-    reset: bool,
+    pub(super) reset: bool,
     /// States a longer body than is sent, and closes the connection.
     #[serde(default)]
     truncate: bool,
@@ -61,10 +59,10 @@ pub(super) struct InjectedFault {
     pub(super) after: bool,
     /// How many requests the fault still applies to.
     #[serde(default = "once")]
-    pub(super) times: u32,
+    times: u32,
     /// Cancelled to end the delay.
     #[serde(skip)]
-    pub(super) release: CancellationToken,
+    release: CancellationToken,
 }
 
 const fn once() -> u32 {
@@ -93,10 +91,6 @@ impl InjectedFault {
         is_invalid.then(|| "content_type: is not a header value".to_owned())
     }
 
-    pub(super) fn applies_to(&self, operation: &str) -> bool {
-        self.operation.as_deref().is_none_or(|name| name == operation)
-    }
-
     /// Returns whether the fault replaces the answer of the operation.
     pub(super) fn replaces(&self) -> bool {
         self.reset
@@ -105,11 +99,6 @@ impl InjectedFault {
             || self.body.is_some()
             || self.content_type.is_some()
             || self.bytes.is_some()
-    }
-
-    /// Returns whether the connection is closed without an answer.
-    pub(super) fn resets(&self) -> bool {
-        self.reset
     }
 
     /// Returns the status of the answer, if the fault sets one.
@@ -137,7 +126,7 @@ impl InjectedFault {
             reply.status = status;
         }
         if let Some(body) = &self.body {
-            reply.body = body_text(body).into();
+            reply.body = body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned).into();
         }
 
         let full_length = reply.body.len();
@@ -191,6 +180,65 @@ fn parse_header(name: &str, value: &str) -> Option<(HeaderName, HeaderValue)> {
     Some((name.parse().ok()?, value.parse().ok()?))
 }
 
-fn body_text(body: &Value) -> String {
-    body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned)
+/// The faults that wait for their requests, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct FaultQueue {
+    faults: Vec<InjectedFault>,
+    /// Cancelled to end the delays of requests. All delayed requests share it.
+    release: CancellationToken,
+}
+
+impl FaultQueue {
+    pub(super) fn add(&mut self, fault: InjectedFault) {
+        self.faults.push(fault);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.faults.clear();
+    }
+
+    /// Ends the delays of the requests in progress.
+    pub(super) fn release(&mut self) {
+        std::mem::take(&mut self.release).cancel();
+    }
+
+    /// Takes one use of the oldest fault that applies to `operation`.
+    pub(super) fn take(&mut self, operation: &str) -> Option<InjectedFault> {
+        let applies = |fault: &&mut InjectedFault| {
+            fault.times > 0 && fault.operation.as_deref().is_none_or(|name| name == operation)
+        };
+        let fault = self.faults.iter_mut().find(applies)?;
+
+        fault.times -= 1;
+        let mut taken = fault.clone();
+        taken.release = self.release.clone();
+        self.faults.retain(|fault| fault.times > 0);
+
+        Some(taken)
+    }
+}
+
+/// Size of the chunks in which a long body is sent.
+const CHUNK: usize = 64 * 1024;
+
+/// Returns a body of `length` letters, in chunks and without a stated length.
+fn filler(length: u64) -> Body {
+    let chunk = Bytes::from(vec![b'x'; CHUNK]);
+    Body::from_stream(stream::unfold(length, move |left| {
+        let size = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+        let next = (size > 0).then(|| (Ok::<_, Infallible>(chunk.slice(..size)), left - size as u64));
+        ready(next)
+    }))
+}
+
+/// Makes the response state a length of `length` bytes, which exceeds its body.
+///
+/// The body becomes a stream, because hyper rejects a wrong length for a body of known size.
+fn overstate_length(response: &mut Response, length: usize) {
+    let body = std::mem::take(response.body_mut()).into_data_stream();
+    // Without the pause, hyper reads the end of the body before it has sent the bytes, and drops them.
+    let pause = stream::once(tokio::task::yield_now()).map(|()| Ok(Bytes::new()));
+
+    *response.body_mut() = Body::from_stream(body.chain(pause));
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
 }

@@ -1,17 +1,94 @@
-//! The bytes of builds: files in a temporary directory that is removed with the sandbox.
+//! Build storage: builds, uploads that are not complete, and their bytes (service.md 10).
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use axum::body::Body;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use indexmap::IndexMap;
 use md5::{Digest as _, Md5};
+use serde::Deserialize;
 use tempfile::{NamedTempFile, TempDir, TempPath};
 use tokio::{fs::File, io::AsyncWriteExt as _};
 use tokio_util::io::ReaderStream;
+
+use crate::{sandbox::model::time::Moment, service::api::Open};
+
+/// A build in build storage.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredBuild {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) platform: String,
+    pub(crate) file_name: String,
+    pub(crate) file_size: u64,
+    pub(crate) status: String,
+    #[serde(default)]
+    pub(crate) pinned: bool,
+    /// Whether the build contains the SDK of the service, which reports the state of the game.
+    #[serde(default)]
+    pub(crate) sdk: bool,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+    pub(crate) created: Moment,
+    pub(crate) description: Option<String>,
+    pub(crate) details: Option<Open>,
+}
+
+/// Default capacity of a project, in bytes.
+const CAPACITY: u64 = 10_000_000_000_000;
+
+/// The storage of one project.
+#[derive(Clone, Debug)]
+pub(crate) struct BuildStorage {
+    /// In bytes.
+    pub(crate) capacity: u64,
+    /// Unfinished uploads by build id.
+    pub(crate) uploads: IndexMap<String, PendingUpload>,
+    /// The bytes of uploaded builds by build id, in order.
+    pub(crate) contents: BTreeMap<String, Vec<Arc<Blob>>>,
+}
+
+impl Default for BuildStorage {
+    fn default() -> Self {
+        Self { capacity: CAPACITY, uploads: IndexMap::new(), contents: BTreeMap::new() }
+    }
+}
+
+/// An upload that is not complete.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingUpload {
+    /// The build that the upload creates.
+    pub(crate) build: StoredBuild,
+    pub(crate) object_key: String,
+    /// `None`: a single-part upload.
+    pub(crate) multipart: Option<MultipartLayout>,
+    /// When the upload expires. Its parts and its reserved space go with it.
+    pub(crate) ends: Moment,
+    /// The parts that have arrived, by number. The file of a single-part upload has number 1.
+    pub(crate) parts: BTreeMap<u64, Arc<Blob>>,
+}
+
+/// How a file is divided into parts.
+#[derive(Clone, Debug)]
+pub(crate) struct MultipartLayout {
+    pub(crate) upload_id: String,
+    pub(crate) part_size: u64,
+    pub(crate) total_parts: u64,
+}
+
+impl PendingUpload {
+    /// Returns whether a request refers to this upload. A request without an `object_key` matches any key.
+    pub(crate) fn matches(&self, object_key: Option<&str>, upload_id: Option<&str>) -> bool {
+        let multipart = self.multipart.as_ref().map(|multipart| multipart.upload_id.as_str());
+        multipart == upload_id && object_key.is_none_or(|key| key == self.object_key)
+    }
+}
 
 /// Size of the chunks in which a file is read.
 const CHUNK: usize = 64 * 1024;
@@ -38,7 +115,6 @@ pub(crate) struct Blob {
 }
 
 impl BlobStore {
-    /// Writes a body to a new file.
     pub(crate) async fn receive(&self, body: Body) -> io::Result<Blob> {
         let (file, path) = self.create_file()?.into_parts();
         let (mut file, mut chunks) = (File::from_std(file), body.into_data_stream());
@@ -81,7 +157,7 @@ impl BlobStore {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, StoreState> {
+    fn state(&self) -> MutexGuard<'_, StoreState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
