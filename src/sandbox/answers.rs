@@ -25,7 +25,6 @@ mod shared_steps;
 mod targets;
 mod test_draft;
 mod tests;
-mod uploads;
 
 /// The words in which the answers are written.
 mod prelude {
@@ -35,16 +34,12 @@ mod prelude {
         },
         lists::{has_all_tags, in_order, matches_id, newest_first, page, single_page, wire_name},
     };
-    pub(super) use crate::{
-        sandbox::model::{
-            job::SimulatedJob,
-            project::Project,
-            records::{Dialect, find},
-            saved_test::{RunResult, SavedTest},
-            time::{Millis, Moment},
-            timeline::{JobStatus, RunAttempt, RunProgress, Timeline},
-            world::World,
-        },
-        service::api::{Deleted, ListPage, Open, SortOrder},
-    };
+    pub(super) use crate::sandbox::model::job::SimulatedJob;
+    pub(super) use crate::sandbox::model::project::Project;
+    pub(super) use crate::sandbox::model::records::{Dialect, find};
+    pub(super) use crate::sandbox::model::saved_test::{RunResult, SavedTest};
+    pub(super) use crate::sandbox::model::time::{Millis, Moment};
+    pub(super) use crate::sandbox::model::timeline::{JobStatus, RunAttempt, RunProgress, Timeline};
+    pub(super) use crate::sandbox::model::world::World;
+    pub(super) use crate::service::api::{Deleted, ListPage, Open, SortOrder};
 }

@@ -5,30 +5,22 @@ use std::sync::{Arc, LazyLock};
 use indexmap::{IndexMap, map::Entry};
 use serde::Deserialize;
 
-use crate::{
-    sandbox::model::{
-        bug::StoredBug,
-        builds::StoredBuild,
-        device_config::DeviceConfig,
-        folder::{Folder, parent_of},
-        ids::step as step_id,
-        job::{JobStop, PlayerDevice, SimulatedJob, Starter},
-        knowledge::{KnowledgeScope, StoredKnowledgeFile},
-        plan::{Execution, PlanItem, SavedPlan},
-        project::Project,
-        records::{Dialect, Records},
-        saved_test::{CaseLink, SavedTest, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind},
-        test_content::{body, content_of},
-        time::Moment,
-    },
-    service::api::{
-        Open,
-        configs::{AgentConfig, CredentialKind},
-        shared_steps::SharedStep,
-        steps::StepList,
-        tests::TestContent,
-    },
+use crate::sandbox::model::builds::{DeviceConfig, StoredBuild};
+use crate::sandbox::model::job::{Execution, JobStop, NO_DEVICE, PlayerDevice, SimulatedJob, Starter};
+use crate::sandbox::model::project::{
+    Folder, KnowledgeScope, Project, StoredBug, StoredKnowledgeFile, parent_of,
 };
+use crate::sandbox::model::records::{Dialect, Records, step_id};
+use crate::sandbox::model::saved_test::{
+    CaseLink, SavedPlan, SavedTest, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind,
+};
+use crate::sandbox::model::test_content::{body, content_of};
+use crate::sandbox::model::time::Moment;
+use crate::service::api::Open;
+use crate::service::api::configs::{AgentConfig, CredentialKind};
+use crate::service::api::shared_steps::SharedStep;
+use crate::service::api::steps::StepList;
+use crate::service::api::tests::TestContent;
 
 mod ids;
 
@@ -69,17 +61,21 @@ struct ProjectSeed {
     bugs: Vec<StoredBug>,
     shared_steps: Vec<SharedStepSeed>,
     tests: Vec<TestSeed>,
-    plans: Vec<PlanSeed>,
+    plans: Vec<SavedPlan>,
     history: Vec<BatchSeed>,
-    knowledge: Vec<KnowledgeSeed>,
+    knowledge: Vec<StoredKnowledgeFile>,
 }
 
 impl ProjectSeed {
     /// Creates the project. A record is added after the records to which it refers.
     fn build(self, id: &str) -> Result<Project, String> {
-        let mut project = Project::new(id, self.dialect);
-        project.integration = self.integration;
-        project.bug_review = self.bug_review;
+        let mut project = Project {
+            id: id.to_owned(),
+            dialect: self.dialect,
+            integration: self.integration,
+            bug_review: self.bug_review,
+            ..Project::default()
+        };
         project.storage.capacity = self.storage_capacity.unwrap_or(project.storage.capacity);
 
         for mut folder in self.folders {
@@ -112,13 +108,13 @@ impl ProjectSeed {
             test.add_to(&mut project, &collections)?;
         }
         for plan in self.plans {
-            plan.add_to(&mut project)?;
+            add_plan(&mut project, plan)?;
         }
         for batch in self.history {
             batch.add_to(&mut project)?;
         }
         for file in self.knowledge {
-            file.add_to(&mut project)?;
+            add_knowledge(&mut project, file)?;
         }
 
         Ok(project)
@@ -289,55 +285,12 @@ fn check_findings(project: &Project, outcomes: &[ScriptedOutcome]) -> Result<(),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlanSeed {
-    id: String,
-    name: String,
-    created: Moment,
-    created_by: String,
-    modified: Moment,
-    modified_by: String,
-    /// Names of the slots, from the first.
-    #[serde(default)]
-    slot_names: Vec<String>,
-    items: Vec<PlanItemSeed>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PlanItemSeed {
-    test: String,
-    #[serde(default)]
-    retries: u32,
-    #[serde(default)]
-    slots: Vec<usize>,
-}
-
-impl PlanSeed {
-    fn add_to(self, project: &mut Project) -> Result<(), String> {
-        let item = |PlanItemSeed { test, retries, slots }| {
-            let test = named("test", &project.tests, &test, |test| &test.name)?.id.clone();
-            Ok(PlanItem { test, retries, more: Open::new(), slots })
-        };
-        let items = self.items.into_iter().map(item).collect::<Result<_, String>>()?;
-        let mut slots = (1..).zip(self.slot_names);
-
-        let plan = SavedPlan {
-            id: self.id,
-            name: self.name,
-            items,
-            default_slot_name: slots.next().map(|(_, name)| name),
-            slots: slots.map(|(slot, name)| (slot, Some(name))).collect(),
-            created: self.created,
-            modified: self.modified,
-            created_by: self.created_by,
-            modified_by: self.modified_by,
-            more: Open::new(),
-        };
-
-        add(&mut project.plans, plan.id.clone(), Arc::new(plan))
+fn add_plan(project: &mut Project, mut plan: SavedPlan) -> Result<(), String> {
+    for item in &mut plan.items {
+        item.test = named("test", &project.tests, &item.test, |test| &test.name)?.id.clone();
     }
+
+    add(&mut project.plans, plan.id.clone(), Arc::new(plan))
 }
 
 /// Jobs that were started in the same way. All players use the first working device of the config.
@@ -416,7 +369,7 @@ impl BatchSeed {
                 execution: execution.clone(),
                 started_by: started_by.clone(),
                 template_data: None,
-                rejection: device.device.is_none().then(|| "no_device_available".to_owned()),
+                rejection: device.device.is_none().then(|| NO_DEVICE.to_owned()),
                 test,
             };
             add(&mut project.jobs, seed.id, job)?;
@@ -438,35 +391,19 @@ impl JobSeed {
     }
 }
 
-/// A knowledge file of the project, unless it names an agent or a test.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KnowledgeSeed {
-    agent: Option<String>,
-    test: Option<String>,
-    path: String,
-    uploaded: Moment,
-    content: String,
-}
-
-impl KnowledgeSeed {
-    fn add_to(self, project: &mut Project) -> Result<(), String> {
-        let Self { path, content, uploaded, .. } = self;
-        let scope = match (self.agent, self.test) {
-            (Some(name), _) => {
-                let agent = named("agent", &project.agent_configs, &name, |agent| &agent.name)?;
-                KnowledgeScope::Agent(agent.id.clone())
-            }
-            (None, Some(name)) => {
-                let test = named("test", &project.tests, &name, |test| &test.name)?;
-                KnowledgeScope::TestCase(test.id.clone())
-            }
-            (None, None) => KnowledgeScope::Project,
-        };
-
-        project.knowledge.push(StoredKnowledgeFile { scope, path, content, uploaded });
-        Ok(())
+fn add_knowledge(project: &mut Project, mut file: StoredKnowledgeFile) -> Result<(), String> {
+    match &mut file.scope {
+        KnowledgeScope::Project => {}
+        KnowledgeScope::Agent(agent) => {
+            *agent = named("agent", &project.agent_configs, agent, |agent| &agent.name)?.id.clone();
+        }
+        KnowledgeScope::TestCase(test) => {
+            *test = named("test", &project.tests, test, |test| &test.name)?.id.clone();
+        }
     }
+
+    project.knowledge.push(file);
+    Ok(())
 }
 
 fn add<T>(records: &mut IndexMap<String, T>, id: String, record: T) -> Result<(), String> {

@@ -8,14 +8,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::{
-    fields::Fields,
-    sandbox::model::{project::Project, records::find, world::World},
-    service::{
-        catalog::{ListedOperation, OPERATIONS, OperationEntry, for_each_operation},
-        operation::Operation,
-    },
-};
+use crate::fields::Fields;
+use crate::sandbox::model::project::Project;
+use crate::sandbox::model::records::find;
+use crate::sandbox::model::world::World;
+use crate::service::catalog::{ListedOperation, OPERATIONS, OperationEntry, for_each_operation};
+use crate::service::operation::Operation;
 
 /// The sandbox's side of one operation.
 #[diagnostic::on_unimplemented(
@@ -65,10 +63,8 @@ pub struct Answered<T> {
 /// Headers of an answer, each name once.
 pub(crate) type HeaderList = Vec<(HeaderName, HeaderValue)>;
 
-/// The body of an answer.
 #[derive(Debug)]
 pub(crate) enum AnswerBody<T> {
-    /// A value that is sent as JSON.
     Json(T),
     /// Bytes whose type is in the `Content-Type` header. They are empty if there is no such header.
     Raw(Bytes),
@@ -201,12 +197,10 @@ impl FileConditions {
 }
 
 impl World {
-    /// Returns the project that a request reads.
     pub(crate) fn project(&self, caller: &Caller) -> Result<&Project, ApiError> {
         self.projects.get(&caller.project).ok_or_else(unknown_project)
     }
 
-    /// Returns the project that a request changes.
     pub(super) fn project_mut(&mut self, caller: &Caller) -> Result<&mut Project, ApiError> {
         self.projects.get_mut(&caller.project).ok_or_else(unknown_project)
     }
@@ -224,7 +218,6 @@ type ErasedAnswer = fn(&mut World, Fields, &Caller) -> AnswerResult<Value>;
 #[derive(Clone, Copy)]
 pub(crate) struct Endpoint {
     entry: &'static OperationEntry,
-    /// Answers a request whose fields have been checked.
     pub(crate) answer: ErasedAnswer,
     /// What happens to a request that breaks a rule.
     pub(crate) on_invalid: InvalidRequestPolicy,

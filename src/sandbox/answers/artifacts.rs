@@ -6,24 +6,18 @@ use axum::body::Bytes;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use super::{
-    files::{ArtifactFile, FileContent},
-    picture,
-    prelude::*,
-    presigned_url::{self, STORAGE_PREFIX},
-    run_view::{RUN_NOT_FOUND, RunView, find_run},
+use super::files::{ArtifactFile, FileContent};
+use super::prelude::*;
+use super::presigned_url::STORAGE_PREFIX;
+use super::run_view::{RUN_NOT_FOUND, RunView, find_run};
+use super::{picture, presigned_url};
+use crate::sandbox::model::records::{etag, hash};
+use crate::sandbox::model::saved_test::ScriptedStep;
+use crate::sandbox::model::timeline::StepSpan;
+use crate::service::api::artifacts::{
+    ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact,
 };
-use crate::{
-    sandbox::model::{
-        ids::{etag, hash},
-        saved_test::ScriptedStep,
-        timeline::StepSpan,
-    },
-    service::api::{
-        artifacts::{ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact},
-        runs::{RunArtifactRef, RunPlayer},
-    },
-};
+use crate::service::api::runs::{RunArtifactRef, RunPlayer};
 
 const NOT_FOUND: &str = "artifact not found";
 
@@ -153,7 +147,6 @@ impl RunView<'_> {
         log
     }
 
-    /// Returns the files of a player as its run refers to them.
     pub(super) fn artifact_refs(
         &self,
         player: &RunPlayer,
@@ -182,7 +175,6 @@ fn step_screenshot(spans: &[StepSpan]) -> Option<&'static str> {
     STEP_SCREENSHOTS.get(spans.iter().position(has_failed)?).copied()
 }
 
-/// Returns the URL of a file on the knowledge host.
 fn artifact_url(knowledge_url: &str, player: &str, name: &str) -> String {
     format!("{knowledge_url}/runs/{player}/artifacts/{name}")
 }

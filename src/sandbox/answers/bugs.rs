@@ -1,19 +1,13 @@
 //! Bugs of runs, and bugs that a user has reviewed, with their occurrences (service.md 2.5, 9).
 
-use super::{
-    prelude::*,
-    run_view::{RUN_NOT_FOUND, find_run},
-};
-use crate::{
-    sandbox::model::{
-        bug::{BugReview, StoredBug},
-        ids::occurrence,
-        saved_test::BugFinding,
-    },
-    service::api::bugs::{
-        Bug, BugDetail, BugOccurrence, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugDetails,
-        RunBugPage,
-    },
+use super::prelude::*;
+use super::run_view::{RUN_NOT_FOUND, find_run};
+use crate::sandbox::model::project::{BugReview, StoredBug};
+use crate::sandbox::model::records::occurrence_id;
+use crate::sandbox::model::saved_test::BugFinding;
+use crate::service::api::bugs::{
+    Bug, BugDetail, BugOccurrence, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugDetails,
+    RunBugPage,
 };
 
 impl Answer<ListRunBugs> for World {
@@ -25,7 +19,7 @@ impl Answer<ListRunBugs> for World {
 
         let bugs = attempt.findings(self.now).filter_map(|(finding, at)| {
             let bug = project.bugs.get(&finding.bug)?;
-            Some(bug.run_record(finding, *at, occurrence(&attempt.id, finding)))
+            Some(bug.run_record(finding, *at, occurrence_id(&attempt.id, finding)))
         });
 
         Ok(RunBugPage { page: single_page(bugs.collect()), bug_occurrences: None }.into())
@@ -84,7 +78,6 @@ fn check_bug_review(project: &Project) -> Result<(), ApiError> {
     }
 }
 
-/// Returns whether a bug passes every filter of the request.
 fn matches(request: &ListBugs, bug: &StoredBug, review: &BugReview) -> bool {
     let status = match request.status.unwrap_or(BugStatusFilter::Active) {
         BugStatusFilter::Active => !review.archived,
@@ -167,7 +160,7 @@ impl Project {
     ) -> Vec<BugOccurrence> {
         let execution = job.execution.as_ref().and_then(|id| self.executions.get(id));
         let occurrence_of = |finding: &BugFinding, at: Moment| BugOccurrence {
-            id: occurrence(&attempt.id, finding),
+            id: occurrence_id(&attempt.id, finding),
             multiplayer_run_id: attempt.id.clone(),
             player_index: finding.player,
             // Steps are numbered from 1, players from 0 (service.md 1.8, 20).

@@ -3,12 +3,11 @@
 use serde_json::json;
 
 use super::prelude::*;
-use crate::{
-    sandbox::model::{plan::Execution, time::duration_ms},
-    service::api::executions::{
-        ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,
-        TestStatus,
-    },
+use crate::sandbox::model::job::Execution;
+use crate::sandbox::model::time::duration_ms;
+use crate::service::api::executions::{
+    ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,
+    TestStatus,
 };
 
 /// Error text of the service for an unknown execution.
@@ -55,7 +54,6 @@ impl Answer<GetTestPlanExecution> for World {
     }
 }
 
-/// Returns whether an execution passes every filter of the request.
 fn matches(request: &ListTestPlanExecutions, execution: &Execution, record: &TestPlanExecution) -> bool {
     let status = request.status.is_none_or(|status| record.status == wire_name(status));
     status
@@ -93,7 +91,6 @@ impl Execution {
     }
 }
 
-/// Returns the status of an execution by the status of its jobs.
 fn status(jobs: &[(&SimulatedJob, Timeline)], now: Moment) -> ExecutionStatus {
     let all = |status| jobs.iter().all(|(_, timeline)| timeline.status(now) == status);
     if all(JobStatus::Completed) {

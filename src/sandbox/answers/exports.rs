@@ -1,15 +1,12 @@
 //! Export to the test-management system (service.md 2.7).
 
 use super::{executions, prelude::*, run_view::find_run};
-use crate::{
-    sandbox::model::test_management::ExportBatch,
-    service::api::exports::{ExportResult, ExportTmsysRun},
-};
+use crate::sandbox::model::test_management::ExportBatch;
+use crate::service::api::exports::{ExportResult, ExportTmsysRun};
 
 /// Error text of the service while an export of the same execution is in progress (service.md 1.5).
 const IN_PROGRESS: &str = "an export for this test plan is already in progress";
 
-/// What is exported.
 enum ExportSource {
     Run(String),
     Runs(Vec<String>),

@@ -6,10 +6,8 @@ use axum::body::{Body, Bytes};
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
-use crate::sandbox::{
-    answers::answer::{FileConditions, HeaderList},
-    model::ids::hash,
-};
+use crate::sandbox::answers::answer::{FileConditions, HeaderList};
+use crate::sandbox::model::records::hash;
 
 /// Number of bytes that one hash provides.
 const BLOCK: u64 = size_of::<u64>() as u64;
@@ -24,13 +22,14 @@ pub(crate) struct ArtifactFile {
     pub(super) content: FileContent,
 }
 
-/// The bytes of a file.
 #[derive(Debug)]
 pub(super) enum FileContent {
-    /// Bytes in memory.
     InMemory(Bytes),
     /// `size` bytes that follow from the seed and are generated when they are read.
-    Generated { seed: u64, size: u64 },
+    Generated {
+        seed: u64,
+        size: u64,
+    },
 }
 
 impl FileContent {
@@ -130,13 +129,11 @@ impl ArtifactFile {
         FileHead { status, headers: text_headers(headers.into_iter().chain(content_range)), span }
     }
 
-    /// Returns the complete response.
     pub(super) fn read(&self, conditions: &FileConditions) -> (StatusCode, HeaderList, Bytes) {
         let head = self.head(conditions);
         (head.status, head.headers, self.content.read(&head.span))
     }
 
-    /// Returns the body of a response in chunks.
     pub(crate) fn stream(self, head: &FileHead) -> Body {
         let Range { start, end } = head.span;
         Body::from_stream(stream::unfold(start, move |offset| {
@@ -162,9 +159,7 @@ fn text_headers(texts: impl IntoIterator<Item = (HeaderName, String)>) -> Header
 /// How much of a file a request asks for.
 #[derive(Debug, PartialEq)]
 enum RequestedRange {
-    /// All bytes of the file.
     Whole,
-    /// The bytes of this span.
     Part(Range<u64>),
     /// Bytes that the file does not have.
     Unsatisfiable,

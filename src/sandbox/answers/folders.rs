@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use super::prelude::*;
-use crate::{
-    sandbox::model::folder::{Folder, ROOT, child_of, normalize, parent_of},
-    service::api::folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder},
-};
+use crate::sandbox::model::project::{Folder, ROOT, child_of, normalize, parent_of};
+use crate::service::api::folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder};
 
 impl Folder {
-    /// Returns the last segment of the path.
     fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }

@@ -1,10 +1,8 @@
 //! Jobs (service.md 3).
 
 use super::prelude::*;
-use crate::{
-    sandbox::model::job::Starter,
-    service::api::jobs::{GetJob, Job, JobRun, JobStatusFilter, ListJobs, Retries},
-};
+use crate::sandbox::model::job::Starter;
+use crate::service::api::jobs::{GetJob, Job, JobRun, JobStatusFilter, ListJobs, Retries};
 
 impl Answer<ListJobs> for World {
     fn answer(&mut self, request: ListJobs, caller: &Caller) -> AnswerResult<ListPage<Job>> {
@@ -25,7 +23,6 @@ impl Answer<GetJob> for World {
     }
 }
 
-/// Returns whether a job passes every filter of the request.
 fn matches(request: &ListJobs, job: &SimulatedJob, now: Moment) -> bool {
     let execution = request.test_plan_execution_id.as_ref().map(|id| id.0.as_str());
     let test = request.multiplayer_test_id.as_ref().map(|id| id.0.as_str());

@@ -1,16 +1,12 @@
 //! Knowledge files of a project, its agents and its tests (service.md 13).
 
 use super::prelude::*;
-use crate::{
-    sandbox::model::{
-        ids::etag,
-        knowledge::{KnowledgeScope, StoredKnowledgeFile},
-    },
-    service::api::knowledge::{
-        IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
-        KnowledgeSection, ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
-        ListTestCaseKnowledgeFiles,
-    },
+use crate::sandbox::model::project::{KnowledgeScope, StoredKnowledgeFile};
+use crate::sandbox::model::records::etag;
+use crate::service::api::knowledge::{
+    IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
+    KnowledgeSection, ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
+    ListTestCaseKnowledgeFiles,
 };
 
 impl StoredKnowledgeFile {
@@ -60,7 +56,6 @@ impl Project {
         serde_json::from_str(&sidecar.content).ok()
     }
 
-    /// Returns the listing of one scope.
     fn scope_listing(
         &self,
         scope: &KnowledgeScope,

@@ -5,19 +5,17 @@ use std::sync::Arc;
 use http::StatusCode;
 
 use super::prelude::*;
-use crate::{
-    fields::Fields,
-    sandbox::model::{
-        builds::StoredBuild,
-        device_config::{Device, DeviceConfig},
-        job::{PlayerDevice, Starter},
-        plan::{Execution, SavedPlan},
-    },
-    service::api::run_start::{DeviceResult, StartRunResponse},
-};
+use crate::fields::Fields;
+use crate::sandbox::model::builds::{Device, DeviceConfig, StoredBuild};
+use crate::sandbox::model::job::{Execution, NO_DEVICE, PlayerDevice, Starter};
+use crate::sandbox::model::saved_test::SavedPlan;
+use crate::service::api::run_start::{DeviceResult, StartRunResponse};
 
 pub(super) struct Launch {
-    pub(super) subject: LaunchSubject,
+    /// The plan that is started.
+    pub(super) plan: Option<Arc<SavedPlan>>,
+    /// Whether the start has instructions instead of a test.
+    pub(super) is_ephemeral: bool,
     /// The jobs to create, once per instance and device.
     pub(super) jobs: Vec<JobTemplate>,
     pub(super) instances: u8,
@@ -30,14 +28,6 @@ pub(super) struct Launch {
     pub(super) all_devices_of: Option<Arc<DeviceConfig>>,
 }
 
-/// What is started.
-pub(super) enum LaunchSubject {
-    Saved,
-    Plan(Arc<SavedPlan>),
-    Ephemeral,
-}
-
-/// A job to create.
 pub(super) struct JobTemplate {
     pub(super) test: Arc<SavedTest>,
     pub(super) retries: u8,
@@ -53,7 +43,6 @@ pub(super) struct LaunchTarget {
 }
 
 impl Launch {
-    /// Returns the build of the first player of the first job.
     fn build(&self) -> Option<&Arc<StoredBuild>> {
         self.jobs.first()?.targets.first()?.build.as_ref()
     }
@@ -61,14 +50,12 @@ impl Launch {
     /// Returns the response to a start that created `job_ids`.
     fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
         // Ephemeral starts answer with `test_id` in place of `message` and `build_id` (service.md 2.1).
-        let ephemeral = matches!(self.subject, LaunchSubject::Ephemeral);
-        let test_id = self.jobs.first().filter(|_| ephemeral).map(|job| job.test.id.clone());
-
+        let test = self.jobs.first().map(|job| &job.test).filter(|_| self.is_ephemeral);
         StartRunResponse {
-            message: (!ephemeral).then(|| "queued".to_owned()),
-            build_id: self.build().filter(|_| !ephemeral).map(|build| build.id.clone()),
+            message: (!self.is_ephemeral).then(|| "queued".to_owned()),
+            build_id: self.build().filter(|_| !self.is_ephemeral).map(|build| build.id.clone()),
             job_ids,
-            test_id,
+            test_id: test.map(|test| test.id.clone()),
             test_plan_execution_id: execution,
             slot_build_ids: self.slot_builds.clone(),
             ..StartRunResponse::default()
@@ -76,19 +63,12 @@ impl Launch {
     }
 }
 
-/// `queue_rejection_reason` of a job without a working device.
-const NO_DEVICE: &str = "no_device_available";
-
 impl World {
-    /// Creates the jobs of a start.
     pub(super) fn launch(&mut self, launch: &Launch, caller: &Caller) -> AnswerResult<StartRunResponse> {
-        match &launch.all_devices_of {
-            Some(config) => self.launch_on_devices(launch, config, caller),
-            None => self.launch_once(launch, caller),
+        if let Some(config) = &launch.all_devices_of {
+            return self.launch_on_devices(launch, config, caller);
         }
-    }
 
-    fn launch_once(&mut self, launch: &Launch, caller: &Caller) -> AnswerResult<StartRunResponse> {
         let execution = self.create_execution(launch, caller)?;
         let mut job_ids = Vec::new();
         for _ in 0..launch.instances {
@@ -121,9 +101,7 @@ impl World {
             }
         }
 
-        let body = launch.response(job_ids, execution);
-
-        Ok(with_device_results(body, rows, matches!(launch.subject, LaunchSubject::Ephemeral)))
+        Ok(with_device_results(launch.response(job_ids, execution), rows, launch.is_ephemeral))
     }
 
     /// Creates one job for each test, on `device` if it is given.
@@ -179,7 +157,7 @@ impl World {
     }
 
     fn create_execution(&mut self, launch: &Launch, caller: &Caller) -> Result<Option<String>, ApiError> {
-        let LaunchSubject::Plan(plan) = &launch.subject else { return Ok(None) };
+        let Some(plan) = &launch.plan else { return Ok(None) };
         let id = self.ids.uuid();
         let execution = Execution {
             id: id.clone(),
@@ -196,7 +174,6 @@ impl World {
     }
 }
 
-/// Returns the row of a device on which jobs were created.
 fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
     let data = StartRunResponse { job_ids: job_ids.to_vec(), ..StartRunResponse::default() };
     DeviceResult {
@@ -209,7 +186,6 @@ fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
     }
 }
 
-/// Returns the row of a device that is out of order.
 fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
     // The failure text is in either field (service.md 1.7). Each dialect uses one of them.
     let text = Some("device could not be started".to_owned());

@@ -5,10 +5,8 @@ use std::cmp::Reverse;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{
-    sandbox::model::time::Moment,
-    service::api::{ListPage, PageNumber, PageSize, Pagination, SortOrder},
-};
+use crate::sandbox::model::time::Moment;
+use crate::service::api::{ListPage, PageNumber, PageSize, Pagination, SortOrder};
 
 /// Returns the requested page of `records`, each converted by `to_record`.
 pub(super) fn page<R, T, const DEFAULT: usize>(
@@ -59,7 +57,6 @@ fn pagination(page: usize, size: usize, total: usize) -> Pagination {
     }
 }
 
-/// Returns whether `tags` contains every tag of `request`.
 pub(super) fn has_all_tags(tags: &[String], request: Option<&[String]>) -> bool {
     // A filter with several tags selects records that have all of them (service.md 1.3).
     request.unwrap_or_default().iter().all(|tag| tags.contains(tag))

@@ -3,11 +3,9 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::json;
 
-use super::{
-    picture,
-    prelude::*,
-    run_view::{RunView, find_run},
-};
+use super::picture;
+use super::prelude::*;
+use super::run_view::{RunView, find_run};
 use crate::{
     sandbox::model::{job::PlayerDevice, saved_test::ScriptedStep, timeline::StepSpan},
     service::api::runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},

@@ -3,19 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{
-    sandbox::answers::answer::ApiError,
-    service::{
-        api::Open,
-        view::{View, view},
-    },
-};
+use crate::sandbox::answers::answer::ApiError;
+use crate::service::api::Open;
+use crate::service::view::{View, view};
 
-/// Returns `record` with `patch` merged into it.
-///
-/// # Errors
-///
-/// Returns a 400 if the result is not a valid record.
+/// Returns `record` with `patch` merged into it, which must be a valid record.
 pub(super) fn patched<T: Serialize + View>(record: &T, patch: Open) -> Result<T, ApiError> {
     let invalid = |error: serde_json::Error| ApiError::invalid(format!("invalid request: patch: {error}"));
     let mut value = serde_json::to_value(record).map_err(invalid)?;

@@ -3,12 +3,10 @@
 use std::{cmp::Ordering, sync::Arc};
 
 use super::{patch::patched, prelude::*};
-use crate::{
-    sandbox::model::plan::{PlanItem, SavedPlan},
-    service::api::plans::{
-        Audit, CreateTestPlan, DeleteTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem,
-        TestPlanSlot, TestPlanSort, TestPlanSummary, UpdateTestPlan,
-    },
+use crate::sandbox::model::saved_test::{PlanItem, SavedPlan};
+use crate::service::api::plans::{
+    Audit, CreateTestPlan, DeleteTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSlot,
+    TestPlanSort, TestPlanSummary, UpdateTestPlan,
 };
 
 /// Error text of the service for an unknown plan.
@@ -53,7 +51,6 @@ impl SavedPlan {
         }
     }
 
-    /// Returns whether the name contains `search`. Letter case is ignored.
     fn matches(&self, search: Option<&str>) -> bool {
         search.is_none_or(|search| self.name.to_lowercase().contains(&search.to_lowercase()))
     }

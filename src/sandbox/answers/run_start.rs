@@ -4,28 +4,21 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{
-    launch::{JobTemplate, Launch, LaunchSubject, LaunchTarget},
-    plans,
-    prelude::*,
-    targets::{
-        all_devices_of, check_private_devices, player_targets, resolve_target, slot_builds, slot_targets,
-    },
+use super::launch::{JobTemplate, Launch, LaunchTarget};
+use super::plans;
+use super::prelude::*;
+use super::targets::{
+    all_devices_of, check_private_devices, player_targets, resolve_target, slot_builds, slot_targets,
 };
-use crate::{
-    sandbox::model::{
-        ids,
-        plan::{PlanItem, SavedPlan},
-        saved_test::{ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind},
-    },
-    service::api::{
-        Uuid,
-        plans::StartTestPlanRun,
-        run_start::StartRunResponse,
-        runs::{EPHEMERAL_NAME, StartRun},
-        tests::TestContent,
-    },
+use crate::sandbox::model::records::step_id;
+use crate::sandbox::model::saved_test::{
+    PlanItem, SavedPlan, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind,
 };
+use crate::service::api::Uuid;
+use crate::service::api::plans::StartTestPlanRun;
+use crate::service::api::run_start::StartRunResponse;
+use crate::service::api::runs::{EPHEMERAL_NAME, StartRun};
+use crate::service::api::tests::TestContent;
 
 impl Answer<StartRun> for World {
     fn answer(&mut self, request: StartRun, caller: &Caller) -> AnswerResult<StartRunResponse> {
@@ -38,18 +31,16 @@ impl Answer<StartRun> for World {
         let default =
             resolve_target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
         let mut tags = request.additional_tags.unwrap_or_default();
-        let (subject, jobs) = match subject {
+        let (plan, is_ephemeral, jobs) = match subject {
             RequestedSubject::Saved(test) => {
                 let own = request.player_deployment_configs.unwrap_or_default();
                 let targets = player_targets(project, &test, default.as_ref(), &own)?;
-                (
-                    LaunchSubject::Saved,
-                    vec![JobTemplate { test, retries: request.retries.unwrap_or(0), targets }],
-                )
+                let retries = request.retries.unwrap_or(0);
+                (None, false, vec![JobTemplate { test, retries, targets }])
             }
             RequestedSubject::Plan(plan) => {
                 let jobs = plan_jobs(project, &plan, |_, _| default.clone());
-                (LaunchSubject::Plan(plan), jobs)
+                (Some(plan), false, jobs)
             }
             RequestedSubject::Instructions(instructions) => {
                 // The service puts the tag first (service.md 2.1). It is not repeated.
@@ -57,16 +48,20 @@ impl Answer<StartRun> for World {
                 tags.insert(0, EPHEMERAL_TAG.to_owned());
                 let test = ephemeral_test(ephemeral_id, request.name, instructions);
                 let targets = default.iter().cloned().collect();
-                (LaunchSubject::Ephemeral, vec![JobTemplate { test, retries: 0, targets }])
+                (None, true, vec![JobTemplate { test, retries: 0, targets }])
             }
         };
 
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
         check_private_devices(&jobs)?;
 
-        let template_data = template_data(request.render_templates, request.template_data);
+        let template_data = request
+            .render_templates
+            .filter(|render| *render)
+            .map(|_| request.template_data.unwrap_or_default());
         let launch = Launch {
-            subject,
+            plan,
+            is_ephemeral,
             jobs: render_jobs(jobs, template_data.as_ref()),
             instances: request.instances.unwrap_or(1),
             tags,
@@ -93,9 +88,13 @@ impl Answer<StartTestPlanRun> for World {
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
 
         check_private_devices(&jobs)?;
-        let template_data = template_data(request.render_templates, request.template_data);
+        let template_data = request
+            .render_templates
+            .filter(|render| *render)
+            .map(|_| request.template_data.unwrap_or_default());
         let launch = Launch {
-            subject: LaunchSubject::Plan(plan),
+            plan: Some(plan),
+            is_ephemeral: false,
             jobs: render_jobs(jobs, template_data.as_ref()),
             // A plan has no `instances` (service.md 4.6).
             instances: 1,
@@ -109,7 +108,6 @@ impl Answer<StartTestPlanRun> for World {
     }
 }
 
-/// What a request starts.
 enum RequestedSubject {
     Saved(Arc<SavedTest>),
     Plan(Arc<SavedPlan>),
@@ -166,7 +164,7 @@ const EPHEMERAL_MS: i64 = 45_000;
 /// Creates the test of a start with instructions. The test has one player and one step, which passes.
 fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {
     let step = ScriptedStep {
-        id: ids::step(&[&id]),
+        id: step_id(&[&id]),
         goal: instructions,
         shared: None,
         expected: Vec::new(),
@@ -186,11 +184,6 @@ fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc
         cases: Vec::new(),
         content: TestContent::default(),
     })
-}
-
-/// Returns the values of the variables, or `None` if templates are not rendered.
-fn template_data(render: Option<bool>, data: Option<Open>) -> Option<Open> {
-    (render == Some(true)).then(|| data.unwrap_or_default())
 }
 
 fn render_jobs(jobs: Vec<JobTemplate>, data: Option<&Open>) -> Vec<JobTemplate> {

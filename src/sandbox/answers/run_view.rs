@@ -3,16 +3,14 @@
 use serde_json::{Value, json};
 
 use super::prelude::*;
-use crate::{
-    fields::Fields,
-    sandbox::model::{
-        job::PlayerDevice,
-        saved_test::{ScriptedStep, TestKind},
-        test_content::finish_condition,
-        time::duration_ms,
-        timeline::StepSpan,
-    },
-    service::api::runs::{BugInfo, BuildRef, RunHead, RunPlayer, RunStep, RunStepItem, RunStepTest, TestRef},
+use crate::fields::Fields;
+use crate::sandbox::model::job::PlayerDevice;
+use crate::sandbox::model::saved_test::{ScriptedStep, TestKind};
+use crate::sandbox::model::test_content::finish_condition;
+use crate::sandbox::model::time::duration_ms;
+use crate::sandbox::model::timeline::StepSpan;
+use crate::service::api::runs::{
+    BugInfo, BuildRef, RunHead, RunPlayer, RunStep, RunStepItem, RunStepTest, TestRef,
 };
 
 /// Error text of the service for an unknown run.
@@ -141,7 +139,6 @@ fn platform(player_device: &PlayerDevice, dialect: Dialect) -> Option<Fields> {
 }
 
 impl RunView<'_> {
-    /// Returns the records of a player's steps.
     pub(super) fn step_records(&self, steps: &[ScriptedStep], spans: &[StepSpan]) -> Vec<RunStep> {
         let steps = steps.iter().zip(spans).enumerate();
         steps.map(|(index, (step, span))| self.step_record(index + 1, step, *span)).collect()
@@ -171,7 +168,6 @@ impl RunView<'_> {
         }
     }
 
-    /// Returns what the agent reports about a step.
     fn report(&self, step: &ScriptedStep, result: RunResult) -> String {
         match result {
             RunResult::Success => step.report.clone(),

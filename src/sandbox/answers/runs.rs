@@ -3,16 +3,11 @@
 use http::StatusCode;
 use indexmap::IndexSet;
 
-use super::{
-    prelude::*,
-    run_view::{RUN_NOT_FOUND, RunView, find_run},
-};
-use crate::{
-    sandbox::model::job::JobStop,
-    service::api::runs::{
-        GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns,
-        StopRunsResponse,
-    },
+use super::prelude::*;
+use super::run_view::{RUN_NOT_FOUND, RunView, find_run};
+use crate::sandbox::model::job::JobStop;
+use crate::service::api::runs::{
+    GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns, StopRunsResponse,
 };
 
 impl Answer<ListRuns> for World {
@@ -54,7 +49,6 @@ impl Answer<GetRun> for World {
     }
 }
 
-/// Returns whether a run passes every filter of the request.
 fn matches(request: &ListRuns, job: &SimulatedJob, attempt: &RunAttempt, now: Moment) -> bool {
     let progress = attempt.progress(now);
     let state = match request.state {

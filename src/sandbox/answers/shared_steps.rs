@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use super::{patch::patched, prelude::*};
-use crate::{
-    sandbox::model::{ids, records::at_version, test_content},
-    service::api::{
-        shared_steps::{
-            CreateSharedStep, DeleteSharedStep, GetSharedStep, ListSharedSteps, SharedStep,
-            SharedStepSummary, UpdateSharedStep,
-        },
-        steps::StepList,
-    },
+use crate::sandbox::model::records::{at_version, step_id};
+use crate::sandbox::model::test_content;
+use crate::service::api::shared_steps::{
+    CreateSharedStep, DeleteSharedStep, GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary,
+    UpdateSharedStep,
 };
+use crate::service::api::steps::StepList;
 
 /// Error text of the service for an unknown collection.
 pub(crate) const NOT_FOUND: &str = "shared step not found";
@@ -151,7 +148,7 @@ impl Project {
 
         let version = collection.version.to_string();
         for (key, step) in steps_by_key {
-            step.test_step_id.get_or_insert_with(|| ids::step(&[&collection.id, key, &version]));
+            step.test_step_id.get_or_insert_with(|| step_id(&[&collection.id, key, &version]));
         }
 
         let saved = Arc::new(collection);

@@ -5,18 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    launch::{JobTemplate, LaunchTarget},
-    prelude::*,
-};
-use crate::{
-    fields::Fields,
-    sandbox::model::{
-        device_config::DeviceConfig,
-        plan::{DEFAULT_SLOT, PlanItem, SavedPlan},
-    },
-    service::api::{Uuid, run_start::TargetDeploymentConfig},
-};
+use super::launch::{JobTemplate, LaunchTarget};
+use super::prelude::*;
+use crate::fields::Fields;
+use crate::sandbox::model::builds::DeviceConfig;
+use crate::sandbox::model::saved_test::{DEFAULT_SLOT, PlanItem, SavedPlan};
+use crate::service::api::Uuid;
+use crate::service::api::run_start::TargetDeploymentConfig;
 
 /// Configs of players or slots by their number.
 type Targets = BTreeMap<String, TargetDeploymentConfig>;
@@ -50,11 +45,7 @@ pub(super) fn resolve_target(
     Ok(Some(LaunchTarget { config, build }))
 }
 
-/// Returns the target of each player: its own, or the default.
-///
-/// # Errors
-///
-/// Returns a 400 if a player has no target.
+/// Returns the target of each player: its own, or the default. Every player needs one.
 pub(super) fn player_targets(
     project: &Project,
     test: &SavedTest,
@@ -85,11 +76,7 @@ fn named_target(project: &Project, named: &TargetDeploymentConfig) -> Result<Opt
     resolve_target(project, Some(&named.deployment_config_id), named.build_id.as_ref())
 }
 
-/// Returns the target of each slot.
-///
-/// # Errors
-///
-/// Returns a 400 if a player uses a slot without a target.
+/// Returns the target of each slot. Every slot that a player uses needs one.
 pub(super) fn slot_targets(
     project: &Project,
     plan: &SavedPlan,

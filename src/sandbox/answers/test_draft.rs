@@ -3,14 +3,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::prelude::*;
-use crate::{
-    sandbox::model::{
-        ids,
-        saved_test::{ScriptedOutcome, ScriptedPlayer, TestKind},
-        test_content,
-    },
-    service::api::tests::{TestCase, TestContent, UnknownCollections},
-};
+use crate::sandbox::model::records::step_id;
+use crate::sandbox::model::saved_test::{ScriptedOutcome, ScriptedPlayer, TestKind};
+use crate::sandbox::model::test_content;
+use crate::service::api::tests::{TestCase, TestContent, UnknownCollections};
 
 /// A test that is about to be saved.
 pub(super) struct TestDraft<'a> {
@@ -21,11 +17,7 @@ pub(super) struct TestDraft<'a> {
 }
 
 impl TestDraft<'_> {
-    /// Returns the test to save.
-    ///
-    /// # Errors
-    ///
-    /// Returns a 400 for the first rule that the test breaks.
+    /// Returns the test to save, or a 400 for the first rule that it breaks.
     pub(super) fn finish(self, project: &Project) -> Result<SavedTest, ApiError> {
         let TestCase { id, name, version, tags, test_type, mut content, .. } = self.case;
         let kind = TestKind::from_name(&test_type)
@@ -129,7 +121,7 @@ fn assign_step_ids(test: &str, version: u32, content: &mut TestContent) {
     for (player, one) in &mut content.players_by_key {
         for (key, item) in one.items_by_key.iter_mut().flatten() {
             if !test_content::is_collection(item) {
-                let id = || ids::step(&[test, player, key, &version]);
+                let id = || step_id(&[test, player, key, &version]);
                 item.step.test_step_id.get_or_insert_with(id);
             }
         }

@@ -3,20 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{patch::patched, prelude::*, shared_steps, test_draft::TestDraft};
-use crate::{
-    sandbox::model::{
-        folder::{ROOT, normalize},
-        records::at_version,
-        saved_test::TestKind,
-        test_content::{derive, is_collection},
-    },
-    service::{
-        api::tests::{
-            CreateTest, DeleteTest, GetTest, ListTests, TestCase, TestContent, TestSummary, UpdateTest,
-        },
-        arguments::is_uuid,
-    },
+use crate::sandbox::model::project::{ROOT, normalize};
+use crate::sandbox::model::records::at_version;
+use crate::sandbox::model::saved_test::TestKind;
+use crate::sandbox::model::test_content::{derive, is_collection};
+use crate::service::api::tests::{
+    CreateTest, DeleteTest, GetTest, ListTests, TestCase, TestContent, TestSummary, UpdateTest,
 };
+use crate::service::arguments::is_uuid;
 
 /// Error text of the service for an unknown test.
 pub(crate) const NOT_FOUND: &str = "test not found";
@@ -39,7 +33,6 @@ fn in_folder(project: &Project, test: &SavedTest, request: &ListTests) -> bool {
     }
 }
 
-/// Returns the record of a test in a list.
 fn summary(project: &Project, test: &SavedTest) -> TestSummary {
     TestSummary {
         id: test.id.clone(),
@@ -80,7 +73,6 @@ impl Answer<CreateTest> for World {
     }
 }
 
-/// Returns the record of a new test with `fields`.
 fn new_case(project: &Project, id: String, fields: Open) -> Result<TestCase, ApiError> {
     let empty = TestCase {
         id,
@@ -192,7 +184,6 @@ fn to_record(project: &Project, test: &SavedTest, with_collections: bool) -> Tes
     with_content(project, test, content)
 }
 
-/// Returns the record of a test with `content`.
 fn with_content(project: &Project, test: &SavedTest, content: TestContent) -> TestCase {
     TestCase {
         id: test.id.clone(),

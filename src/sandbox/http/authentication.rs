@@ -2,13 +2,9 @@
 
 use http::{HeaderMap, HeaderValue};
 
-use crate::{
-    sandbox::{
-        answers::answer::{ApiError, Caller, FileConditions},
-        seed,
-    },
-    service::tool::Access,
-};
+use crate::sandbox::answers::answer::{ApiError, Caller, FileConditions};
+use crate::sandbox::seed;
+use crate::service::tool::Access;
 
 /// API keys that every sandbox accepts or refuses. They are public constants, not secrets.
 pub mod keys {

@@ -119,9 +119,7 @@ async fn mark_export(State(state): SharedState, body: Bytes) -> Result<BufferedR
 
 /// Lists unfinished uploads, and the directory and number of the files that contain the bytes of builds.
 async fn list_uploads(State(state): SharedState) -> BufferedReply {
-    let mut world = state.world();
-    world.update_now();
-
+    let world = state.world();
     let uploads = world.projects.values().flat_map(|project| {
         project.storage.uploads.values().map(|upload| {
             json!({

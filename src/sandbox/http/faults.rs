@@ -12,10 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    sandbox::http::reply::{BufferedReply, ConnectionReset},
-    service::catalog,
-};
+use crate::sandbox::http::reply::{BufferedReply, ConnectionReset};
+use crate::service::catalog;
 
 /// Name of a PUT of a part or of a whole file to the storage host, in faults and in the request log.
 pub(super) const PUT_PART: &str = "put_part";

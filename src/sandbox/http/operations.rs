@@ -10,25 +10,16 @@ use axum::{
 use http::{StatusCode, header, request::Parts};
 use serde_json::Value;
 
-use crate::{
-    fields::Fields,
-    sandbox::{
-        answers::answer::{AnswerBody, Answered, ApiError, Endpoint},
-        http::{
-            authentication,
-            faults::InjectedFault,
-            reply::{BufferedReply, ConnectionReset, Exchange},
-            request_fields,
-            state::{API_PREFIX, SandboxState, path_and_query},
-        },
-    },
-    service::{
-        catalog::OperationEntry,
-        operation::UrlBase,
-        request,
-        tool::{Access, PROJECT_ID},
-    },
-};
+use crate::fields::Fields;
+use crate::sandbox::answers::answer::{AnswerBody, Answered, ApiError, Endpoint};
+use crate::sandbox::http::faults::InjectedFault;
+use crate::sandbox::http::reply::{BufferedReply, Exchange};
+use crate::sandbox::http::state::{API_PREFIX, SandboxState, path_and_query};
+use crate::sandbox::http::{authentication, request_fields};
+use crate::service::catalog::OperationEntry;
+use crate::service::operation::UrlBase;
+use crate::service::request;
+use crate::service::tool::{Access, PROJECT_ID};
 
 /// Largest body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -57,10 +48,7 @@ pub(super) async fn handle(
 
     // Clients compare the time of the service with their own. An injected `Date` has precedence.
     response.headers_mut().entry(header::DATE).or_insert(state.date());
-    // A closed connection has no status.
-    if response.extensions().get::<ConnectionReset>().is_none() {
-        state.request_log().set_status(number, response.status().as_u16());
-    }
+    state.log_response(number, &response);
 
     response
 }
@@ -132,8 +120,6 @@ impl SandboxState {
         let fields = self.checked_fields(request)?;
 
         let mut world = self.world();
-        world.update_now();
-
         // An operation without a key has no 403. Its answer reports an unknown project in another way.
         if endpoint.access != Access::NoKey {
             world.project(&caller)?;

@@ -2,15 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    fields::Fields,
-    sandbox::answers::answer::{ApiError, Endpoint, InvalidRequestPolicy},
-    service::{
-        arguments::{Mode, check},
-        catalog::OperationEntry,
-    },
-    violation::Violation,
-};
+use crate::fields::Fields;
+use crate::sandbox::answers::answer::{ApiError, Endpoint, InvalidRequestPolicy};
+use crate::service::arguments::{Mode, check};
+use crate::service::catalog::OperationEntry;
+use crate::violation::Violation;
 
 /// Error texts of the service for certain rules (service.md 1.5).
 const FIXED_TEXTS: &[([&str; 2], &str)] = &[

@@ -17,24 +17,16 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-use crate::{
-    sandbox::{
-        answers::{answer::endpoints, presigned_url::STORAGE_PREFIX},
-        http::{
-            control, guide, operations,
-            reply::{BufferedReply, ConnectionReset, Observer},
-            state::{API_PREFIX, SandboxState},
-            storage,
-        },
-        model::world::Options,
-    },
-    service::{
-        catalog::OperationEntry,
-        operation::{PROJECT, TMSYS, UrlBase},
-        request::encoded,
-        tool::Access,
-    },
-};
+use crate::sandbox::answers::answer::endpoints;
+use crate::sandbox::answers::presigned_url::STORAGE_PREFIX;
+use crate::sandbox::http::reply::{BufferedReply, ConnectionReset, Observer};
+use crate::sandbox::http::state::{API_PREFIX, SandboxState};
+use crate::sandbox::http::{control, guide, operations, storage};
+use crate::sandbox::model::world::Options;
+use crate::service::catalog::OperationEntry;
+use crate::service::operation::{PROJECT, TMSYS, UrlBase};
+use crate::service::request::encoded;
+use crate::service::tool::Access;
 
 /// Starts a sandbox that listens on `listen`. Port 0 selects a free port.
 pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Sandbox> {

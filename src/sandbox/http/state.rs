@@ -7,18 +7,17 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use axum::response::Response;
 use http::{HeaderValue, request::Parts};
 use serde::Serialize;
 
-use crate::sandbox::{
-    http::{authentication, faults::FaultQueue, reply::Observer},
-    model::{
-        builds::BlobStore,
-        project::Project,
-        world::{Options, World},
-    },
-    seed,
-};
+use crate::sandbox::http::authentication;
+use crate::sandbox::http::faults::FaultQueue;
+use crate::sandbox::http::reply::{ConnectionReset, Observer};
+use crate::sandbox::model::builds::BlobStore;
+use crate::sandbox::model::project::Project;
+use crate::sandbox::model::world::{Options, World};
+use crate::sandbox::seed;
 
 /// Path prefix of the main API.
 pub(super) const API_PREFIX: &str = "/api/v1";
@@ -61,8 +60,11 @@ impl SandboxState {
         knowledge_url(self.address)
     }
 
+    /// Locks the world at its current time.
     pub(super) fn world(&self) -> MutexGuard<'_, World> {
-        lock(&self.world)
+        let mut world = lock(&self.world);
+        world.update_now();
+        world
     }
 
     pub(super) fn fault_queue(&self) -> MutexGuard<'_, FaultQueue> {
@@ -75,9 +77,7 @@ impl SandboxState {
 
     /// Returns the simulated time as a `Date` header.
     pub(super) fn date(&self) -> HeaderValue {
-        let mut world = self.world();
-        world.update_now();
-        let date = world.now.timestamp().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+        let date = self.world().now.timestamp().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
 
         HeaderValue::try_from(date).unwrap_or_else(|_| HeaderValue::from_static(""))
     }
@@ -100,6 +100,13 @@ impl SandboxState {
             status: None,
             key: authentication::key_id(&head.headers),
         })
+    }
+
+    /// Adds the status of a response to the log, unless the connection is closed in place of the response.
+    pub(super) fn log_response(&self, number: usize, response: &Response) {
+        if response.extensions().get::<ConnectionReset>().is_none() {
+            self.request_log().set_status(number, response.status().as_u16());
+        }
     }
 }
 

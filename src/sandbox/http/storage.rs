@@ -13,21 +13,13 @@ use axum::{
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use crate::sandbox::{
-    answers::{
-        answer::FileConditions,
-        presigned_url::{self, STORAGE_PREFIX},
-    },
-    http::{
-        faults::{GET_FILE, InjectedFault, PUT_PART},
-        reply::{BufferedReply, ConnectionReset},
-        state::SandboxState,
-    },
-    model::{
-        builds::{Blob, PendingUpload},
-        world::World,
-    },
-};
+use crate::sandbox::answers::answer::FileConditions;
+use crate::sandbox::answers::presigned_url::{self, STORAGE_PREFIX};
+use crate::sandbox::http::faults::{GET_FILE, InjectedFault, PUT_PART};
+use crate::sandbox::http::reply::BufferedReply;
+use crate::sandbox::http::state::SandboxState;
+use crate::sandbox::model::builds::{Blob, PendingUpload};
+use crate::sandbox::model::world::World;
 
 /// Returns the routes of the storage host, below [`STORAGE_PREFIX`].
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
@@ -64,10 +56,7 @@ async fn log_and_inject(State(state): State<Arc<SandboxState>>, request: Request
         Some(fault) => respond_with_fault(&fault, request, next).await,
     };
 
-    if response.extensions().get::<ConnectionReset>().is_none() {
-        state.request_log().set_status(number, response.status().as_u16());
-    }
-
+    state.log_response(number, &response);
     response
 }
 
@@ -75,11 +64,7 @@ async fn log_and_inject(State(state): State<Arc<SandboxState>>, request: Request
 async fn check_signature(State(state): State<Arc<SandboxState>>, request: Request, next: Next) -> Response {
     let path = format!("{STORAGE_PREFIX}{}", request.uri().path());
     // The lock is released before the request is passed on, which locks the world again.
-    let now = {
-        let mut world = state.world();
-        world.update_now();
-        world.now
-    };
+    let now = state.world().now;
 
     if presigned_url::is_valid(&path, request.uri().query().unwrap_or_default(), now) {
         next.run(request).await
@@ -211,7 +196,6 @@ impl UploadTarget<'_> {
 
     /// Adds the received bytes to the upload, which may have ended while the bytes arrived.
     fn store(&self, world: &mut World, blob: Blob) -> Response {
-        world.update_now();
         let etag = format!("\"{}\"", blob.etag);
         let Some(upload) = self.find_upload(world) else { return no_upload() };
         upload.parts.insert(self.number, Arc::new(blob));

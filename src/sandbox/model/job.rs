@@ -1,21 +1,17 @@
-//! Jobs (service.md 3).
+//! Jobs, and the executions of plans to which they belong (service.md 3, 5).
 
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{
-    fields::Fields,
-    sandbox::model::{
-        builds::StoredBuild,
-        device_config::{Device, DeviceConfig},
-        ids,
-        saved_test::SavedTest,
-        time::Moment,
-    },
-    service::api::{Open, runs::Initiator},
-};
+use crate::fields::Fields;
+use crate::sandbox::model::builds::{Device, DeviceConfig, StoredBuild};
+use crate::sandbox::model::records::later_run_id;
+use crate::sandbox::model::saved_test::SavedTest;
+use crate::sandbox::model::time::Moment;
+use crate::service::api::Open;
+use crate::service::api::runs::Initiator;
 
 /// A job as it was requested, and whether it was stopped. The timeline of the job follows from these facts.
 #[derive(Clone, Debug)]
@@ -56,6 +52,9 @@ pub(crate) struct PlayerDevice {
     pub(crate) build: Option<Arc<StoredBuild>>,
 }
 
+/// `queue_rejection_reason` of a job without a working device.
+pub(crate) const NO_DEVICE: &str = "no_device_available";
+
 /// Who started a job.
 #[derive(Clone, Debug)]
 pub(crate) enum Starter {
@@ -85,7 +84,18 @@ impl SimulatedJob {
 
     /// Returns whether an attempt of this job has, or may still get, the run id `run`.
     pub(super) fn may_have_run(&self, run: &str) -> bool {
-        let is_later_run = |attempt| ids::later_run(&self.first_run, attempt) == run;
+        let is_later_run = |attempt| later_run_id(&self.first_run, attempt) == run;
         self.first_run == run || (1..=usize::from(self.retries)).any(is_later_run)
     }
+}
+
+/// An execution of a test plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Execution {
+    pub(crate) id: String,
+    pub(crate) plan: String,
+    pub(crate) plan_name: String,
+    pub(crate) build: Option<Arc<StoredBuild>>,
+    pub(crate) created: Moment,
+    pub(crate) started_by: Starter,
 }

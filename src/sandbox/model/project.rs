@@ -1,32 +1,23 @@
-//! A project and its records.
+//! A project and its records: folders, bugs and knowledge files here, and the others in their own modules.
 
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde::Deserialize;
 
-use crate::{
-    sandbox::model::{
-        bug::StoredBug,
-        builds::{BuildStorage, StoredBuild},
-        device_config::DeviceConfig,
-        folder::{Folder, ROOT},
-        job::{PlayerDevice, SimulatedJob},
-        knowledge::StoredKnowledgeFile,
-        plan::{Execution, SavedPlan},
-        records::{Dialect, Records, Versions, find},
-        saved_test::SavedTest,
-        time::Moment,
-        timeline::{RunAttempt, Timeline},
-    },
-    service::api::{
-        configs::{AgentConfig, CredentialKind},
-        shared_steps::SharedStep,
-        uploads::DeletionPolicy,
-    },
-};
+use crate::fields::Fields;
+use crate::sandbox::model::builds::{BuildStorage, DeviceConfig, StoredBuild};
+use crate::sandbox::model::job::{Execution, PlayerDevice, SimulatedJob};
+use crate::sandbox::model::records::{Dialect, Records, Versions, find};
+use crate::sandbox::model::saved_test::{SavedPlan, SavedTest};
+use crate::sandbox::model::time::Moment;
+use crate::sandbox::model::timeline::{RunAttempt, Timeline};
+use crate::service::api::bugs::Severity;
+use crate::service::api::configs::{AgentConfig, CredentialKind};
+use crate::service::api::shared_steps::SharedStep;
+use crate::service::api::uploads::DeletionPolicy;
 
-/// A project.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Project {
     pub(crate) id: String,
     pub(crate) dialect: Dialect,
@@ -54,31 +45,6 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Creates a project without records.
-    pub(crate) fn new(id: &str, dialect: Dialect) -> Self {
-        Self {
-            id: id.to_owned(),
-            dialect,
-            integration: true,
-            bug_review: true,
-            folders: Records::new(),
-            tests: Records::new(),
-            test_versions: Versions::new(),
-            shared_steps: Records::new(),
-            shared_step_versions: Versions::new(),
-            configs: Records::new(),
-            agent_configs: Records::new(),
-            credential_kinds: Vec::new(),
-            builds: Records::new(),
-            storage: BuildStorage::default(),
-            plans: Records::new(),
-            bugs: IndexMap::new(),
-            jobs: IndexMap::new(),
-            executions: IndexMap::new(),
-            knowledge: Vec::new(),
-        }
-    }
-
     /// Returns the newest build for devices of `kind`.
     pub(crate) fn newest_build(&self, kind: &str) -> Option<&Arc<StoredBuild>> {
         self.builds
@@ -191,4 +157,135 @@ impl Project {
 
 fn runs_of(job: &SimulatedJob, now: Moment) -> impl Iterator<Item = (&SimulatedJob, RunAttempt)> {
     Timeline::from_job(job).into_attempts(now).map(move |run| (job, run))
+}
+
+/// Path of the root, which is no folder.
+pub(crate) const ROOT: &str = "/";
+
+/// A folder of the test repository.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Folder {
+    pub(crate) id: String,
+    /// Names of the ancestors and of the folder, joined by `/`.
+    pub(crate) path: String,
+    /// `None`: the folder is at the root.
+    #[serde(skip)]
+    pub(crate) parent: Option<String>,
+    pub(crate) description: Option<String>,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+    pub(crate) created: Moment,
+    pub(crate) created_by: String,
+}
+
+pub(crate) fn parent_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(ROOT, |(parent, _)| parent)
+}
+
+/// Returns the path of the folder `name` below `path`.
+pub(crate) fn child_of(path: &str, name: &str) -> String {
+    if path == ROOT { name.to_owned() } else { format!("{path}/{name}") }
+}
+
+/// Returns a path in the form of records: without slashes at its ends, or [`ROOT`] if nothing is left.
+pub(crate) fn normalize(path: &str) -> &str {
+    match path.trim_matches('/') {
+        "" => ROOT,
+        path => path,
+    }
+}
+
+/// A defect of the app that runs can detect.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredBug {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) reproduction_steps: String,
+    pub(crate) severity: Severity,
+    pub(crate) category: String,
+    pub(crate) confidence: String,
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+    pub(crate) details: Option<Fields>,
+    /// `None`: no user has reviewed the bug.
+    pub(crate) review: Option<BugReview>,
+}
+
+/// A user's review of a bug.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BugReview {
+    /// Time of the review. All occurrences before it count as reviewed.
+    pub(crate) at: Moment,
+    pub(crate) reviewer: String,
+    pub(crate) comment: Option<String>,
+    #[serde(default)]
+    pub(crate) archived: bool,
+    #[serde(default)]
+    pub(crate) suppress_reporting: bool,
+}
+
+/// The runs that can read a knowledge file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KnowledgeScope {
+    Project,
+    Agent(String),
+    TestCase(String),
+}
+
+impl KnowledgeScope {
+    /// Returns the name that the service uses.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::Agent(_) => "agent",
+            Self::TestCase(_) => "test_case",
+        }
+    }
+
+    /// Returns the id of the agent or test.
+    pub(crate) fn id(&self) -> Option<String> {
+        match self {
+            Self::Project => None,
+            Self::Agent(id) | Self::TestCase(id) => Some(id.clone()),
+        }
+    }
+}
+
+/// A file in knowledge storage. A hidden file `.{name}.meta.json` holds the metadata of the file `{name}`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredKnowledgeFile {
+    pub(crate) scope: KnowledgeScope,
+    /// Path below the root of the scope.
+    pub(crate) path: String,
+    pub(crate) content: String,
+    pub(crate) uploaded: Moment,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_normalized_and_divided() {
+        for (path, normalized, parent) in [
+            ("/", ROOT, None),
+            ("", ROOT, None),
+            ("/Levels/", "Levels", Some(ROOT)),
+            ("Levels/World 1", "Levels/World 1", Some("Levels")),
+        ] {
+            assert_eq!(normalize(path), normalized, "{path}");
+            if let Some(parent) = parent {
+                assert_eq!(parent_of(normalized), parent, "{path}");
+            }
+        }
+
+        assert_eq!(child_of(ROOT, "Levels"), "Levels");
+        assert_eq!(child_of("Levels", "World 1"), "Levels/World 1");
+    }
 }

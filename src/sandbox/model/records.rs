@@ -1,11 +1,14 @@
-//! Records by id, their versions, and the two documented forms in which answers show them.
+//! Records by id, their ids and versions, and the two documented forms in which answers show them.
+//!
+//! Ids come from a counter or from hashes, so that the same calls give the same ids.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use indexmap::IndexMap;
 use serde::Deserialize;
+use uuid::Builder;
 
-use crate::service::api::ReadVersion;
+use crate::{sandbox::model::saved_test::BugFinding, service::api::ReadVersion};
 
 /// Records by id, in the order of their creation.
 pub(crate) type Records<T> = IndexMap<String, Arc<T>>;
@@ -34,10 +37,11 @@ pub(crate) fn at_version<'a, T>(
 }
 
 /// The form of the answers of a project (service.md 1.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Dialect {
     /// Upper-case states, platforms with `kind` and `config`, failure texts in `message`.
+    #[default]
     Upper,
     /// Lower-case states, platforms with `type` and `device`, failure texts in `error`.
     Lower,
@@ -50,4 +54,94 @@ impl Dialect {
             Self::Lower => state.to_ascii_lowercase(),
         }
     }
+}
+
+/// Characters of run ids (service.md 1.7).
+const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Length of real run ids (service.md 1.7).
+const RUN_ID_LENGTH: usize = 11;
+
+/// Length of the variable part of occurrence ids.
+const OCCURRENCE_LENGTH: usize = 6;
+
+/// Length of the variable part of step ids.
+const STEP_LENGTH: usize = 8;
+
+/// Source of new ids.
+#[derive(Debug, Default)]
+pub(crate) struct IdSource {
+    /// Number of ids that were created.
+    count: u64,
+}
+
+impl IdSource {
+    pub(crate) fn uuid(&mut self) -> String {
+        let bytes = (u128::from(self.next()) << 64) | u128::from(self.next());
+        Builder::from_random_bytes(bytes.to_be_bytes()).into_uuid().to_string()
+    }
+
+    pub(crate) fn run(&mut self) -> String {
+        letters(self.next(), RUN_ID_LENGTH)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.count += 1;
+        mix(self.count)
+    }
+}
+
+/// Returns the run id of a retry of the job whose first run is `first`.
+pub(super) fn later_run_id(first: &str, attempt: usize) -> String {
+    letters(hash(&[first, &attempt.to_string()]), RUN_ID_LENGTH)
+}
+
+/// Returns the id of an occurrence of a bug in a run.
+pub(crate) fn occurrence_id(run: &str, finding: &BugFinding) -> String {
+    let BugFinding { bug, player, step, turn } = finding;
+    let position = format!("{player} {step} {turn}");
+    format!("occ_{}", letters(hash(&[run, bug, &position]), OCCURRENCE_LENGTH))
+}
+
+/// Returns the id of the step that `words` identify.
+pub(crate) fn step_id(words: &[&str]) -> String {
+    format!("step_{}", letters(hash(words), STEP_LENGTH))
+}
+
+/// Returns the `ETag` of the content that `words` identify, with or without quotes (service.md 1.7).
+pub(crate) fn etag(dialect: Dialect, words: &[&str]) -> String {
+    let tag = format!("{:016x}{:016x}", hash(words), hash(&[&words.concat(), "etag"]));
+    match dialect {
+        Dialect::Upper => format!("\"{tag}\""),
+        Dialect::Lower => tag,
+    }
+}
+
+/// Returns a number that depends only on `words`.
+pub(crate) fn hash(words: &[&str]) -> u64 {
+    // FNV-1a gives the same value on every platform, unlike the hasher of the standard library.
+    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
+    mix(bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+}
+
+/// Distributes consecutive numbers over the whole range (splitmix64).
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Encodes a number with [`DIGITS`].
+fn letters(mut number: u64, length: usize) -> String {
+    let base = DIGITS.len() as u64;
+    let mut text = String::with_capacity(length);
+
+    for _ in 0..length {
+        let digit = usize::try_from(number % base).ok().and_then(|digit| DIGITS.get(digit));
+        text.push(char::from(digit.copied().unwrap_or(b'a')));
+        number /= base;
+    }
+
+    text
 }

@@ -1,10 +1,12 @@
-//! Saved tests, with a script of what happens when they run (service.md 6).
+//! Saved tests, with a script of what happens when they run, and the plans that list them (service.md 4, 6).
 
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Deserializer};
 
-use crate::{sandbox::model::time::Millis, service::api::tests::TestContent};
+use crate::sandbox::model::time::{Millis, Moment};
+use crate::service::api::Open;
+use crate::service::api::tests::TestContent;
 
 /// A test, and what happens when it runs.
 #[derive(Clone, Debug)]
@@ -173,4 +175,48 @@ pub(crate) struct BugFinding {
 /// Reads a number that counts from 1 as an index.
 fn index<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
     NonZeroUsize::deserialize(number).map(|number| number.get() - 1)
+}
+
+/// Slot of players without an extra slot.
+pub(crate) const DEFAULT_SLOT: usize = 1;
+
+/// A test plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SavedPlan {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) items: Vec<PlanItem>,
+    /// Extra slots, each with its index and name.
+    #[serde(default)]
+    pub(crate) slots: Vec<(usize, Option<String>)>,
+    pub(crate) default_slot_name: Option<String>,
+    pub(crate) created: Moment,
+    pub(crate) modified: Moment,
+    pub(crate) created_by: String,
+    pub(crate) modified_by: String,
+    /// Fields that a client added and that the service does not define (service.md 4).
+    #[serde(skip)]
+    pub(crate) more: Open,
+}
+
+/// A test of a plan.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanItem {
+    pub(crate) test: String,
+    #[serde(default)]
+    pub(crate) retries: u32,
+    /// Fields that a client added and that the service does not define (service.md 4).
+    #[serde(skip)]
+    pub(crate) more: Open,
+    /// Slot of each player. A player that is not listed has [`DEFAULT_SLOT`].
+    #[serde(default)]
+    pub(crate) slots: Vec<usize>,
+}
+
+impl PlanItem {
+    pub(crate) fn slot(&self, index: usize) -> usize {
+        self.slots.get(index).copied().unwrap_or(DEFAULT_SLOT)
+    }
 }

@@ -4,20 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::{
-    sandbox::model::{
-        ids,
-        project::Project,
-        records::find,
-        saved_test::{CaseLink, SavedTest, ScriptedPlayer, ScriptedStep},
-        time::Millis,
-    },
-    service::api::{
-        Open,
-        steps::{ExpectedResult, StepBody},
-        tests::{TestContent, TestItem, TestPlayer},
-    },
-};
+use crate::sandbox::model::project::Project;
+use crate::sandbox::model::records::{find, step_id};
+use crate::sandbox::model::saved_test::{CaseLink, SavedTest, ScriptedPlayer, ScriptedStep};
+use crate::sandbox::model::time::Millis;
+use crate::service::api::Open;
+use crate::service::api::steps::{ExpectedResult, StepBody};
+use crate::service::api::tests::{TestContent, TestItem, TestPlayer};
 
 /// Type of an item that is a shared collection.
 pub(crate) const COLLECTION: &str = "collection";
@@ -191,7 +184,7 @@ fn step(body: &StepBody, shared: Option<&str>, before: &[ScriptedPlayer]) -> Scr
     }
 
     ScriptedStep {
-        id: body.test_step_id.clone().unwrap_or_else(|| ids::step(&[&goal])),
+        id: body.test_step_id.clone().unwrap_or_else(|| step_id(&[&goal])),
         shared: shared.map(ToOwned::to_owned),
         goal,
         expected,

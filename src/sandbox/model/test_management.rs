@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{
-    sandbox::model::{job::SimulatedJob, timeline::RunAttempt},
-    service::api::exports::{ExportResult, ExportWarning},
-};
+use crate::sandbox::model::job::SimulatedJob;
+use crate::sandbox::model::timeline::RunAttempt;
+use crate::service::api::exports::{ExportResult, ExportWarning};
 
 /// Duration of an export, in milliseconds.
 const EXPORT_MS: u32 = 1_840;
@@ -66,17 +65,12 @@ impl TestManagementSystem {
             runs_processed: batch.runs,
             total_test_cases: batch.cases,
             already_exported: batch.execution.is_some().then_some(false),
-            tmsys_run_id: None,
-            tmsys_run_url: None,
-            tmsys_run_name: None,
-            tmsys_plan_id: None,
-            tmsys_plan_url: None,
-            tmsys_plan_name: None,
             export_duration_ms: Some(EXPORT_MS),
             skipped_cases: Some(batch.skipped),
             warnings: Some(batch.warnings),
             error: empty.then(|| "no results with linked cases to export".to_owned()),
             error_code: empty.then(|| "NO_CASE_MAPPINGS".to_owned()),
+            ..ExportResult::default()
         };
 
         if !empty {

@@ -3,12 +3,10 @@
 //! A timeline covers the time from the creation to the completion of the job, including the future. Answers contain the
 //! part before `now`. An attempt is a run.
 
-use crate::sandbox::model::{
-    ids,
-    job::SimulatedJob,
-    saved_test::{BugFinding, RunResult, ScriptedOutcome, ScriptedPlayer},
-    time::{Millis, Moment},
-};
+use crate::sandbox::model::job::SimulatedJob;
+use crate::sandbox::model::records::later_run_id;
+use crate::sandbox::model::saved_test::{BugFinding, RunResult, ScriptedOutcome, ScriptedPlayer};
+use crate::sandbox::model::time::{Millis, Moment};
 
 /// Time that a job waits for a device.
 const QUEUED: Millis = 10_000;
@@ -155,7 +153,7 @@ impl RunAttempt {
         let report = if result == outcome.result { outcome.report.as_str() } else { "The run was stopped." };
 
         Self {
-            id: if number == 0 { job.first_run.clone() } else { ids::later_run(&job.first_run, number) },
+            id: if number == 0 { job.first_run.clone() } else { later_run_id(&job.first_run, number) },
             created,
             started: (started < ended).then_some(started),
             ended,

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::sandbox::model::{
-    builds::PendingUpload,
-    ids::IdSource,
-    project::Project,
-    test_management::TestManagementSystem,
-    time::{Moment, SimulatedClock},
-};
+use crate::sandbox::model::builds::PendingUpload;
+use crate::sandbox::model::project::Project;
+use crate::sandbox::model::records::IdSource;
+use crate::sandbox::model::test_management::TestManagementSystem;
+use crate::sandbox::model::time::{Moment, SimulatedClock};
 
 /// Default size of a part, in bytes (service.md 10.4).
 const PART_SIZE: u64 = 104_857_600;
