@@ -254,7 +254,11 @@ impl Answer<CompleteBuildUpload> for World {
 
         let status = match request.parts.as_deref() {
             Some(parts) => check_parts(upload, parts).map(|()| None),
-            None => check_file(upload).map(|()| Some("success".to_owned())),
+            None => match upload.parts.get(&1) {
+                Some(file) => check_size("the file", file, upload.build.file_size),
+                None => Err("the file has not been uploaded".to_owned()),
+            }
+            .map(|()| Some("success".to_owned())),
         }
         .map_err(ApiError::invalid)?;
         // A multipart upload answers with the build id, a single-part upload with a status (service.md 10.7).
@@ -298,12 +302,6 @@ impl Answer<CancelBuildUpload> for World {
 fn no_upload() -> ApiError {
     let body = json!({"error": UPLOAD_NOT_FOUND, "code": "UPLOAD_NOT_FOUND"});
     ApiError { status: StatusCode::NOT_FOUND, body }
-}
-
-/// Checks that the complete file of a single-part upload has arrived.
-fn check_file(upload: &PendingUpload) -> Result<(), String> {
-    let Some(piece) = upload.parts.get(&1) else { return Err("the file has not been uploaded".to_owned()) };
-    check_size("the file", piece, upload.build.file_size)
 }
 
 /// Checks that `parts` are exactly the parts of the upload and that all bytes have arrived. A rule of the operation

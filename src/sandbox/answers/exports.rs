@@ -87,7 +87,7 @@ impl Answer<ExportTmsysRun> for World {
 
         // Exports of runs always create a new entry (service.md 2.7).
         if let Some(execution) = &batch.execution {
-            if self.test_management.is_busy_with(execution) {
+            if self.test_management.in_progress.contains(execution) {
                 return Err(ApiError::conflict(IN_PROGRESS));
             }
             let earlier = self

@@ -49,17 +49,14 @@ impl FileContent {
             }
             // Only the requested bytes are generated, so that a long recording takes no memory.
             Self::Generated { seed, .. } => {
-                let bytes = (span.start / BLOCK..).flat_map(|block| generate_block(*seed, block));
+                let block = |number: u64| hash(&[&seed.to_string(), &number.to_string()]).to_le_bytes();
+                let bytes = (span.start / BLOCK..).flat_map(block);
                 let offset = usize::try_from(span.start % BLOCK).unwrap_or_default();
                 let length = usize::try_from(span.end - span.start).unwrap_or_default();
                 bytes.skip(offset).take(length).collect()
             }
         }
     }
-}
-
-fn generate_block(seed: u64, block: u64) -> [u8; size_of::<u64>()] {
-    hash(&[&seed.to_string(), &block.to_string()]).to_le_bytes()
 }
 
 /// Size of the chunks in which a long file is sent.

@@ -15,11 +15,6 @@ impl StoredKnowledgeFile {
         self.path.split_at(start)
     }
 
-    /// Returns whether the file is a sidecar with the metadata of another file, which no listing contains.
-    fn is_hidden(&self) -> bool {
-        self.directory_and_name().1.starts_with('.')
-    }
-
     fn to_record(&self, dialect: Dialect, metadata: Option<KnowledgeMetadata>) -> KnowledgeFile {
         KnowledgeFile {
             filename: self.directory_and_name().1.to_owned(),
@@ -40,7 +35,9 @@ impl Project {
         with_metadata: Option<IncludeMetadata>,
     ) -> Vec<KnowledgeFile> {
         let in_scope = self.knowledge.iter().filter(|file| file.scope == *scope);
-        let mut files: Vec<_> = in_scope.filter(|file| !file.is_hidden()).collect();
+        // A hidden file has the metadata of another file. No listing contains it.
+        let mut files: Vec<_> =
+            in_scope.filter(|file| !file.directory_and_name().1.starts_with('.')).collect();
         files.sort_by_key(|file| &file.path);
 
         let is_wanted = with_metadata.unwrap_or_default().0;

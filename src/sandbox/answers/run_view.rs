@@ -91,6 +91,7 @@ impl RunView<'_> {
     /// Returns the record of the player at `index`, with the number of its completed steps by result.
     fn player(&self, index: usize, spans: &[StepSpan]) -> RunPlayer {
         let number = index + 1;
+        let device = self.job.player_devices.get(index);
         let results = spans
             .iter()
             .filter(|span| span.progress(self.now) == RunProgress::Completed)
@@ -115,11 +116,7 @@ impl RunView<'_> {
             step_count: Some(spans.len()),
             completed_step_count: usize::try_from(passed).ok(),
             step_result_summary: Some(summary),
-            platform: self
-                .job
-                .player_devices
-                .get(index)
-                .and_then(|device| platform(device, self.project.dialect)),
+            platform: device.and_then(|device| platform(device, self.project.dialect)),
         }
     }
 }

@@ -63,7 +63,7 @@ pub(super) struct SandboxKey {
     /// Id of the key in records and in the request log.
     id: &'static str,
     /// `None`: an organization key.
-    project: Option<&'static str>,
+    pub(super) project: Option<&'static str>,
     permissions: &'static [&'static str],
     state: KeyState,
 }
@@ -83,10 +83,6 @@ impl SandboxKey {
         permissions: &'static [&'static str],
     ) -> Self {
         Self { secret, id, project, permissions, state: KeyState::Valid }
-    }
-
-    pub(super) const fn is_of_organization(&self) -> bool {
-        self.project.is_none()
     }
 
     /// Returns the project of a request: `named` in its path, else the project of the key.

@@ -112,7 +112,11 @@ async fn mark_export(State(state): SharedState, body: Bytes) -> Result<BufferedR
         return Err(BufferedReply::error(StatusCode::NOT_FOUND, executions::NOT_FOUND));
     }
 
-    world.test_management.mark_in_progress(&test_plan_execution_id, in_progress);
+    if in_progress {
+        world.test_management.in_progress.insert(test_plan_execution_id);
+    } else {
+        world.test_management.in_progress.remove(&test_plan_execution_id);
+    }
 
     Ok(done())
 }

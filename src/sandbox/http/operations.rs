@@ -169,8 +169,7 @@ impl SandboxState {
 
         // An unknown run is a 404 for an organization key too. Any project leads to this answer.
         let key = authentication::find_key(&request.head.headers)?;
-        let any_project = || self.world().projects.keys().next().cloned();
-        key.is_of_organization().then(any_project).flatten()
+        if key.project.is_some() { None } else { self.world().projects.keys().next().cloned() }
     }
 }
 

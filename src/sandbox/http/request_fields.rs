@@ -124,7 +124,8 @@ fn parse_object(body: &[u8]) -> Result<Fields, String> {
 fn query_fields(schema: &Fields, query: &str) -> Fields {
     let mut fields = Fields::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        if !is_list(schema, &name) {
+        let property = schema.get("properties").and_then(|properties| properties.get(&*name));
+        if property.and_then(|property| property.get("type")).is_none_or(|kind| kind != "array") {
             fields.insert(name.into_owned(), Value::from(value.into_owned()));
             continue;
         }
@@ -136,11 +137,6 @@ fn query_fields(schema: &Fields, query: &str) -> Fields {
     }
 
     fields
-}
-
-fn is_list(schema: &Fields, name: &str) -> bool {
-    let property = schema.get("properties").and_then(|properties| properties.get(name));
-    property.and_then(|property| property.get("type")).is_some_and(|kind| kind == "array")
 }
 
 #[cfg(test)]

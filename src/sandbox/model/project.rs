@@ -71,7 +71,7 @@ impl Project {
 
     /// Returns whether a test has runs. A queued job counts, because it will have a run.
     pub(crate) fn has_runs_of(&self, test: &str) -> bool {
-        self.jobs.values().any(|job| job.test.id == test && Timeline::from_job(job).has_attempts())
+        self.jobs.values().any(|job| job.test.id == test && !Timeline::from_job(job).attempts.is_empty())
     }
 
     /// Removes a test from the repository and from every plan. Its runs keep the test as it was.

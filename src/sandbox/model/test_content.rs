@@ -13,7 +13,13 @@ use crate::service::api::steps::{ExpectedResult, StepBody};
 use crate::service::api::tests::{TestContent, TestItem, TestPlayer};
 
 /// Type of an item that is a shared collection.
-pub(crate) const COLLECTION: &str = "collection";
+const COLLECTION: &str = "collection";
+
+/// Type of an item that is a single step.
+const STEP: &str = "step";
+
+/// Duration of a step that is not in an earlier version of the test, in milliseconds.
+const STEP_MS: Millis = 30_000;
 
 /// Returns the written form of a step.
 pub(crate) fn body(step: &ScriptedStep) -> StepBody {
@@ -22,12 +28,11 @@ pub(crate) fn body(step: &ScriptedStep) -> StepBody {
         test_step_id: Some(step.id.clone()),
         goal: Some(step.goal.clone()),
         expected_results: Some(step.expected.iter().map(expected).collect()),
-        finish_condition: None,
         screenshots: Some(1),
         pause_game: Some(false),
         performance_monitoring: Some(false),
         hint_manual: Some(Vec::new()),
-        more: Open::new(),
+        ..StepBody::default()
     }
 }
 
@@ -75,9 +80,6 @@ pub(crate) fn finish_condition(expected: &[String]) -> Option<String> {
     }
 }
 
-/// Type of an item that is a single step.
-const STEP: &str = "step";
-
 /// Returns the content that describes the players of `test`.
 pub(crate) fn content_of(test: &SavedTest) -> TestContent {
     let (min_seconds, max_seconds) = test.kind.default_budget();
@@ -124,9 +126,6 @@ fn items(steps: &[ScriptedStep]) -> Vec<TestItem> {
 
     groups.filter_map(<[_]>::first).map(item).collect()
 }
-
-/// Duration of a step that is not in an earlier version of the test, in milliseconds.
-const STEP_MS: Millis = 30_000;
 
 impl Project {
     /// Returns the players of a written content. A step whose goal is in `before` keeps its duration and report.

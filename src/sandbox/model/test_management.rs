@@ -16,7 +16,8 @@ pub(crate) struct TestManagementSystem {
     next_plan: u64,
     /// The latest export of each execution.
     exported: BTreeMap<String, ExportResult>,
-    in_progress: BTreeSet<String>,
+    /// The executions whose export is in progress.
+    pub(crate) in_progress: BTreeSet<String>,
 }
 
 impl Default for TestManagementSystem {
@@ -26,18 +27,6 @@ impl Default for TestManagementSystem {
 }
 
 impl TestManagementSystem {
-    pub(crate) fn mark_in_progress(&mut self, execution: &str, in_progress: bool) {
-        if in_progress {
-            self.in_progress.insert(execution.to_owned());
-        } else {
-            self.in_progress.remove(execution);
-        }
-    }
-
-    pub(crate) fn is_busy_with(&self, execution: &str) -> bool {
-        self.in_progress.contains(execution)
-    }
-
     /// Returns the latest export of an execution with its ids and links, but without results, because none are
     /// submitted.
     pub(crate) fn latest_export(&self, execution: &str) -> Option<ExportResult> {

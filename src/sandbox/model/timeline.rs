@@ -11,6 +11,9 @@ use crate::sandbox::model::time::{Millis, Moment};
 /// Time that a job waits for a device.
 const QUEUED: Millis = 10_000;
 
+/// Time between the creation and the start of an attempt.
+const STARTING: Millis = 5_000;
+
 /// Time that a stopped job has the status `STOPPING`.
 const STOPPING: Millis = 2_000;
 
@@ -22,7 +25,8 @@ const CLEANING_UP: Millis = 5_000;
 pub(crate) struct Timeline {
     /// When the job leaves the queue, unless it is stopped before.
     dequeued: Moment,
-    attempts: Vec<RunAttempt>,
+    /// Every attempt, first to last.
+    pub(super) attempts: Vec<RunAttempt>,
     /// End of the last attempt, or of the time in the queue if there is no attempt.
     ended: Moment,
     /// Whether a stop ended the job.
@@ -96,11 +100,6 @@ impl Timeline {
         }
     }
 
-    /// Returns whether the job has an attempt at any time.
-    pub(super) fn has_attempts(&self) -> bool {
-        !self.attempts.is_empty()
-    }
-
     /// Returns the attempts that exist at `now`, first to last.
     pub(crate) fn attempts(&self, now: Moment) -> impl DoubleEndedIterator<Item = &RunAttempt> {
         self.attempts.iter().filter(move |attempt| attempt.created <= now)
@@ -111,9 +110,6 @@ impl Timeline {
         self.attempts.into_iter().filter(move |attempt| attempt.created <= now)
     }
 }
-
-/// Time between the creation and the start of an attempt.
-const STARTING: Millis = 5_000;
 
 /// One attempt of a job, which is a run.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-"""Keys of the sandbox (src/sandbox/access.rs). They are not secret."""
+"""Keys of the sandbox (src/sandbox/http/authentication.rs). They are not secret."""
 
 DEMO = "svc_sandbox_demo"
 ORGANIZATION = "svc_org_sandbox"
