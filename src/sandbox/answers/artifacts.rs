@@ -24,6 +24,22 @@ const NOT_FOUND: &str = "artifact not found";
 /// How long the address of a large file is valid, in seconds.
 const VALIDITY_S: u32 = 60 * 60;
 
+/// Duration of one turn of a player in the log.
+const TURN: Millis = 200;
+
+/// Content type of the files for which the knowledge host redirects to the storage host.
+const STORAGE_TYPE: &str = "video/mp4";
+
+/// Names of the screenshots of failed steps. No seeded test has more steps.
+const STEP_SCREENSHOTS: [&str; 6] = [
+    "screenshots/step-1.png",
+    "screenshots/step-2.png",
+    "screenshots/step-3.png",
+    "screenshots/step-4.png",
+    "screenshots/step-5.png",
+    "screenshots/step-6.png",
+];
+
 impl Answer<ListRunArtifacts> for World {
     const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
 
@@ -66,22 +82,6 @@ impl Answer<GetRunArtifact> for World {
         Ok(Answered::redirect(StatusCode::FOUND, location))
     }
 }
-
-/// Duration of one turn of a player in the log.
-const TURN: Millis = 200;
-
-/// Content type of the files for which the knowledge host redirects to the storage host.
-const STORAGE_TYPE: &str = "video/mp4";
-
-/// Names of the screenshots of failed steps. No seeded test has more steps.
-const STEP_SCREENSHOTS: [&str; 6] = [
-    "screenshots/step-1.png",
-    "screenshots/step-2.png",
-    "screenshots/step-3.png",
-    "screenshots/step-4.png",
-    "screenshots/step-5.png",
-    "screenshots/step-6.png",
-];
 
 impl RunView<'_> {
     /// Returns the files of a player. There are none before the run is completed.

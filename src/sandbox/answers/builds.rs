@@ -19,6 +19,21 @@ use crate::service::api::uploads::{
 /// Error text of the service for an unknown build.
 pub(crate) const NOT_FOUND: &str = "build not found";
 
+/// Size from which a file is uploaded in parts by default, and must be, in bytes (service.md 10.4).
+const MIN_MULTIPART_SIZE: u64 = 3_000_000_000;
+
+/// Maximum size of a file, in bytes (service.md 10.4).
+const MAX_FILE_SIZE: u64 = 5_000_000_000_000;
+
+/// Maximum number of parts. A file that would have more parts gets larger parts, as on storage hosts.
+const MAX_PARTS: u64 = 10_000;
+
+/// How long an upload address is valid, in seconds (service.md 10.5).
+const VALIDITY_S: u32 = 60 * 60;
+
+/// Error text of the service for an unknown upload.
+const UPLOAD_NOT_FOUND: &str = "Upload not found";
+
 impl StoredBuild {
     fn to_record(&self, project: &Project) -> Build {
         Build {
@@ -76,18 +91,6 @@ impl Answer<DeleteBuild> for World {
         Ok(DeletedBuild { message: "build deleted successfully".to_owned() }.into())
     }
 }
-
-/// Size from which a file is uploaded in parts by default, and must be, in bytes (service.md 10.4).
-const MIN_MULTIPART_SIZE: u64 = 3_000_000_000;
-
-/// Maximum size of a file, in bytes (service.md 10.4).
-const MAX_FILE_SIZE: u64 = 5_000_000_000_000;
-
-/// Maximum number of parts. A file that would have more parts gets larger parts, as on storage hosts.
-const MAX_PARTS: u64 = 10_000;
-
-/// How long an upload address is valid, in seconds (service.md 10.5).
-const VALIDITY_S: u32 = 60 * 60;
 
 impl Answer<InitiateBuildUpload> for World {
     fn answer(&mut self, request: InitiateBuildUpload, caller: &Caller) -> AnswerResult<InitiatedUpload> {
@@ -210,9 +213,6 @@ fn uploaded_build(request: InitiateBuildUpload, id: String, now: Moment) -> Stor
         details: request.options.details,
     }
 }
-
-/// Error text of the service for an unknown upload.
-const UPLOAD_NOT_FOUND: &str = "Upload not found";
 
 impl Answer<GetBuildUploadParts> for World {
     fn answer(&mut self, request: GetBuildUploadParts, caller: &Caller) -> AnswerResult<UploadPartUrls> {

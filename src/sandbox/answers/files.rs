@@ -12,6 +12,9 @@ use crate::sandbox::model::records::hash;
 /// Number of bytes that one hash provides.
 const BLOCK: u64 = size_of::<u64>() as u64;
 
+/// Size of the chunks in which a long file is sent.
+const CHUNK: u64 = 64 * 1024;
+
 /// A file that a player produces.
 #[derive(Debug)]
 pub(crate) struct ArtifactFile {
@@ -58,9 +61,6 @@ impl FileContent {
         }
     }
 }
-
-/// Size of the chunks in which a long file is sent.
-const CHUNK: u64 = 64 * 1024;
 
 /// Status and headers of the response, and the bytes that follow.
 pub(crate) struct FileHead {

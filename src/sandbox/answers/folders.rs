@@ -6,6 +6,10 @@ use super::prelude::*;
 use crate::sandbox::model::project::{Folder, ROOT, child_of, normalize, parent_of};
 use crate::service::api::folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder};
 
+/// Longest path of a parent, in bytes. Each missing folder on it is created with its whole path, so that a longer one could take
+/// all memory.
+const MAX_PATH_BYTES: usize = 4096;
+
 impl Folder {
     fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
@@ -42,10 +46,6 @@ impl Answer<ListTestFolders> for World {
         Ok(page(folders, request.page, request.page_size, |folder| folder.to_record(project.dialect)).into())
     }
 }
-
-/// Longest path of a parent, in bytes. Each missing folder on it is created with its whole path, so that a longer one could take
-/// all memory.
-const MAX_PATH_BYTES: usize = 4096;
 
 impl Answer<CreateTestFolder> for World {
     fn answer(&mut self, request: CreateTestFolder, caller: &Caller) -> AnswerResult<CreatedTestFolder> {

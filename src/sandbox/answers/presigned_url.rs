@@ -15,6 +15,9 @@ pub(crate) const STORAGE_PREFIX: &str = "/storage";
 /// Format of `X-Amz-Date`.
 const DATE_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
+/// How long the address of an installer is valid, in seconds (service.md 14).
+const INSTALLER_VALIDITY_S: u32 = 24 * 60 * 60;
+
 /// Returns `address` with a signature that is valid for `seconds` after `now`.
 pub(super) fn sign(address: &str, now: Moment, seconds: u32) -> String {
     let date = now.timestamp().strftime(DATE_FORMAT).to_string();
@@ -56,9 +59,6 @@ fn path_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.find('/').and_then(|start| rest.get(start..)).unwrap_or("/")
 }
-
-/// How long the address of an installer is valid, in seconds (service.md 14).
-const INSTALLER_VALIDITY_S: u32 = 24 * 60 * 60;
 
 impl Answer<GetMinionDownload> for World {
     fn answer(&mut self, request: GetMinionDownload, _: &Caller) -> AnswerResult<Installer> {

@@ -20,6 +20,12 @@ use crate::service::api::run_start::StartRunResponse;
 use crate::service::api::runs::{EPHEMERAL_NAME, StartRun};
 use crate::service::api::tests::TestContent;
 
+/// First tag of every ephemeral run (service.md 2.1).
+const EPHEMERAL_TAG: &str = "api";
+
+/// Duration of an ephemeral test, in milliseconds.
+const EPHEMERAL_MS: i64 = 45_000;
+
 impl Answer<StartRun> for World {
     fn answer(&mut self, request: StartRun, caller: &Caller) -> AnswerResult<StartRunResponse> {
         // The id is taken first, because `project` borrows the world.
@@ -154,12 +160,6 @@ fn plan_jobs(
     };
     plan.items.iter().filter_map(job_template).collect()
 }
-
-/// First tag of every ephemeral run (service.md 2.1).
-const EPHEMERAL_TAG: &str = "api";
-
-/// Duration of an ephemeral test, in milliseconds.
-const EPHEMERAL_MS: i64 = 45_000;
 
 /// Creates the test of a start with instructions. The test has one player and one step, which passes.
 fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc<SavedTest> {

@@ -24,6 +24,9 @@ pub(super) const GET_FILE: &str = "get_file";
 /// Number of bytes by which a truncated answer overstates its length.
 const OVERSTATED: usize = 1_024;
 
+/// Size of the chunks in which a long body is sent.
+const CHUNK: usize = 64 * 1024;
+
 /// A fault for some requests.
 ///
 /// A fault with a status, body, content type, `reset`, `truncate` or `bytes` replaces the answer of the operation.
@@ -215,9 +218,6 @@ impl FaultQueue {
         Some(taken)
     }
 }
-
-/// Size of the chunks in which a long body is sent.
-const CHUNK: usize = 64 * 1024;
 
 /// Returns a body of `length` letters, in chunks and without a stated length.
 fn filler(length: u64) -> Body {

@@ -22,6 +22,9 @@ use crate::sandbox::seed;
 /// Path prefix of the main API.
 pub(super) const API_PREFIX: &str = "/api/v1";
 
+/// Number of requests that the log keeps.
+const CAPACITY: usize = 1_000;
+
 /// The state that all requests of a sandbox share.
 pub(super) struct SandboxState {
     pub(super) address: SocketAddr,
@@ -122,9 +125,6 @@ pub(super) fn path_and_query(head: &Parts) -> String {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Number of requests that the log keeps.
-const CAPACITY: usize = 1_000;
 
 /// A request that arrived.
 #[derive(Debug, Serialize)]

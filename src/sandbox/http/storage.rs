@@ -21,6 +21,12 @@ use crate::sandbox::http::state::SandboxState;
 use crate::sandbox::model::builds::{Blob, PendingUpload};
 use crate::sandbox::model::world::World;
 
+/// Longest answer that an injected fault changes, in bytes.
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
+
+/// Content type of a part (service.md 10.6).
+const CONTENT_TYPE: &str = "application/octet-stream";
+
 /// Returns the routes of the storage host, below [`STORAGE_PREFIX`].
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
     let signature_check = middleware::from_fn_with_state(Arc::clone(state), check_signature);
@@ -91,9 +97,6 @@ async fn get_artifact(
     (head.status, HeaderMap::from_iter(head.headers.clone()), file.stream(&head)).into_response()
 }
 
-/// Longest answer that an injected fault changes, in bytes.
-const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
-
 /// Returns the response to a request into which `fault` is injected.
 async fn respond_with_fault(fault: &InjectedFault, request: Request, next: Next) -> Response {
     if fault.replaces() && !fault.after {
@@ -136,9 +139,6 @@ fn default_reply(fault: &InjectedFault) -> BufferedReply {
 
     BufferedReply { status, headers: vec![(header::CONTENT_TYPE, content_type)], body: body.into() }
 }
-
-/// Content type of a part (service.md 10.6).
-const CONTENT_TYPE: &str = "application/octet-stream";
 
 async fn put_part(
     State(state): State<Arc<SandboxState>>,

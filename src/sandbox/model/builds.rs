@@ -22,6 +22,12 @@ use crate::{sandbox::model::time::Moment, service::api::Open};
 /// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";
 
+/// Default capacity of a project, in bytes.
+const CAPACITY: u64 = 10_000_000_000_000;
+
+/// Size of the chunks in which a file is read.
+const CHUNK: usize = 64 * 1024;
+
 /// A deployment config: the devices that tests run on, and the source of their builds.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,9 +99,6 @@ pub(crate) struct StoredBuild {
     pub(crate) details: Option<Open>,
 }
 
-/// Default capacity of a project, in bytes.
-const CAPACITY: u64 = 10_000_000_000_000;
-
 /// The storage of one project.
 #[derive(Clone, Debug)]
 pub(crate) struct BuildStorage {
@@ -142,9 +145,6 @@ impl PendingUpload {
         multipart == upload_id && object_key.is_none_or(|key| key == self.object_key)
     }
 }
-
-/// Size of the chunks in which a file is read.
-const CHUNK: usize = 64 * 1024;
 
 /// A directory of files. It is created with the first file.
 #[derive(Debug, Default)]

@@ -13,6 +13,9 @@ use crate::sandbox::model::time::Moment;
 use crate::service::api::Open;
 use crate::service::api::runs::Initiator;
 
+/// `queue_rejection_reason` of a job without a working device.
+pub(crate) const NO_DEVICE: &str = "no_device_available";
+
 /// A job as it was requested, and whether it was stopped. The timeline of the job follows from these facts.
 #[derive(Clone, Debug)]
 pub(crate) struct SimulatedJob {
@@ -51,9 +54,6 @@ pub(crate) struct PlayerDevice {
     pub(crate) device: Option<Device>,
     pub(crate) build: Option<Arc<StoredBuild>>,
 }
-
-/// `queue_rejection_reason` of a job without a working device.
-pub(crate) const NO_DEVICE: &str = "no_device_available";
 
 /// Who started a job.
 #[derive(Clone, Debug)]

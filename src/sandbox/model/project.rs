@@ -17,6 +17,9 @@ use crate::service::api::configs::{AgentConfig, CredentialKind};
 use crate::service::api::shared_steps::SharedStep;
 use crate::service::api::uploads::DeletionPolicy;
 
+/// Path of the root, which is no folder.
+pub(crate) const ROOT: &str = "/";
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Project {
     pub(crate) id: String,
@@ -158,9 +161,6 @@ impl Project {
 fn runs_of(job: &SimulatedJob, now: Moment) -> impl Iterator<Item = (&SimulatedJob, RunAttempt)> {
     Timeline::from_job(job).into_attempts(now).map(move |run| (job, run))
 }
-
-/// Path of the root, which is no folder.
-pub(crate) const ROOT: &str = "/";
 
 /// A folder of the test repository.
 #[derive(Debug, Deserialize)]

@@ -10,6 +10,18 @@ use uuid::Builder;
 
 use crate::{sandbox::model::saved_test::BugFinding, service::api::ReadVersion};
 
+/// Characters of run ids (service.md 1.7).
+const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// Length of real run ids (service.md 1.7).
+const RUN_ID_LENGTH: usize = 11;
+
+/// Length of the variable part of occurrence ids.
+const OCCURRENCE_LENGTH: usize = 6;
+
+/// Length of the variable part of step ids.
+const STEP_LENGTH: usize = 8;
+
 /// Records by id, in the order of their creation.
 pub(crate) type Records<T> = IndexMap<String, Arc<T>>;
 
@@ -55,18 +67,6 @@ impl Dialect {
         }
     }
 }
-
-/// Characters of run ids (service.md 1.7).
-const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-
-/// Length of real run ids (service.md 1.7).
-const RUN_ID_LENGTH: usize = 11;
-
-/// Length of the variable part of occurrence ids.
-const OCCURRENCE_LENGTH: usize = 6;
-
-/// Length of the variable part of step ids.
-const STEP_LENGTH: usize = 8;
 
 /// Source of new ids.
 #[derive(Debug, Default)]

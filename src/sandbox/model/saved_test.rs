@@ -8,6 +8,9 @@ use crate::sandbox::model::time::{Millis, Moment};
 use crate::service::api::Open;
 use crate::service::api::tests::TestContent;
 
+/// Slot of players without an extra slot.
+pub(crate) const DEFAULT_SLOT: usize = 1;
+
 /// A test, and what happens when it runs.
 #[derive(Clone, Debug)]
 pub(crate) struct SavedTest {
@@ -176,9 +179,6 @@ pub(crate) struct BugFinding {
 fn index<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
     NonZeroUsize::deserialize(number).map(|number| number.get() - 1)
 }
-
-/// Slot of players without an extra slot.
-pub(crate) const DEFAULT_SLOT: usize = 1;
 
 /// A test plan.
 #[derive(Clone, Debug, Deserialize)]
