@@ -334,10 +334,8 @@ struct JobSeed {
 impl BatchSeed {
     fn add_to(self, project: &mut Project) -> Result<(), String> {
         let config = Arc::clone(named("config", &project.configs, &self.config, |config| &config.name)?);
-        let build = match &self.build {
-            Some(name) => Some(Arc::clone(named("build", &project.builds, name, |build| &build.name)?)),
-            None => None,
-        };
+        let find_build = |name: &String| named("build", &project.builds, name, |build| &build.name).cloned();
+        let build = self.build.as_ref().map(find_build).transpose()?;
         let key = || Starter::Key(format!("key_{}", project.id));
         let started_by = self.started_by.map_or_else(key, Starter::Person);
 
@@ -383,10 +381,10 @@ impl JobSeed {
     /// Returns the test as it was when the job was created.
     fn test(&self, project: &Project) -> Result<Arc<SavedTest>, String> {
         let test = named("test", &project.tests, &self.test, |test| &test.name)?;
+        let version = self.version.unwrap_or(test.version);
         let outcomes = self.outcome.clone().map_or_else(|| test.outcomes.clone(), |outcome| vec![outcome]);
         check_findings(project, &outcomes)?;
 
-        let version = self.version.unwrap_or(test.version);
         Ok(Arc::new(SavedTest { version, outcomes, ..SavedTest::clone(test) }))
     }
 }

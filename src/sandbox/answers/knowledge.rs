@@ -114,9 +114,8 @@ impl Answer<ListAgentKnowledgeFiles> for World {
         request: ListAgentKnowledgeFiles,
         caller: &Caller,
     ) -> AnswerResult<KnowledgeScopeListing> {
-        Ok(self
-            .project(caller)?
-            .scope_listing(&KnowledgeScope::Agent(request.agent_id.0), request.include_metadata))
+        let scope = KnowledgeScope::Agent(request.agent_id.0);
+        Ok(self.project(caller)?.scope_listing(&scope, request.include_metadata))
     }
 }
 

@@ -6,10 +6,10 @@ use serde_json::json;
 use super::picture;
 use super::prelude::*;
 use super::run_view::{RunView, find_run};
-use crate::{
-    sandbox::model::{job::PlayerDevice, saved_test::ScriptedStep, timeline::StepSpan},
-    service::api::runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot},
-};
+use crate::sandbox::model::job::PlayerDevice;
+use crate::sandbox::model::saved_test::ScriptedStep;
+use crate::sandbox::model::timeline::StepSpan;
+use crate::service::api::runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot};
 
 /// Duration of one turn of an agent.
 const TURN: Millis = 5_000;

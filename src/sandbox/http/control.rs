@@ -15,11 +15,12 @@ use http::{HeaderMap, StatusCode, header, uri::Authority};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
-use crate::sandbox::{
-    answers::{builds, executions},
-    http::{faults::InjectedFault, guide, reply::BufferedReply, state::SandboxState},
-    model::builds::stream_blobs,
-};
+use crate::sandbox::answers::{builds, executions};
+use crate::sandbox::http::faults::InjectedFault;
+use crate::sandbox::http::guide;
+use crate::sandbox::http::reply::BufferedReply;
+use crate::sandbox::http::state::SandboxState;
+use crate::sandbox::model::builds::stream_blobs;
 
 /// Maximum by which one request advances the clock, in seconds: a hundred years.
 const MAX_ADVANCE_S: f64 = 100.0 * 365.0 * 86_400.0;

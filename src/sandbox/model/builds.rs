@@ -17,7 +17,8 @@ use tempfile::{NamedTempFile, TempDir, TempPath};
 use tokio::{fs::File, io::AsyncWriteExt as _};
 use tokio_util::io::ReaderStream;
 
-use crate::{sandbox::model::time::Moment, service::api::Open};
+use crate::sandbox::model::time::Moment;
+use crate::service::api::Open;
 
 /// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";

@@ -8,7 +8,8 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use uuid::Builder;
 
-use crate::{sandbox::model::saved_test::BugFinding, service::api::ReadVersion};
+use crate::sandbox::model::saved_test::BugFinding;
+use crate::service::api::ReadVersion;
 
 /// Characters of run ids (service.md 1.7).
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
