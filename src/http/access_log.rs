@@ -35,6 +35,7 @@ impl AccessLine {
             started: Instant::now(),
             client,
             id: id.unwrap_or_default(),
+            is_identified: false,
             credential: String::new(),
             subject: String::new(),
             project: String::new(),
@@ -45,6 +46,7 @@ impl AccessLine {
     /// Adds the credential, and the project of the endpoint.
     pub(super) fn identify(&self, tenant: &Tenant, project: Option<&str>) {
         if let Some(entry) = &mut *self.lock() {
+            entry.is_identified = true;
             entry.credential = tenant.log_name();
             tenant.subject().clone_into(&mut entry.subject);
             project.unwrap_or_default().clone_into(&mut entry.project);
@@ -87,6 +89,7 @@ pub(super) struct AccessEntry {
     started: Instant,
     client: IpAddr,
     id: String,
+    is_identified: bool,
     credential: String,
     subject: String,
     project: String,
@@ -107,6 +110,11 @@ impl AccessEntry {
         if let Some(span) = span {
             span.end(&labels, self.operation.prompt, self.client, duration);
         }
+    }
+
+    /// Returns whether the caller of the request is known, so that its limits apply.
+    pub(super) fn is_identified(&self) -> bool {
+        self.is_identified
     }
 
     /// Logs a request that no method has answered.

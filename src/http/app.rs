@@ -20,6 +20,7 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
+use tokio::time::sleep;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
@@ -32,6 +33,7 @@ use super::{
     body::read_message,
     endpoint::{Endpoint, no_such_path},
     handler::CallHandler,
+    limits::REFUSAL_PAUSE,
     oauth::endpoint_of_metadata,
     origin::{check_origin, client_address, cross_origin_layer},
     refusal::Refusal,
@@ -137,7 +139,8 @@ fn router<S: ServerHandler>(
         .with_state(Arc::clone(shared))
 }
 
-/// Finds the address of the client, and writes the line of a request that no method has answered.
+/// Finds the address of the client, limits the requests from it that end before their caller is known, and writes the line of a
+/// request that no method has answered.
 async fn observe(State(shared): State<SharedState>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddress>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
     let client = client_address(peer, request.headers(), &shared.settings.trusted_proxies);
@@ -146,8 +149,16 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
     request.extensions_mut().insert(line.clone());
 
     let mut response = next.run(request).await;
+    let entry = line.take();
+    if entry.as_ref().is_some_and(|entry| !entry.is_identified())
+        && let Err(exceeded) = shared.tenants.limits_of_address(client).count_request()
+    {
+        sleep(REFUSAL_PAUSE).await;
+        response = exceeded.refusal().into_response();
+    }
+
     // Only the answer to a preflight request of a browser has no content.
-    if let Some(entry) = line.take().filter(|_| response.status() != StatusCode::NO_CONTENT) {
+    if let Some(entry) = entry.filter(|_| response.status() != StatusCode::NO_CONTENT) {
         entry.log_refusal(response.status());
     }
     if shared.is_draining() {

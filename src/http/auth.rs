@@ -8,11 +8,12 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header, request::Parts};
+use tokio::time::sleep;
 
 use super::{
     access_log::AccessLine,
     endpoint::Endpoint,
-    limits::{ClientLimits, Exceeded},
+    limits::{ClientLimits, Exceeded, REFUSAL_PAUSE},
     oauth::Person,
     refusal::Refusal,
     state::{Shared, SharedState},
@@ -59,23 +60,26 @@ pub(super) async fn identify(
 ) -> Result<Response, Refusal> {
     let (mut parts, body) = request.into_parts();
     let endpoint = Endpoint::read(parts.uri.path(), &parts.headers, &app.offered)?;
-    let (tenant, person) = app.tenant_of(&parts, address).await?;
+    let (tenant, person) = app.tenant_of(&parts).await?;
     line.identify(&tenant, endpoint.project.as_deref());
 
     let limits = app.tenants.limits(&tenant, address);
     let rate = limits.count_request();
     let accepts_events = accepts_events(&parts.headers);
     parts.extensions.insert(Requester { tenant, person, endpoint, limits, rate, accepts_events });
-    Ok(next.run(Request::from_parts(parts, body)).await)
+
+    let response = next.run(Request::from_parts(parts, body)).await;
+    let Err(exceeded) = rate else { return Ok(response) };
+    sleep(REFUSAL_PAUSE).await;
+
+    // The method of a message refuses it itself. Other refusals are made before the rate is looked at.
+    let is_refused = matches!(response.status(), StatusCode::OK | StatusCode::TOO_MANY_REQUESTS);
+    if is_refused { Ok(response) } else { Err(exceeded.refusal()) }
 }
 
 impl Shared {
-    /// Returns the caller of a request from the client at `address`, and the user if one is signed in.
-    async fn tenant_of(
-        &self,
-        request: &Parts,
-        address: IpAddr,
-    ) -> Result<(Arc<Tenant>, Option<Arc<Person>>), Refusal> {
+    /// Returns the caller of a request, and the user if one is signed in.
+    async fn tenant_of(&self, request: &Parts) -> Result<(Arc<Tenant>, Option<Arc<Person>>), Refusal> {
         let credential = read_credential(&request.uri, &request.headers, self.authorization.is_some())?;
         let tenants = &self.tenants;
         let Some(authorization) = &self.authorization else {
@@ -87,20 +91,14 @@ impl Shared {
         };
 
         let resource = self.resource(&request.uri, &request.headers, request.uri.path());
-        let refusal = match credential {
-            Some(Credential::Key(key)) => return Ok((tenants.tenant(&key), None)),
+        match credential {
+            Some(Credential::Key(key)) => Ok((tenants.tenant(&key), None)),
             Some(Credential::UserToken(token)) => {
-                match authorization.sign_in(token.expose(), &resource).await {
-                    Ok(person) => return Ok((tenants.tenant_of_person(&person), Some(Arc::new(person)))),
-                    Err(refusal) => refusal,
-                }
+                let person = authorization.sign_in(token.expose(), &resource).await?;
+                Ok((tenants.tenant_of_person(&person), Some(Arc::new(person))))
             }
-            None => authorization.require_sign_in(&resource),
-        };
-
-        // Guesses of tokens count towards the limits of the address.
-        let rate = tenants.limits_of_address(address).count_request();
-        Err(rate.map_or_else(Exceeded::refusal, |()| refusal))
+            None => Err(authorization.require_sign_in(&resource)),
+        }
     }
 }
 

@@ -23,6 +23,9 @@ use crate::{
 /// How many seconds of the allowed rate may arrive at once.
 const BURST_SECONDS: u32 = 3;
 
+/// How long a client that sends too much waits for the refusal, and with it for its next request.
+pub(super) const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
+
 /// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
 const CONCURRENCY_PAUSE_S: u64 = 1;
 

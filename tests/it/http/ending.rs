@@ -76,7 +76,8 @@ const WAITING_CONNECTIONS: usize = 150;
 #[tokio::test]
 async fn connections_that_wait_when_the_server_stops_to_listen_are_served() {
     let service = Stub::start(|_| std::future::pending()).await;
-    let mut server = HttpUnderTest::start(&service.settings(keys::DEMO, &FREE_PORTS));
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
+    let mut server = HttpUnderTest::start(&service.settings(keys::DEMO, &variables));
     server.stop();
     while server.admin("/readyz").await.0 != 503 {}
 

@@ -2,12 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
     sync::Semaphore,
+    time::Instant,
 };
 
 use crate::support::{
@@ -27,7 +29,18 @@ async fn a_client_that_calls_too_often_is_told_when_to_call_again() {
         server.call("/mcp", &[("x-api-key", key)], "list_runs", json!({})).await;
     }
     let requests = service.requests().await.len();
-    let result = server.call("/mcp", &[("x-api-key", "svc_guess_4")], "list_runs", json!({})).await;
+
+    // A refusal comes late, when a request is allowed again, so that these are sent at the same time.
+    let key = [("x-api-key", "svc_guess_4")];
+    let long = json!({"name": "list_runs", "arguments": {"x": "y".repeat(5_000)}});
+    let start = Instant::now();
+    let (result, listed, refused) = tokio::join!(
+        server.call("/mcp", &key, "list_runs", json!({})),
+        server.modern("/mcp", &[], "tools/list", json!({})),
+        server.modern("/mcp", &[], "tools/call", long),
+    );
+    assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
+
     let error: Value =
         serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON");
 
@@ -35,14 +48,34 @@ async fn a_client_that_calls_too_often_is_told_when_to_call_again() {
     assert_eq!(error["error"]["details"]["retry_after_s"], 1, "{error}");
     assert_eq!(service.requests().await.len(), requests, "nothing was sent");
 
-    let listed = server.modern("/mcp", &[], "tools/list", json!({})).await;
     assert_eq!(listed.status().as_u16(), 429);
     assert_eq!(listed.headers()["retry-after"], "1");
     assert_eq!(json_of(listed).await["id"], 1);
-    let long = json!({"name": "list_runs", "arguments": {"x": "y".repeat(5_000)}});
-    let refused = server.modern("/mcp", &[], "tools/call", long).await;
     assert_eq!(refused.status().as_u16(), 429);
     assert_eq!(json_of(refused).await["id"], Value::Null, "a long message is not decoded");
+}
+
+#[tokio::test]
+async fn requests_without_a_known_caller_count_towards_the_rate_of_their_address() {
+    let service = Service::start().await;
+    for (method, path) in
+        [("GET", "/nothing"), ("GET", "/mcp"), ("POST", "/mcp/no such project"), ("POST", "/mcp?api_key=x")]
+    {
+        let server = HttpUnderTest::start(
+            &service.settings("", &[&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1")]].concat()),
+        );
+        let requests = (0..20).map(async |_| {
+            let response = server.request(method, path).send().await.expect("a response");
+            response.status().as_u16()
+        });
+        let statuses = join_all(requests).await;
+
+        assert!(statuses.iter().all(|status| (400..=429).contains(status)), "{path}: {statuses:?}");
+        assert!(
+            statuses.contains(&429) && statuses.iter().any(|status| *status != 429),
+            "{path}: {statuses:?}"
+        );
+    }
 }
 
 /// Starts a service that answers a list of runs only when a permit is added. Other lists are answered at once.
