@@ -49,7 +49,7 @@ fn write_page(command: &Command, directory: &Path) -> std::io::Result<()> {
 }
 
 /// Appends a section of these settings to a page.
-fn append_settings(page: &Path, settings: &[&Setting]) -> std::io::Result<()> {
+fn append_settings(page: &Path, settings: &[Setting]) -> std::io::Result<()> {
     let mut section = Roff::new();
     section.control("SH", ["SETTINGS"]);
     for setting in settings {

@@ -114,7 +114,7 @@ async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
 
 /// Starts a sandbox on a free loopback port, and changes the settings so that they use it.
 async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
-    let options = Options { tmsys_name: settings.tmsys_name().to_owned(), ..Options::default() };
+    let options = Options { tmsys_name: settings.server().tmsys_name.clone(), ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
     settings.use_sandbox(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
     Ok(sandbox)
@@ -126,7 +126,7 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     let speed = *matches.get_one::<f64>("speed").context("the speed is missing")?;
     let part_size = *matches.get_one::<u64>("part-size").context("the part size is missing")?;
     check_listen_address(listen, matches.get_flag("expose"))?;
-    let options = Options { speed, tmsys_name: settings.tmsys_name().to_owned(), part_size };
+    let options = Options { speed, tmsys_name: settings.server().tmsys_name.clone(), part_size };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
 

@@ -1,49 +1,530 @@
 //! The settings: where each value comes from, what the value means, and the configuration of each lower layer.
 //!
-//! The crate reads the environment only here.
+//! The crate reads the environment only here. A flag overrides a variable, and a variable overrides a file. The texts become
+//! typed values once, when all sources are known.
 //!
 //! An unusable setting does not stop the server, because hosts show a server that does not start only as "failed to
-//! connect". The values stay text until [`Settings::tools_config`] parses them and reports all problems at once.
+//! connect". Its problem is kept, and [`Settings::tools_config`] reports all problems at once.
 
-mod absolute_path;
-mod configs;
+mod check;
 mod configuration_file;
-mod definitions;
-mod file_values;
+mod definition;
+mod file_text;
 mod flags;
 mod http;
-mod http_definitions;
-mod loaded;
 mod narrowing;
-mod oauth;
 mod parse;
-mod parser;
 mod problem;
-mod profile_settings;
-mod profile_value;
-mod project_file;
 mod server_flags;
-mod setting;
 mod setting_files;
-mod source_table;
-mod traces;
-mod unusable_file;
 mod user_directories;
 mod values;
 
-pub use configuration_file::{Configuration, ConfigurationFile, Profile};
-pub use definitions::{FIRST_PROFILE, SETTINGS, service_variables};
-pub use flags::{flags, http_flags, profile_completer};
-pub use http::{HttpSettings, is_loopback_host};
-pub use http_definitions::HTTP_SETTINGS;
-pub use loaded::{ProfileChooser, SettingValue, Settings};
-pub use oauth::OauthSettings;
-pub use parse::log_filter;
-pub use profile_settings::{profile_setting, profile_settings};
-pub use profile_value::ProfileValue;
-pub use project_file::RunDefaults;
-pub use setting::Setting;
-pub use setting_files::SettingFiles;
-pub use traces::TraceSettings;
-pub use unusable_file::{FileProblem, UnusableFile};
-pub use user_directories::{HOME_VARIABLES, OperatingSystem, UserDirectories};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use clap::ArgMatches;
+use serde::Serialize;
+
+use self::{
+    check::parse_values,
+    definition::{
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, Confirm, FILES_ROOT, KNOWLEDGE_URL,
+        PROFILE, PROJECT_ID, READ_ONLY, ServerSettings,
+    },
+    http::collector_variable,
+    narrowing::add_file_values,
+    problem::{SettingProblem, cannot_start, not_configured},
+    values::{Origin, Values},
+};
+pub use self::{
+    configuration_file::{Configuration, ConfigurationFile, Profile, ProfileValue},
+    definition::{FIRST_PROFILE, LogFormat, SETTINGS, Setting, service_variables},
+    file_text::{FileProblem, UnusableFile, profile_settings},
+    flags::{flags, http_flags, profile_completer},
+    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings, is_loopback_host},
+    setting_files::{RunDefaults, SettingFiles},
+    user_directories::{HOME_VARIABLES, OperatingSystem, UserDirectories},
+};
+use crate::{
+    call::CallConfig,
+    client::{AddressPolicy, ApiKey, ClientConfig, HostUrl, KeyKind, KeySource, KeyStore, StoredKey},
+    failure::{Code, Failure},
+    home_path::expand_home,
+    tools::{
+        config::ToolsConfig,
+        selection::Selection,
+        upload::{
+            FilesConfig, UploadTiming,
+            provenance::{self, CiJob},
+        },
+    },
+};
+
+/// Settings that only some tools need: a problem with one of them disables these tools.
+const FOR_SOME_TOOLS: [&str; 2] = [KNOWLEDGE_URL, FILES_ROOT];
+
+/// Settings that name a key. Only one of them is used.
+const KEY_SETTINGS: [&str; 3] = [API_KEY, API_KEY_FILE, API_KEY_COMMAND];
+
+/// The settings of this process.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    values: Values,
+    parsed: ParsedValues,
+    ci_job: Option<CiJob>,
+    upload_timing: UploadTiming,
+    /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
+    accounts: Option<KeyStore>,
+    run_defaults: Option<(RunDefaults, PathBuf)>,
+    /// Why the project file does not count, although it exists.
+    ignored_project_file: Option<String>,
+}
+
+/// What the texts of the settings of every command result in.
+#[derive(Clone, Debug)]
+struct ParsedValues {
+    server: ServerSettings,
+    /// The key of the settings, if it is usable.
+    key: Option<KeySource>,
+    /// Every unusable value, in the order of the documentation.
+    problems: Vec<SettingProblem>,
+}
+
+/// What chooses a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileChooser {
+    /// A flag of this process.
+    Flag,
+    /// A variable.
+    Variable,
+    /// The project file of the repository, which may come from a stranger.
+    ProjectFile,
+    /// The configuration file of the user, by default.
+    ConfigurationFile,
+}
+
+/// A setting that is set, as `doctor` shows it.
+#[derive(Debug, Serialize)]
+pub struct SettingValue {
+    /// Name of the setting.
+    pub setting: &'static str,
+    /// The value; `[set]` for a secret, `[unusable]` for a value that cannot be parsed.
+    pub value: String,
+    /// Origin of the value.
+    pub origin: String,
+    /// Whether a profile provides the value.
+    #[serde(skip)]
+    pub is_in_profile: bool,
+}
+
+impl ParsedValues {
+    fn new(values: &Values) -> Self {
+        let key_setting = values.key_setting();
+        let is_used = |name: &str| !KEY_SETTINGS.contains(&name) || key_setting == Some(name);
+        let mut problems = values.file_problems.clone();
+        let server: ServerSettings = parse_values(&SETTINGS, values, is_used, &mut problems);
+
+        let keys = [&server.api_key, &server.api_key_file, &server.api_key_command];
+        let key = keys.into_iter().flatten().next().cloned();
+        mask_key(&mut problems, key.as_ref());
+
+        Self { server, key, problems }
+    }
+}
+
+/// Masks the key, which may have been given as the value of another setting too.
+fn mask_key(problems: &mut [SettingProblem], key: Option<&KeySource>) {
+    let Some(key) = key.and_then(|source| source.known_key().ok()) else { return };
+    for problem in problems {
+        problem.reason = key.mask_text(std::mem::take(&mut problem.reason));
+    }
+}
+
+impl Settings {
+    /// Reads the settings from the command line, the environment and the files of settings. If none of them names a key, the
+    /// stored key of the account serves.
+    pub fn read(matches: Option<&ArgMatches>) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+        let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
+        let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
+
+        Self { accounts, ..settings }.with_files(&SettingFiles::of_process())
+    }
+
+    /// Reads the settings from the command line and from `variable`, which returns the value of an environment
+    /// variable. Reads no file of settings.
+    pub fn from_sources<'a, T: Into<OsString>>(
+        matches: impl Into<Option<&'a ArgMatches>>,
+        variable: impl Fn(&str) -> Option<T>,
+    ) -> Self {
+        let variable = |name: &str| variable(name).map(Into::into);
+        let values = Values::from_sources(matches.into(), &HTTP_SETTINGS, variable);
+        Self {
+            ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
+            parsed: ParsedValues::new(&values),
+            values,
+            upload_timing: UploadTiming::default(),
+            accounts: None,
+            run_defaults: None,
+            ignored_project_file: None,
+        }
+    }
+
+    /// Adds the values of these files. The sandbox uses none of them.
+    #[must_use]
+    pub fn with_files(mut self, files: &SettingFiles) -> Self {
+        if self.wants_sandbox() {
+            return self;
+        }
+
+        let files = files.read();
+        add_file_values(&mut self.values, &files);
+        self.parsed = ParsedValues::new(&self.values);
+        self.run_defaults = Some((files.project.run, files.project_path));
+        self.ignored_project_file = files.ignored_project;
+
+        self
+    }
+
+    /// Replaces the pauses and time limits of uploads.
+    #[must_use]
+    pub fn with_upload_timing(self, upload_timing: UploadTiming) -> Self {
+        Self { upload_timing, ..self }
+    }
+
+    /// Returns the same settings with the address and the key of an account, in place of any other key.
+    #[must_use]
+    pub fn with_account(&self, base_url: &str, key: &str) -> Self {
+        let mut values = self.values.clone();
+        values.set(BASE_URL, base_url, Origin::Login);
+        values.set(API_KEY, key, Origin::Login);
+        // The profile may not exist yet.
+        for name in [API_KEY_FILE, API_KEY_COMMAND, PROFILE] {
+            values.remove(name);
+        }
+
+        // A new project key may belong to another project than the one in the file. With an organization key the project of
+        // the file stays, because the service has no request for the projects of such a key.
+        let is_of_project = ApiKey::parse(key).is_ok_and(|key| key.kind() == KeyKind::Project);
+        if is_of_project && values.origin(PROJECT_ID).is_some_and(Origin::is_file) {
+            values.remove(PROJECT_ID);
+        }
+
+        Self { parsed: ParsedValues::new(&values), values, ..self.clone() }
+    }
+
+    /// Replaces the URLs and the key by those of an embedded sandbox. Nothing of the real service is used.
+    pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
+        self.values.set(BASE_URL, base_url, Origin::Sandbox);
+        self.values.set(KNOWLEDGE_URL, knowledge_url, Origin::Sandbox);
+        self.values.set(API_KEY, key, Origin::Sandbox);
+        self.values.remove(API_KEY_FILE);
+        self.values.remove(CA_FILE);
+        self.parsed = ParsedValues::new(&self.values);
+    }
+
+    /// Returns what the profile of an account contains: the address, the project, and the settings of the flags of this
+    /// process. A path becomes absolute; it is relative to `directory`.
+    ///
+    /// # Errors
+    /// `invalid_arguments`: a value cannot be used. `file_error`: a path is not Unicode.
+    pub fn profile_values(
+        &self,
+        project: Option<&str>,
+        directory: &Path,
+    ) -> Result<Vec<ProfileValue>, Failure> {
+        let mut values = Vec::new();
+        for setting in profile_settings() {
+            let name = setting.name();
+            let is_given = matches!(self.values.origin(name), Some(Origin::Flag(_) | Origin::Login));
+            let given = self.values.text(name).filter(|_| is_given);
+            let Some(text) = (if name == PROJECT_ID { project } else { given }) else { continue };
+
+            let mut problems = self.parsed.problems.iter().filter(|_| is_given);
+            if let Some(problem) = problems.find(|problem| problem.setting == name) {
+                let message = format!("`{}` {}", setting.word, problem.reason);
+                return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was changed"));
+            }
+            let text = if setting.is_path() { absolute(directory, text)? } else { text.to_owned() };
+            values.push(ProfileValue { setting, text });
+        }
+
+        Ok(values)
+    }
+
+    /// Returns the settings that are set, with their origins. Secrets are not shown. A value that cannot be parsed
+    /// is not shown either, because it may be a key that was given as the value of another setting.
+    pub fn shown_values(&self) -> Vec<SettingValue> {
+        let mut problems = self.parsed.problems.clone();
+        if self.has_http_values() {
+            self.parse_http(&mut problems);
+        }
+
+        let shown = |(setting, text, origin): (&Setting, &str, &Origin)| SettingValue {
+            setting: setting.name(),
+            value: match setting {
+                _ if setting.is_secret() => "[set]".to_owned(),
+                _ if problems.iter().any(|problem| problem.setting == setting.name()) => {
+                    "[unusable]".to_owned()
+                }
+                _ if setting.is_command() => shown_command(text),
+                _ => text.to_owned(),
+            },
+            origin: origin.to_string(),
+            is_in_profile: matches!(origin, Origin::Profile { .. }),
+        };
+        self.values.iter().map(shown).collect()
+    }
+
+    /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.
+    pub fn given_flags(&self) -> Vec<String> {
+        let key = self.values.text(API_KEY);
+        let given = SETTINGS
+            .iter()
+            .filter(|setting| self.values.is_flag(setting.name()) && self.values.text(setting.name()) != key);
+
+        let words = given.flat_map(|setting| {
+            let value = self.values.text(setting.name()).filter(|_| !setting.is_switch());
+            std::iter::once(format!("--{}", setting.flag)).chain(value.map(str::to_owned))
+        });
+        words.collect()
+    }
+
+    /// Returns the usable values, and the defaults of the others.
+    pub fn server(&self) -> &ServerSettings {
+        &self.parsed.server
+    }
+
+    /// Returns the pauses and time limits of uploads.
+    pub fn upload_timing(&self) -> &UploadTiming {
+        &self.upload_timing
+    }
+
+    /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
+    pub fn run_defaults(&self) -> Option<(&RunDefaults, &Path)> {
+        self.run_defaults.as_ref().map(|(defaults, path)| (defaults, path.as_path()))
+    }
+
+    /// Returns why the project file does not count, although it exists.
+    pub fn ignored_project_file(&self) -> Option<&str> {
+        self.ignored_project_file.as_deref()
+    }
+
+    /// Returns the address of the main API as text, if it is set.
+    pub fn base_url(&self) -> Option<&str> {
+        self.values.text(BASE_URL)
+    }
+
+    /// Returns the name of the profile that is used or wanted. The profile may not exist.
+    pub fn profile(&self) -> Option<&str> {
+        self.values.text(PROFILE)
+    }
+
+    /// Returns what chooses the profile, if there is one.
+    pub fn profile_chooser(&self) -> Option<ProfileChooser> {
+        match self.values.origin(PROFILE)? {
+            Origin::ProjectFile(_) => Some(ProfileChooser::ProjectFile),
+            Origin::ConfigurationFile(_) => Some(ProfileChooser::ConfigurationFile),
+            Origin::Flag(_) => Some(ProfileChooser::Flag),
+            _ => Some(ProfileChooser::Variable),
+        }
+    }
+
+    /// Returns the account whose stored key is used: it has the name of the profile.
+    pub fn account(&self) -> &str {
+        self.profile().unwrap_or(FIRST_PROFILE)
+    }
+
+    /// Returns whether the settings contain an API key.
+    pub fn has_key(&self) -> bool {
+        self.values.key_setting().is_some()
+    }
+
+    /// Returns the origin of a key that is used in place of the stored key of the account.
+    pub fn key_origin_before_account(&self) -> Option<String> {
+        let origin = self.values.origin(self.values.key_setting()?)?;
+        Some(origin.to_string())
+    }
+
+    /// Returns where the API key comes from.
+    pub fn key_origin(&self) -> Option<String> {
+        let account = || self.accounts.as_ref().map(|_| format!("the account {}", self.account()));
+        self.key_origin_before_account().or_else(account)
+    }
+
+    /// Returns whether the server uses an embedded sandbox.
+    pub fn wants_sandbox(&self) -> bool {
+        self.server().sandbox == Some(true)
+    }
+
+    /// Returns the project of project scope; `None` in global scope.
+    pub fn project(&self) -> Option<&str> {
+        self.server().project.as_deref()
+    }
+
+    /// Returns whether only tools that change nothing are offered. A value that is neither yes nor no means so, too: a typing
+    /// error does not permit changes.
+    fn is_read_only(&self) -> bool {
+        self.server().read_only.unwrap_or_else(|| self.values.contains(READ_ONLY))
+    }
+
+    /// Returns the tools that are offered. If the setting cannot be parsed, the default tools are offered;
+    /// [`Self::tools_config`] reports the problem.
+    pub fn selection(&self) -> Selection {
+        let selection = self.server().toolsets.clone();
+        if self.is_read_only() { selection.read_only() } else { selection }
+    }
+
+    /// Returns whether a setting of the HTTP server is set. The variables of OpenTelemetry are for all programs of a machine,
+    /// and do not count.
+    pub fn has_http_values(&self) -> bool {
+        let mut own = HTTP_SETTINGS.iter().filter(|setting| setting.variable.starts_with("TAS_"));
+        own.any(|setting| self.values.contains(setting.name()))
+    }
+
+    /// Returns the variable that names a collector of traces. It has no effect if the program was built without the feature
+    /// `otlp`.
+    pub fn collector_variable(&self) -> Option<&'static str> {
+        collector_variable(&self.values)
+    }
+
+    /// Returns the configuration of the tools and of the layers below them.
+    ///
+    /// # Errors
+    /// One `not_configured` failure that lists every problem.
+    pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
+        let mut problems = self.problems_of_all_tools();
+        if !self.has_key() && self.accounts.is_none() {
+            let withheld = self.values.withheld_key.as_deref();
+            let reason =
+                withheld.unwrap_or("is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
+            problems.push(self.values.problem_with(API_KEY, reason));
+        }
+
+        self.build_tools_config(|base_url| {
+            self.accounts.as_ref().map(|accounts| {
+                let hosts = [base_url].into_iter().chain(&self.server().knowledge_url);
+                let withheld = self.values.withheld_key.clone();
+                KeySource::stored(StoredKey::new(
+                    accounts.clone(),
+                    self.account().to_owned(),
+                    hosts,
+                    withheld,
+                ))
+            })
+        })
+        .filter(|_| problems.is_empty())
+        .ok_or_else(|| {
+            problems.sort_by_key(|problem| SETTINGS.iter().position(|one| one.name() == problem.setting));
+            not_configured(&problems)
+        })
+    }
+
+    /// Returns the configuration of the HTTP server, to which each client sends its own key, and of the tools that it offers.
+    ///
+    /// # Errors
+    /// One `not_configured` failure that lists every problem.
+    pub fn http_config(&self) -> Result<(HttpSettings, ToolsConfig), Failure> {
+        let mut problems = self.problems_of_all_tools();
+        let http = self.parse_http(&mut problems);
+        let config = self.build_tools_config(|_| Some(KeySource::EachCall));
+        let config = config.filter(|_| problems.is_empty()).ok_or_else(|| cannot_start(&problems))?;
+
+        if http.exposes_key() && self.has_key() {
+            let message = "the API key of the settings would serve everybody who reaches the server: remove the key, so that each client sends its own, or listen on a loopback address without a public URL";
+            return Err(Failure::new(Code::NotConfigured, message));
+        }
+
+        Ok((http, config))
+    }
+
+    fn parse_http(&self, problems: &mut Vec<SettingProblem>) -> HttpSettings {
+        let earlier = problems.len();
+        let http = HttpSettings::parse(&self.values, self.server().ca_file.as_deref(), problems);
+        mask_key(problems.get_mut(earlier..).unwrap_or_default(), self.parsed.key.as_ref());
+        http
+    }
+
+    /// Returns the problems that disable all tools, except that of a missing key.
+    fn problems_of_all_tools(&self) -> Vec<SettingProblem> {
+        let is_of_all = |problem: &&SettingProblem| !FOR_SOME_TOOLS.contains(&problem.setting);
+        let mut problems: Vec<_> = self.parsed.problems.iter().filter(is_of_all).cloned().collect();
+        if !self.values.contains(BASE_URL) {
+            problems.push(self.values.problem_with(BASE_URL, "is not set"));
+            problems.sort_by_key(|problem| SETTINGS.iter().position(|one| one.name() == problem.setting));
+        }
+
+        problems
+    }
+
+    /// Returns the value of a setting that only some tools need, or the failure of these tools.
+    fn for_some_tools<T: Clone>(&self, name: &str, value: Option<&T>) -> Result<Option<T>, Failure> {
+        let problem = self.parsed.problems.iter().find(|problem| problem.setting == name);
+        problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
+    }
+
+    /// Returns the configuration with the key of the settings, or else the key of `other_key`.
+    fn build_tools_config(
+        &self,
+        other_key: impl FnOnce(&HostUrl) -> Option<KeySource>,
+    ) -> Option<ToolsConfig> {
+        let server = self.server();
+        let base_url = server.base_url.clone()?;
+        let key = self.parsed.key.clone().or_else(|| other_key(&base_url))?;
+        let address_policy = AddressPolicy::for_service(&base_url);
+
+        let client = ClientConfig {
+            base_url,
+            knowledge_url: self.for_some_tools(KNOWLEDGE_URL, server.knowledge_url.as_ref()),
+            key,
+            ca_file: server.ca_file.clone(),
+            timeout: server.timeout_s,
+        };
+        let call = CallConfig {
+            client,
+            project: server.project.clone(),
+            projects: server.projects.clone(),
+            tmsys_name: server.tmsys_name.clone(),
+            max_reply_chars: server.max_reply_chars,
+            asks_first: server.confirm == Confirm::Ask,
+            read_only: self.is_read_only(),
+        };
+        let files = FilesConfig {
+            root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
+            state: server.state_dir.clone().or_else(default_state_directory),
+            ca_file: server.ca_file.clone(),
+            ci_job: self.ci_job.clone(),
+            timing: self.upload_timing.clone(),
+            address_policy,
+            key_file: self.values.text(API_KEY_FILE).map(PathBuf::from),
+        };
+
+        Some(ToolsConfig { call, files })
+    }
+}
+
+/// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
+fn shown_command(text: &str) -> String {
+    let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
+    program.unwrap_or("[set]".to_owned())
+}
+
+/// Returns the directory in which programs of this user keep their state.
+fn default_state_directory() -> Option<PathBuf> {
+    dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
+}
+
+/// Returns the absolute form of `path`, which is relative to `directory`: the same file in every working directory.
+fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
+    let path = directory.join(&*expand_home(path));
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let text = path.to_str().map(str::to_owned);
+
+    text.ok_or_else(|| {
+        let message = format!("the path {} is not Unicode", path.display());
+        Failure::new(Code::FileError, message).hint("name a directory with `--files-root`")
+    })
+}

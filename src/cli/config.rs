@@ -13,7 +13,7 @@ use super::{
     tool_arguments::wants_json,
     user_configuration::{EXIT_CODES, subcommand, user_directories},
 };
-use crate::settings::{ConfigurationFile, Setting, SettingValue, Settings, profile_settings};
+use crate::settings::{ConfigurationFile, SettingValue, Settings, profile_settings};
 
 /// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp config list", "tas-mcp config path"];
@@ -72,6 +72,6 @@ fn path(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
 /// contain it.
 fn applied_setting(value: SettingValue) -> AppliedSetting {
     let setting = profile_settings().find(|setting| setting.variable == value.setting);
-    let name = setting.map_or_else(|| value.setting.to_owned(), Setting::word);
+    let name = setting.map_or(value.setting, |setting| setting.word).to_owned();
     AppliedSetting { setting: name, value: value.value, origin: value.origin }
 }

@@ -3,15 +3,12 @@
 use std::io::{self, Write};
 
 use tracing_subscriber::{
-    Layer as _,
-    filter::{FilterFn, LevelFilter, Targets},
-    layer::SubscriberExt as _,
-    util::SubscriberInitExt as _,
+    Layer as _, filter::FilterFn, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
 use crate::{
     http::ACCESS_TARGET,
-    settings::{self, Settings},
+    settings::{LogFormat, Settings},
     text::single_line,
 };
 
@@ -20,9 +17,8 @@ const OWN_TARGET: &str = "tas_mcp";
 
 /// Starts the logs.
 pub fn start_logging(settings: &Settings) {
-    // An unusable filter is reported together with the other settings.
-    let filter = settings::log_filter(settings.log())
-        .unwrap_or_else(|_| Targets::new().with_default(LevelFilter::WARN));
+    // The default takes the place of an unusable filter, which is reported together with the other settings.
+    let filter = settings.server().log.clone();
     // Libraries log addresses and arguments, which may hold secrets.
     let is_own = FilterFn::new(|metadata| {
         metadata.target().starts_with(OWN_TARGET) || metadata.target() == ACCESS_TARGET
@@ -30,7 +26,10 @@ pub fn start_logging(settings: &Settings) {
 
     let lines = tracing_subscriber::fmt::layer().with_writer(LogOutput::default).with_ansi(false);
     let lines = lines.log_internal_errors(false);
-    let lines = if settings.logs_json() { lines.json().flatten_event(true).boxed() } else { lines.boxed() };
+    let lines = match settings.server().log_format {
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Text => lines.boxed(),
+    };
     tracing_subscriber::registry().with(lines.with_filter(is_own)).with(filter).init();
 }
 

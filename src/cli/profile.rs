@@ -128,7 +128,7 @@ fn shown_profile<'a>(
     name: &'a str,
     profile: &Profile,
 ) -> ShownProfile<'a> {
-    let values = profile.values().map(|(setting, text)| (setting.word(), text.into()));
+    let values = profile.values().map(|(setting, text)| (setting.word.to_owned(), text.into()));
     ShownProfile {
         name,
         is_active: configuration.active_profile(settings) == Some(name),

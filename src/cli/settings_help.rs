@@ -29,7 +29,7 @@ pub(super) fn run(mut program: Command) -> std::io::Result<()> {
 fn table() -> String {
     let head = ["Flag", "Variable", "Default"].map(str::to_owned);
     let rows: Vec<_> =
-        SETTINGS.iter().map(|setting| (names(setting), Some(setting.meaning.to_owned()))).collect();
+        SETTINGS.iter().map(|setting| (names(setting), Some(setting.meaning.clone()))).collect();
     let rows = std::iter::once((head, None)).chain(rows);
 
     let lines = rows.map(|([flag, variable, default], meaning)| {

@@ -3,7 +3,10 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -32,15 +35,15 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// How long a call waits for a look-up. The look-up continues, and a later call may see its end.
 const WAIT_LIMIT: Duration = Duration::from_secs(35);
 
-/// Where the API key comes from.
-#[derive(Debug)]
+/// Where the API key comes from. The clones share what was looked up.
+#[derive(Clone, Debug)]
 pub enum KeySource {
     /// A key that stays the same.
     Fixed(ApiKey),
     /// A file that holds the key. It is read for every call: it is small, and a changed key is noticed in any case.
     File(PathBuf),
     /// A key that takes time to look up.
-    Lookup(KeyLookup),
+    Lookup(Arc<KeyLookup>),
     /// No key: each call brings its own one.
     EachCall,
 }
@@ -60,12 +63,12 @@ impl KeySource {
     /// Creates a source that runs a command which prints the key. The command runs when a call first needs the key.
     pub fn command(text: &str) -> Result<Self, String> {
         let command = KeyCommand::parse(text)?;
-        Ok(Self::Lookup(KeyLookup::new(LookupOrigin::Command(command))))
+        Ok(Self::Lookup(Arc::new(KeyLookup::new(LookupOrigin::Command(command)))))
     }
 
     /// Creates a source that looks for a stored key when a call first needs it.
     pub fn stored(stored: StoredKey) -> Self {
-        Self::Lookup(KeyLookup::new(LookupOrigin::Stored(stored)))
+        Self::Lookup(Arc::new(KeyLookup::new(LookupOrigin::Stored(stored))))
     }
 
     /// Returns the key if it is known without a look-up.

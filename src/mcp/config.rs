@@ -37,9 +37,9 @@ impl From<&Settings> for McpConfig {
             project: settings.project().map(str::to_owned),
             known_projects: settings
                 .project()
-                .map_or_else(|| settings.listed_projects(), |one| vec![one.to_owned()]),
+                .map_or_else(|| settings.server().projects.clone(), |one| vec![one.to_owned()]),
             selection: Arc::new(settings.selection()),
-            max_reply_chars: settings.max_reply_chars(),
+            max_reply_chars: settings.server().max_reply_chars,
             wait_limit: settings.upload_timing().wait_limit,
         }
     }

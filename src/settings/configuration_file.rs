@@ -1,26 +1,126 @@
-//! The configuration file of the user: profiles, and the profile that is used by default.
+//! The configuration file of the user: profiles, and the profile that is used by default. It contains no key.
 //!
-//! `content` parses the text, `edit` changes it.
-
-mod content;
-mod edit;
+//! Changes keep comments, order and line ends.
 
 use std::path::{Path, PathBuf};
 
-pub use self::content::{Configuration, Profile};
-use super::{unusable_file::UnusableFile, user_directories::UserDirectories};
+use indexmap::IndexMap;
+use toml_edit::{InlineTable, Item, Table, TableLike, value};
+
+use super::{
+    definition::Setting,
+    file_text::{FileProblem, MAX_BYTES, SourceTable, UnusableFile, item_of, profile_setting, text_of},
+    user_directories::UserDirectories,
+};
 use crate::{
     failure::{Code, Failure},
-    text_file::TextFile,
+    text_file::{TextFile, TextFileError, lock_beside},
+    toml_text::{TomlText, assign, parse_document},
 };
 
-/// Largest file that is read, in bytes.
-const MAX_BYTES: u64 = 64 * 1024;
+/// Name of the default profile in the file.
+const DEFAULT_PROFILE: &str = "default_profile";
 
-/// The configuration file of a user. It contains no key.
+/// Table with a table for each profile.
+const PROFILES: &str = "profile";
+
+/// Longest name of a profile, in characters.
+const MAX_NAME_CHARACTERS: usize = 64;
+
+/// The configuration file of a user.
 #[derive(Clone, Debug)]
 pub struct ConfigurationFile {
     path: PathBuf,
+}
+
+/// The content of the configuration file.
+#[derive(Debug, Default)]
+pub struct Configuration {
+    /// Name of the profile that is used if no other one is chosen. The profile may not exist.
+    pub default_profile: Option<String>,
+    /// The profiles by name, in the order of the file.
+    pub profiles: IndexMap<String, Profile>,
+}
+
+/// The settings of a profile, in the order of the file.
+#[derive(Debug, Default)]
+pub struct Profile {
+    values: Vec<(&'static Setting, String)>,
+}
+
+/// A usable value of a setting of a profile.
+#[derive(Debug)]
+pub struct ProfileValue {
+    pub(super) setting: &'static Setting,
+    pub(super) text: String,
+}
+
+impl Profile {
+    /// Returns the settings with their values as text. A value may be unusable.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Setting, &str)> {
+        self.values.iter().map(|(setting, text)| (*setting, text.as_str()))
+    }
+
+    /// Returns the value of the setting with this name, or with this word in the file.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let is_named = |setting: &Setting| setting.word == name || setting.name() == name;
+        self.values().find(|(setting, _)| is_named(setting)).map(|(_, text)| text)
+    }
+}
+
+impl Configuration {
+    fn parse(text: &str) -> Result<Self, FileProblem> {
+        let document = parse_document(text)?;
+        let source = SourceTable::of(&document);
+
+        let mut configuration = Self::default();
+        for (name, item) in source.table.iter() {
+            match name {
+                DEFAULT_PROFILE => {
+                    let profile = item.as_str().ok_or("must be a text in quotes");
+                    configuration.default_profile = Some(source.located(name, profile)?.to_owned());
+                }
+                PROFILES => configuration.profiles = parse_profiles(&source.below(name, item)?)?,
+                _ => {
+                    let reason =
+                        format!("is not known here; `{DEFAULT_PROFILE}` and `[{PROFILES}.NAME]` are");
+                    return source.located(name, Err(reason));
+                }
+            }
+        }
+
+        Ok(configuration)
+    }
+}
+
+fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>, FileProblem> {
+    let mut profiles = IndexMap::new();
+    for (name, item) in source.table.iter() {
+        source.located(name, check_name(name))?;
+        let source = source.below(name, item)?;
+
+        let mut profile = Profile::default();
+        for (word, item) in source.table.iter() {
+            let setting = profile_setting(word).map_err(|reason| source.problem(word, reason))?;
+            profile.values.push((setting, source.located(word, text_of(setting, item))?));
+        }
+        profiles.insert(name.to_owned(), profile);
+    }
+
+    Ok(profiles)
+}
+
+/// Checks that a text can be the name of a profile: it is also the value of a flag, and a part of a name in a keychain.
+fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+    let begins_plain = name.starts_with(|first: char| first.is_ascii_alphanumeric());
+
+    if begins_plain && name.chars().all(is_plain) && name.len() <= MAX_NAME_CHARACTERS {
+        return Ok(());
+    }
+    Err(format!(
+        "is not the name of a profile: it must have at most {MAX_NAME_CHARACTERS} letters, digits, `-`, `_` and `.`, and begin with a letter or a digit"
+    ))
 }
 
 impl ConfigurationFile {
@@ -39,7 +139,7 @@ impl ConfigurationFile {
     /// # Errors
     /// `invalid_arguments`, with the characters that a name may have.
     pub fn check_name(profile: &str) -> Result<(), Failure> {
-        content::check_profile_name(profile)
+        check_name(profile)
             .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))
     }
 
@@ -58,4 +158,83 @@ impl ConfigurationFile {
             .and_then(|file| Configuration::parse(file.text()));
         configuration.map_err(|problem| UnusableFile { path: self.path.clone(), problem })
     }
+
+    /// Sets settings of a profile. A profile that does not exist is created.
+    ///
+    /// # Errors
+    /// `invalid_arguments`: the text cannot be the name of a profile. Otherwise those of every change: `file_error`, the file has
+    /// an error or cannot be written; `conflict`, another program changes the file at the same time.
+    pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
+        Self::check_name(profile).map_err(|failure| failure.hint("nothing was changed"))?;
+
+        self.edit(|text| {
+            let Some(table) = profile_table(text, profile) else { return };
+            for ProfileValue { setting, text } in values {
+                assign(table, setting.word, item_of(setting, text));
+            }
+        })
+    }
+
+    /// Removes a profile, if it exists. If it is the default profile, there is none afterwards.
+    pub fn remove_profile(&self, profile: &str) -> Result<(), Failure> {
+        self.edit(|text| {
+            let profiles = text.document.get_mut(PROFILES).and_then(Item::as_table_like_mut);
+            if let Some(Item::Table(removed)) = profiles.and_then(|profiles| profiles.remove(profile)) {
+                text.keep_comments(&removed);
+            }
+            if text.document.get(DEFAULT_PROFILE).and_then(Item::as_str) == Some(profile) {
+                text.document.remove(DEFAULT_PROFILE);
+            }
+        })
+    }
+
+    /// Sets the profile that is used if no other one is chosen.
+    pub fn set_default_profile(&self, profile: &str) -> Result<(), Failure> {
+        self.edit(|text| {
+            let mut name = value(profile);
+            if let Some(name) = name.as_value_mut().filter(|_| !text.document.is_empty()) {
+                // A blank line separates the name from the profiles.
+                name.decor_mut().set_suffix("\n");
+            }
+            assign(text.document.as_table_mut(), DEFAULT_PROFILE, name);
+        })
+    }
+
+    /// Changes the text of the file. A file with an error is left as it is. Another process that changes the file at the same
+    /// time waits.
+    fn edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), Failure> {
+        self.try_edit(change)
+            .map_err(|problem| UnusableFile { path: self.path.clone(), problem }.into_failure())
+    }
+
+    fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), FileProblem> {
+        let _lock = lock_beside(&self.path)?;
+        let file = TextFile::read(&self.path, MAX_BYTES)?;
+        let mut text = TomlText::parse(file.text())?;
+
+        change(&mut text);
+        let changed = text.to_string();
+        if changed == file.text() {
+            return Ok(());
+        }
+        // A file that could not be read again would disable every command.
+        Configuration::parse(&changed)?;
+        if changed.len() as u64 > MAX_BYTES {
+            return Err(TextFileError::TooLarge(MAX_BYTES).into());
+        }
+
+        Ok(file.replace(&changed)?)
+    }
+}
+
+/// Returns the table of a profile. Creates it if it does not exist.
+fn profile_table<'a>(text: &'a mut TomlText, profile: &str) -> Option<&'a mut dyn TableLike> {
+    let profiles = text.document.entry(PROFILES).or_insert_with(|| {
+        let mut profiles = Table::new();
+        profiles.set_implicit(true);
+        Item::Table(profiles)
+    });
+    let new = if profiles.is_inline_table() { value(InlineTable::new()) } else { Item::Table(Table::new()) };
+
+    profiles.as_table_like_mut()?.entry(profile).or_insert(new).as_table_like_mut()
 }

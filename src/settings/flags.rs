@@ -2,14 +2,12 @@
 
 use std::ffi::OsStr;
 
-use clap::{Arg, ArgAction, ValueHint};
+use clap::{Arg, ArgAction};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 
 use super::{
-    definitions::{CONFIRM, LOG, LOG_FORMAT, PROFILE, SETTINGS, TOOLSETS},
-    http_definitions::HTTP_SETTINGS,
-    parse::{CONFIRM_WORDS, LOG_FORMATS},
-    setting::Setting,
+    definition::{LOG, PROFILE, SETTINGS, Setting, TOOLSETS},
+    http::HTTP_SETTINGS,
     setting_files::SettingFiles,
 };
 use crate::tools::selection;
@@ -33,13 +31,13 @@ pub fn http_flags() -> impl Iterator<Item = Arg> {
 }
 
 fn flag(setting: &'static Setting) -> Arg {
-    let flag = Arg::new(setting.flag).long(setting.flag).help(setting.meaning).help_heading("Settings");
+    let flag = Arg::new(setting.flag).long(setting.flag).help(&setting.meaning).help_heading("Settings");
 
     if setting.is_switch() {
         return flag.action(ArgAction::SetTrue);
     }
-    let flag = flag.value_name(setting.value).value_hint(value_hint(setting));
-    if setting.name() == PROFILE.name() {
+    let flag = flag.value_name(setting.value).value_hint(setting.argument.get_value_hint());
+    if setting.name() == PROFILE {
         return flag.add(profile_completer());
     }
     // A completer would replace the completion of files.
@@ -56,22 +54,12 @@ pub fn profile_completer() -> ArgValueCandidates {
     })
 }
 
-fn value_hint(setting: &Setting) -> ValueHint {
-    match setting.value {
-        "FILE" => ValueHint::FilePath,
-        "DIR" => ValueHint::DirPath,
-        _ => ValueHint::Other,
-    }
-}
-
 /// Returns the words that are values of `setting`, or parts of a list of values.
-fn words(setting: &Setting) -> Vec<&'static str> {
-    match setting.flag {
-        flag if flag == CONFIRM.flag => CONFIRM_WORDS.map(|(word, _)| word).to_vec(),
-        flag if flag == LOG_FORMAT.flag => LOG_FORMATS.map(|(word, _)| word).to_vec(),
-        flag if flag == TOOLSETS.flag => selection::words().collect(),
-        flag if flag == LOG.flag => vec!["error", "warn", "info", "debug", "trace"],
-        _ => Vec::new(),
+fn words(setting: &Setting) -> Vec<String> {
+    match setting.name() {
+        TOOLSETS => selection::words().map(str::to_owned).collect(),
+        LOG => ["error", "warn", "info", "debug", "trace"].map(str::to_owned).to_vec(),
+        _ => setting.words(),
     }
 }
 

@@ -1,128 +1,273 @@
-//! The configuration of the HTTP server.
+//! The settings of `tas-mcp http`.
 
-use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+    time::Duration,
+};
 
+use clap::{Args, Command, ValueHint};
 use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    http_definitions::{
-        ADMIN, ALLOWED_HOSTS, ALLOWED_ORIGINS, CONCURRENCY, DRAIN_S, LISTEN, MAX_BODY, MAX_CALLS, PUBLIC_URL,
-        RATE, SHARED_URL, TRUSTED_PROXIES,
-    },
-    oauth::{OauthSettings, oauth_settings},
-    parser::SettingParser,
-    setting::Setting,
-    traces::{TraceSettings, trace_settings},
+    check::parse_values,
+    definition::{List, Otherwise, Setting, WithoutFlag, settings},
+    problem::SettingProblem,
     values::Values,
 };
-use crate::store::StoreUrl;
+use crate::{client::HostUrl, store::StoreUrl};
 
-/// Limits of the setting `TAS_HTTP_MAX_BODY`, in bytes.
-const BODY_LIMITS: std::ops::RangeInclusive<usize> = 1024..=64 * 1024 * 1024;
+const PUBLIC_URL: &str = "TAS_HTTP_PUBLIC_URL";
+const OAUTH_ISSUER: &str = "TAS_OAUTH_ISSUER";
+const OAUTH_AUDIENCE: &str = "TAS_OAUTH_AUDIENCE";
+const OAUTH_SCOPES: &str = "TAS_OAUTH_SCOPES";
+const GRANTS_FILE: &str = "TAS_GRANTS_FILE";
+const SHARED_URL: &str = "TAS_SHARED_URL";
 
-/// Largest value of the setting `TAS_HTTP_DRAIN_S`.
+// OpenTelemetry defines these variables; its library reads those that are not named here.
+const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+const OTLP_TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+const TRACES_EXPORTER: &str = "OTEL_TRACES_EXPORTER";
+const SDK_DISABLED: &str = "OTEL_SDK_DISABLED";
+
+/// Limits of the largest body, in bytes.
+const BODY_LIMITS: RangeInclusive<usize> = 1024..=64 * 1024 * 1024;
+
+/// Longest time in which calls may end, in seconds.
 const MAX_DRAIN_S: u64 = 600;
 
+/// Path of traces below the address of a collector.
+const TRACES_PATH: &str = "v1/traces";
+
 /// Configuration of the HTTP server.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct HttpSettings {
-    /// Address of the endpoint.
+    /// Address and port to listen on; port 0 selects a free port
+    #[arg(long, env = "TAS_HTTP_LISTEN", value_name = "ADDR", value_parser = address, default_value = "127.0.0.1:8900")]
     pub listen: SocketAddr,
-    /// Address of the admin listener, if there is one.
-    pub admin: Option<SocketAddr>,
-    /// Origin under which clients reach the server.
+
+    /// Address and port of /healthz, /readyz and /metrics; `off` for none
+    #[arg(long, env = "TAS_HTTP_ADMIN", value_name = "ADDR", value_parser = admin, default_value = "127.0.0.1:8901")]
+    pub admin: AdminAddress,
+
+    /// Origin under which clients reach the server, such as `https://tas.example.com`. Requests with its host are served
+    #[arg(long, env = PUBLIC_URL, value_name = "URL", value_parser = public_url)]
     pub public_url: Option<Url>,
-    /// Further hosts that requests may name.
-    pub allowed_hosts: Vec<String>,
-    /// Further origins of web pages that may call the server.
-    pub allowed_origins: Vec<String>,
-    /// Networks of proxies whose `X-Forwarded-For` counts.
-    pub trusted_proxies: Vec<IpNet>,
-    /// Largest body of a request, in bytes.
+
+    /// Comma-separated further hosts that requests may name, each with or without a port
+    #[arg(long, env = "TAS_HTTP_ALLOWED_HOSTS", value_name = "HOSTS", value_parser = hosts, default_value = "")]
+    #[arg(add = Otherwise("this machine and the host of the public URL"))]
+    pub allowed_hosts: List<String>,
+
+    /// Comma-separated further origins of web pages that may call the server. If the server has a key of its own, pages of
+    /// this machine must be named too
+    #[arg(long, env = "TAS_HTTP_ALLOWED_ORIGINS", value_name = "ORIGINS", value_parser = origins, default_value = "")]
+    #[arg(add = Otherwise("this machine and the public URL"))]
+    pub allowed_origins: List<String>,
+
+    /// Comma-separated networks, such as `10.0.0.0/8`, of proxies whose `X-Forwarded-For` states the address of the client
+    #[arg(long, env = "TAS_HTTP_TRUSTED_PROXIES", value_name = "NETWORKS", value_parser = networks, default_value = "")]
+    pub trusted_proxies: List<IpNet>,
+
+    /// Largest body of a request, 1024 to 67108864 bytes
+    #[arg(long, env = "TAS_HTTP_MAX_BODY", value_name = "BYTES", value_parser = body_limit, default_value = "4194304")]
     pub max_body: usize,
-    /// Requests of one credential that are served at the same time.
+
+    /// Requests of one credential that are served at the same time
+    #[arg(long, env = "TAS_HTTP_CONCURRENCY", value_name = "NUMBER", value_parser = count, default_value = "64")]
     pub concurrency: NonZeroU32,
-    /// Requests per second of one credential.
+
+    /// Requests per second of one credential. Three times as many may arrive at once
+    #[arg(long, env = "TAS_HTTP_RATE", value_name = "NUMBER", value_parser = count, default_value = "20")]
     pub rate: NonZeroU32,
-    /// Requests of all clients that are served at the same time.
+
+    /// Requests of all clients that are served at the same time. At most half of them wait for runs
+    #[arg(long, env = "TAS_HTTP_MAX_CALLS", value_name = "NUMBER", value_parser = count, default_value = "512")]
     pub max_calls: NonZeroU32,
-    /// How long calls under way may continue after the signal to stop.
+
+    /// How long calls under way may continue after SIGTERM, 0 to 600 seconds. In the first half of this time, at most 5 s,
+    /// further requests are accepted
+    #[arg(long = "drain-s", env = "TAS_HTTP_DRAIN_S", value_name = "SECONDS", value_parser = drain, default_value = "25")]
     pub drain: Duration,
-    /// Who signs in persons; `None` if every credential is an API key.
-    pub oauth: Option<OauthSettings>,
-    /// The store that several processes share, if there is one.
+
+    /// Issuer that signs in persons. With an issuer every bearer token is a user token, and requests without a credential are
+    /// answered with 401
+    #[arg(long, env = OAUTH_ISSUER, value_name = "URL", value_parser = issuer)]
+    oauth_issuer: Option<Issuer>,
+
+    /// Audience that user tokens must name
+    #[arg(long, env = OAUTH_AUDIENCE, value_name = "TEXT")]
+    #[arg(add = Otherwise("the address of the endpoint, or a parent of it"))]
+    oauth_audience: Option<String>,
+
+    /// Comma-separated scopes that every user token must have
+    #[arg(long, env = OAUTH_SCOPES, value_name = "SCOPES", value_parser = scopes, default_value = "")]
+    oauth_scopes: List<String>,
+
+    /// TOML file that states which signed-in persons may use which API key. A changed file counts within 3 s
+    #[arg(long, env = GRANTS_FILE, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    grants_file: Option<PathBuf>,
+
+    /// Redis or Valkey, `redis://HOST:6379` or `rediss://USER:PASSWORD@HOST:6379/0` with TLS, in which several processes
+    /// remember calls of unknown outcome together
+    #[arg(long, env = SHARED_URL, value_name = "URL", value_parser = shared_store, add = WithoutFlag::Secret)]
     pub shared_store: Option<StoreUrl>,
+
+    /// Collector of traces, such as `http://127.0.0.1:4318`: spans are sent to `/v1/traces` below it. Needs a program that
+    /// was built with the feature `otlp`
+    #[arg(long, env = OTLP_ENDPOINT, value_name = "URL", value_parser = below_collector, add = WithoutFlag::Secret)]
+    otlp_endpoint: Option<Url>,
+
+    /// Complete address to which spans are sent, in place of the one below the collector
+    #[arg(long, env = OTLP_TRACES_ENDPOINT, value_name = "URL", value_parser = endpoint, add = WithoutFlag::Secret)]
+    otlp_traces_endpoint: Option<Url>,
+
+    /// `none`: no spans are sent
+    #[arg(long, env = TRACES_EXPORTER, value_name = "WORD", default_value = "otlp", add = WithoutFlag::Secret)]
+    pub traces_exporter: String,
+
+    /// `true`: no spans are sent
+    #[arg(long, env = SDK_DISABLED, value_name = "BOOLEAN", default_value = "false", add = WithoutFlag::Secret)]
+    pub sdk_disabled: String,
+
+    /// Who signs in persons; `None` if every credential is an API key.
+    #[arg(skip)]
+    pub oauth: Option<OauthSettings>,
+
     /// Where spans are sent, if there is a collector and the program was built with the feature `otlp`.
+    #[arg(skip)]
     pub traces: Option<TraceSettings>,
 }
 
-/// Parses the settings of the HTTP server. Problems are recorded in `parser`.
-pub(super) fn http_settings(
-    parser: &mut SettingParser<'_>,
-    ca_file: Option<&PathBuf>,
-) -> Option<HttpSettings> {
-    let (listen, admin) =
-        (or_default(parser, &LISTEN, address), or_default(parser, &ADMIN, optional_address));
-    let [concurrency, rate, max_calls] =
-        [&CONCURRENCY, &RATE, &MAX_CALLS].map(|setting| or_default(parser, setting, count));
-    let (max_body, drain) = (or_default(parser, &MAX_BODY, body_limit), or_default(parser, &DRAIN_S, drain));
-    let public_url = parser.optional(&PUBLIC_URL, public_url);
-    let allowed_hosts = parser.optional(&ALLOWED_HOSTS, list).unwrap_or_default();
-    let allowed_origins = parser.optional(&ALLOWED_ORIGINS, origins).unwrap_or_default();
-    let trusted_proxies = parser.optional(&TRUSTED_PROXIES, networks).unwrap_or_default();
-    let traces = trace_settings(parser, ca_file.cloned());
-    let oauth = oauth_settings(parser, ca_file.cloned());
-    let is_reachable = listen.is_some_and(|address| !address.ip().is_loopback());
-    if oauth.is_some() && is_reachable && public_url.is_none() {
-        parser.add_problem(&PUBLIC_URL, "must be set, because user tokens are issued for it");
-    }
-    let shared_store =
-        parser.optional(&SHARED_URL, |text| StoreUrl::parse(text, ca_file.map(PathBuf::as_path)));
+/// Address of the admin listener; `None` if there is none.
+pub(super) type AdminAddress = Option<SocketAddr>;
 
-    // Every value is parsed before the first missing one ends the function, so that all problems are found.
-    Some(HttpSettings {
-        listen: listen?,
-        admin: admin?,
-        public_url,
-        allowed_hosts,
-        allowed_origins,
-        trusted_proxies,
-        max_body: max_body?,
-        concurrency: concurrency?,
-        rate: rate?,
-        max_calls: max_calls?,
-        drain: drain?,
-        oauth,
-        shared_store,
-        traces,
-    })
+/// An issuer exactly as tokens name it, and its address.
+type Issuer = (String, HostUrl);
+
+/// Who signs in persons, and what their tokens must contain.
+#[derive(Clone, Debug)]
+pub struct OauthSettings {
+    /// The issuer exactly as tokens name it.
+    pub issuer: String,
+    /// Address of the issuer.
+    pub issuer_url: HostUrl,
+    /// The audience of tokens, in place of the address of the endpoint.
+    pub audience: Option<String>,
+    /// Scopes that every token must have.
+    pub scopes: Vec<String>,
+    /// The file that states what persons may use.
+    pub grants_file: PathBuf,
+    /// PEM file of certificates that are trusted in addition to the system's.
+    pub ca_file: Option<PathBuf>,
 }
 
-/// Returns the value of `setting`, or its default.
-fn or_default<T>(
-    parser: &mut SettingParser<'_>,
-    setting: &Setting,
-    parse: fn(&str) -> Result<T, String>,
-) -> Option<T> {
-    match parser.text(setting) {
-        Some(_) => parser.optional(setting, parse),
-        None => parse(setting.default).ok(),
+/// Where traces are sent.
+#[derive(Clone, Debug)]
+pub struct TraceSettings {
+    /// Complete address to which spans are sent.
+    pub endpoint: Url,
+    /// PEM file of certificates that are trusted in addition to the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// The settings of `tas-mcp http`, in the order of the documentation.
+pub static HTTP_SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
+    static COMMAND: LazyLock<Command> = LazyLock::new(|| HttpSettings::augment_args(Command::default()));
+    settings(&COMMAND)
+});
+
+impl HttpSettings {
+    /// Parses the values of the settings. Unusable ones are added to `problems`.
+    pub(super) fn parse(values: &Values, ca_file: Option<&Path>, problems: &mut Vec<SettingProblem>) -> Self {
+        // A program without the feature ignores the settings of traces, whatever they contain.
+        let collector = collector_variable(values).filter(|_| cfg!(feature = "otlp"));
+        let is_used = |name: &str| !name.starts_with("OTEL_") || collector == Some(name);
+
+        let mut found = Vec::new();
+        let mut http: Self = parse_values(&HTTP_SETTINGS, values, is_used, &mut found);
+        http.trust(values, ca_file, &mut found);
+        http.oauth = http.oauth_settings(values, ca_file, &mut found);
+        let endpoint = http.otlp_traces_endpoint.as_ref().or(http.otlp_endpoint.as_ref());
+        http.traces = endpoint.map(|endpoint| TraceSettings {
+            endpoint: endpoint.clone(),
+            ca_file: ca_file.map(Path::to_owned),
+        });
+
+        found.sort_by_key(|problem| HTTP_SETTINGS.iter().position(|one| one.name() == problem.setting));
+        problems.append(&mut found);
+        http
+    }
+
+    /// Returns whether other machines can reach the server, so that a key of the settings would serve everybody. With an
+    /// issuer the key is not used.
+    pub(super) fn exposes_key(&self) -> bool {
+        let is_reachable = !self.listen.ip().is_loopback() || self.public_url.is_some();
+        is_reachable && self.oauth.is_none()
+    }
+
+    /// Adds the certificates of the other settings to the shared store.
+    fn trust(&mut self, values: &Values, ca_file: Option<&Path>, problems: &mut Vec<SettingProblem>) {
+        let Some(text) = values.text(SHARED_URL).filter(|_| self.shared_store.is_some()) else { return };
+        match StoreUrl::parse(text, ca_file) {
+            Ok(store) => self.shared_store = Some(store),
+            Err(reason) => problems.push(values.problem_with(SHARED_URL, reason)),
+        }
+    }
+
+    /// Returns who signs in persons. `None` if there is no issuer or a problem.
+    fn oauth_settings(
+        &self,
+        values: &Values,
+        ca_file: Option<&Path>,
+        problems: &mut Vec<SettingProblem>,
+    ) -> Option<OauthSettings> {
+        let mut add = |setting, reason: &str| problems.push(values.problem_with(setting, reason));
+        if !values.contains(OAUTH_ISSUER) {
+            let others = [OAUTH_AUDIENCE, OAUTH_SCOPES, GRANTS_FILE].into_iter();
+            others
+                .filter(|setting| values.contains(setting))
+                .for_each(|setting| add(setting, "has no effect, because `TAS_OAUTH_ISSUER` is not set"));
+            return None;
+        }
+        if !values.contains(GRANTS_FILE) {
+            add(GRANTS_FILE, "is not set");
+        }
+
+        let (issuer, issuer_url) = self.oauth_issuer.clone()?;
+        let grants_file = self.grants_file.clone()?;
+        if !self.listen.ip().is_loopback() && !values.contains(PUBLIC_URL) {
+            add(PUBLIC_URL, "must be set, because user tokens are issued for it");
+        }
+
+        Some(OauthSettings {
+            issuer,
+            issuer_url,
+            audience: self.oauth_audience.clone(),
+            scopes: self.oauth_scopes.clone(),
+            grants_file,
+            ca_file: ca_file.map(Path::to_owned),
+        })
     }
 }
 
-/// Returns whether a setting of the HTTP server is unusable together with another one: a key of the settings would serve
-/// every client that reaches the server. With an issuer the key is not used.
-pub(super) fn exposes_key(values: &Values, http: &HttpSettings) -> bool {
-    let is_reachable = !http.listen.ip().is_loopback() || http.public_url.is_some();
-    is_reachable && http.oauth.is_none() && values.key_setting().is_some()
+/// Returns the variable that names the collector; `None` if there is none or traces are switched off.
+pub(super) fn collector_variable(values: &Values) -> Option<&'static str> {
+    let is_off = values.text(SDK_DISABLED).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+        || values.text(TRACES_EXPORTER) == Some("none");
+    let mut variables = [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT].into_iter().filter(|_| !is_off);
+    variables.find(|variable| values.contains(variable))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8900".to_owned())
 }
 
-fn optional_address(text: &str) -> Result<Option<SocketAddr>, String> {
+fn admin(text: &str) -> Result<Option<SocketAddr>, String> {
     if text == "off" {
         Ok(None)
     } else {
@@ -149,32 +294,35 @@ fn public_url(text: &str) -> Result<Url, String> {
 pub fn is_loopback_host(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the parsers of all settings have one form")]
-fn list(text: &str) -> Result<Vec<String>, String> {
-    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-    Ok(items.map(str::to_ascii_lowercase).collect())
+fn hosts(text: &str) -> Result<Vec<String>, String> {
+    Ok(items(text).map(str::to_ascii_lowercase).collect())
+}
+
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
 /// Parses a list of origins. An origin is compared as browsers write it: without a path and without the default port.
 fn origins(text: &str) -> Result<Vec<String>, String> {
-    let origin = |item: String| {
-        let url = Url::parse(&item).ok().filter(|url| url.path() == "/" && url.has_host());
+    let origin = |item: &str| {
+        let url = Url::parse(item).ok().filter(|url| url.path() == "/" && url.has_host());
         let url = url.ok_or_else(|| format!("`{item}` is not an origin such as https://ide.example.com"))?;
         Ok(url.origin().ascii_serialization())
     };
-    list(text)?.into_iter().map(origin).collect()
+    items(text).map(origin).collect()
 }
 
 fn networks(text: &str) -> Result<Vec<IpNet>, String> {
-    let network = |item: String| {
-        let single = || item.parse::<std::net::IpAddr>().map(IpNet::from).ok();
+    let network = |item: &str| {
+        let single = || item.parse::<IpAddr>().map(IpNet::from).ok();
         let network = item.parse().ok().or_else(single);
         network.ok_or_else(|| format!("`{item}` is not an address or a network such as 10.0.0.0/8"))
     };
-    list(text)?.into_iter().map(network).collect()
+    items(text).map(network).collect()
 }
 
 fn body_limit(text: &str) -> Result<usize, String> {
@@ -191,6 +339,43 @@ fn count(text: &str) -> Result<NonZeroU32, String> {
 fn drain(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds| *seconds <= MAX_DRAIN_S).map(Duration::from_secs);
     seconds.ok_or_else(|| format!("must be a whole number from 0 to {MAX_DRAIN_S}"))
+}
+
+fn issuer(text: &str) -> Result<Issuer, String> {
+    Ok((text.to_owned(), HostUrl::parse(text)?))
+}
+
+/// Parses a list of scopes (RFC 6749, 3.3), separated by commas or spaces.
+fn scopes(text: &str) -> Result<Vec<String>, String> {
+    let is_scope = |word: &str| word.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
+    let words = text.split([',', ' ']).filter(|word| !word.is_empty());
+    let scope = |word: &str| {
+        if is_scope(word) { Ok(word.to_owned()) } else { Err(format!("`{word}` is not a scope")) }
+    };
+    words.map(scope).collect()
+}
+
+fn shared_store(text: &str) -> Result<StoreUrl, String> {
+    StoreUrl::parse(text, None)
+}
+
+fn below_collector(text: &str) -> Result<Url, String> {
+    let collector = endpoint(text)?;
+    let separator = if collector.path().ends_with('/') { "" } else { "/" };
+    endpoint(&format!("{collector}{separator}{TRACES_PATH}"))
+}
+
+/// Parses an address of a collector. The reason of a problem does not quote it, because parts of it may be secret.
+fn endpoint(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let url = url.ok_or("must be an address such as http://127.0.0.1:4318")?;
+
+    let is_plain = url.username().is_empty() && url.password().is_none();
+    if !is_plain || url.query().is_some() || url.fragment().is_some() {
+        return Err("must not have a user name, password, query or fragment: credentials belong in `OTEL_EXPORTER_OTLP_HEADERS`".to_owned());
+    }
+
+    Ok(url)
 }
 
 #[cfg(test)]
@@ -218,19 +403,40 @@ mod tests {
 
     #[test]
     fn every_default_is_a_valid_value() {
-        let values = Values::default();
-        let mut parser = SettingParser::new(&values);
-
-        assert!(http_settings(&mut parser, None).is_some());
-        assert!(parser.is_ok());
+        let mut problems = Vec::new();
+        HttpSettings::parse(&Values::default(), None, &mut problems);
+        assert!(problems.is_empty(), "{problems:?}");
     }
 
     #[test]
     fn lists_are_checked_item_by_item() {
-        assert_eq!(list(" A.example:1 ,,b").expect("hosts"), ["a.example:1", "b"]);
+        assert_eq!(hosts(" A.example:1 ,,b").expect("hosts"), ["a.example:1", "b"]);
         assert_eq!(origins("https://A.example:443").expect("origins"), ["https://a.example"]);
         assert!(origins("a.example").is_err() && origins("https://a.example/path").is_err());
         assert_eq!(networks("10.0.0.0/8, ::1").expect("networks").len(), 2);
         assert!(networks("10.0.0.0/33").is_err());
+    }
+
+    #[test]
+    fn scopes_are_words_without_quotation_marks() {
+        assert_eq!(scopes("tas:use, tas:admin").expect("scopes"), ["tas:use", "tas:admin"]);
+        assert!(scopes("tas\"use").is_err());
+    }
+
+    #[test]
+    fn spans_are_sent_to_a_path_below_the_collector() {
+        for (text, expected) in [
+            ("http://127.0.0.1:4318", Some("http://127.0.0.1:4318/v1/traces")),
+            ("https://collector.example/otlp", Some("https://collector.example/otlp/v1/traces")),
+            ("https://collector.example/otlp/", Some("https://collector.example/otlp/v1/traces")),
+            ("collector:4317", None),
+            ("grpc://collector:4317", None),
+            ("https://name:planted@collector.example", None),
+            ("https://collector.example/?key=planted", None),
+        ] {
+            let parsed = below_collector(text);
+            assert_eq!(parsed.as_ref().ok().map(Url::as_str), expected, "{text}");
+            assert!(parsed.err().is_none_or(|reason| !reason.contains("planted")), "{text}");
+        }
     }
 }

@@ -1,19 +1,23 @@
 //! Parsers of the values. An error is the end of a sentence that begins with the name of the setting.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tracing_subscriber::filter::Targets;
 
-use crate::service::request::encoded;
+use crate::{
+    client::{KeySource, read_certificates},
+    service::request::encoded,
+    tools::{
+        files::FilesRoot,
+        selection::{Selection, UnknownWord},
+    },
+};
 
 /// Maximum of the time limit of one request, in seconds. Hosts give up a call after 60 seconds.
 const MAX_TIMEOUT_S: u64 = 45;
-
-/// The values of the setting `TAS_CONFIRM`, and whether a person must confirm calls with each of them.
-pub(super) const CONFIRM_WORDS: [(&str, bool); 2] = [("ask", true), ("never", false)];
-
-/// The values of the setting `TAS_LOG_FORMAT`, and whether the lines are JSON.
-pub(super) const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
 
 /// Maximum length of a project id in a path, in bytes.
 const MAX_PROJECT_ID_BYTES: usize = 300;
@@ -31,10 +35,22 @@ pub(super) fn project_ids(text: &str) -> Result<Vec<String>, String> {
     text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
 }
 
+pub(super) fn toolsets(words: &str) -> Result<Selection, UnknownWord> {
+    Selection::parse(words, false)
+}
+
+pub(super) fn files_root(path: &str) -> Result<FilesRoot, String> {
+    FilesRoot::new(Path::new(path))
+}
+
+pub(super) fn key_file(path: &str) -> Result<KeySource, String> {
+    KeySource::file(PathBuf::from(path))
+}
+
 /// Returns the path of a file if the file contains certificates.
 pub(super) fn certificate_file(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
-    crate::client::read_certificates(&path).map(|_| path)
+    read_certificates(&path).map(|_| path)
 }
 
 /// Parses the word for the test-management system, which becomes a part of paths and field names.
@@ -55,14 +71,8 @@ pub(super) fn timeout(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("must be a whole number from 1 to {MAX_TIMEOUT_S}"))
 }
 
-/// Parses `ask` or `never`. Returns whether a person must confirm costly or irreversible calls.
-pub(super) fn asks_first(text: &str) -> Result<bool, String> {
-    let word = CONFIRM_WORDS.iter().find(|(word, _)| *word == text);
-    word.map(|(_, asks)| *asks).ok_or_else(|| "must be `ask` or `never`".to_owned())
-}
-
 /// Parses the maximum length of a reply.
-pub(super) fn max_reply_chars(text: &str) -> Result<usize, String> {
+pub(super) fn reply_length(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (2_000..=1_000_000).contains(number));
     number.ok_or_else(|| "must be a whole number from 2000 to 1000000".to_owned())
 }
@@ -76,17 +86,7 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Parses the form of the log. Returns whether the lines are JSON.
-pub(super) fn is_json(text: &str) -> Result<bool, String> {
-    let word = LOG_FORMATS.iter().find(|(word, _)| *word == text);
-    word.map(|(_, is_json)| *is_json).ok_or_else(|| "must be `text` or `json`".to_owned())
-}
-
-/// Parses a log filter.
-///
-/// # Errors
-/// The reason why `text` is not a log filter.
-pub fn log_filter(text: &str) -> Result<Targets, String> {
+pub(super) fn log_filter(text: &str) -> Result<Targets, String> {
     text.parse().map_err(|error| format!("is not a log filter: {error}"))
 }
 

@@ -1,13 +1,37 @@
-//! The files of settings that a process reads.
+//! The files of settings that a process reads, and the one of them that is in a repository: defaults for everybody who works there.
+//!
+//! The repository may come from a stranger. Its file cannot say where a key is sent or which files are used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use toml_edit::Item;
 
 use super::{
     configuration_file::{Configuration, ConfigurationFile},
-    project_file::ProjectFile,
-    unusable_file::UnusableFile,
+    definition::{PROFILE, PROJECT_ID, READ_ONLY, Setting, TOOLSETS, setting},
+    file_text::{FileProblem, MAX_BYTES, SourceTable, UnusableFile, text_of},
     user_directories::UserDirectories,
 };
+use crate::{
+    text_file::{TextFile, TextFileError},
+    toml_text::parse_document,
+};
+
+/// Name of the file of a repository.
+const NAME: &str = ".tas-mcp.toml";
+
+/// Number of directories in which a repository is searched.
+const MAX_DIRECTORIES: usize = 64;
+
+/// Settings that the file may contain.
+const PERMITTED: [&str; 4] = [PROFILE, PROJECT_ID, TOOLSETS, READ_ONLY];
+
+/// Table with the defaults of `tas-mcp run`.
+const RUN: &str = "run";
+
+/// Names in the table `run`.
+const DEVICE: &str = "device";
+const BUILD: &str = "build";
 
 /// Where the files of settings are.
 #[derive(Clone, Debug, Default)]
@@ -72,5 +96,216 @@ impl SettingFiles {
         }
 
         files
+    }
+}
+
+/// The file of a repository.
+#[derive(Debug, Default)]
+pub(super) struct ProjectFile {
+    /// Name of the profile.
+    pub(super) profile: Option<String>,
+    /// Names of other settings with their values as text.
+    pub(super) values: Vec<(&'static str, String)>,
+    pub(super) run: RunDefaults,
+}
+
+/// Defaults of `tas-mcp run`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunDefaults {
+    /// Name or id of the device.
+    pub device: Option<String>,
+    /// Name, words of the name or id of the build.
+    pub build: Option<String>,
+}
+
+impl ProjectFile {
+    /// Returns the path of the file for a process in `directory`: at the root of the repository, or else in the directory.
+    pub(super) fn path_for(directory: &Path) -> PathBuf {
+        let has_git = |ancestor: &&Path| ancestor.join(".git").symlink_metadata().is_ok();
+        let root = directory.ancestors().take(MAX_DIRECTORIES).find(has_git);
+        root.unwrap_or(directory).join(NAME)
+    }
+
+    /// Reads the file, if it exists. A link is refused, because it could lead to any file of the user.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, UnusableFile> {
+        let read = || match path.symlink_metadata() {
+            // A directory that cannot be searched is no reason to refuse every call.
+            Err(_) => Ok(None),
+            Ok(metadata) if !metadata.is_file() => Err(TextFileError::NotRegular.into()),
+            Ok(_) => Self::parse(TextFile::read(path, MAX_BYTES)?.text()).map(Some),
+        };
+        read().map_err(|problem| UnusableFile { path: path.to_owned(), problem })
+    }
+
+    /// Returns why an existing file does not count: the file, its directory or `.git` belongs to another user, who could have put
+    /// it there. Owners are known on Unix systems only.
+    pub(super) fn reason_to_ignore(path: &Path) -> Option<String> {
+        #[cfg(unix)]
+        let part = part_of_another_user(path, rustix::process::geteuid().as_raw());
+        #[cfg(not(unix))]
+        let part = None::<PathBuf>;
+
+        let (file, part) = (path.display(), part?);
+        Some(format!(
+            "the project file {file} does not count, because {} belongs to another user",
+            part.display()
+        ))
+    }
+
+    fn parse(text: &str) -> Result<Self, FileProblem> {
+        let document = parse_document(text)?;
+        let source = SourceTable::of(&document);
+
+        let mut file = Self::default();
+        for (word, item) in source.table.iter() {
+            if word == RUN {
+                file.run = run_defaults(&source.below(word, item)?)?;
+                continue;
+            }
+
+            let setting = permitted().find(|setting| setting.word == word);
+            let setting = source.located(word, setting.ok_or_else(refusal))?;
+            let text = source.located(word, text_of(setting, item))?;
+            match setting.name() {
+                PROFILE => file.profile = Some(text),
+                // `read_only = false` must not permit changes that another place forbids.
+                READ_ONLY if item.as_bool() != Some(true) => {}
+                name => file.values.push((name, text)),
+            }
+        }
+
+        Ok(file)
+    }
+}
+
+/// Returns what belongs to another user than `user`: an existing file, its directory or `.git` there.
+#[cfg(unix)]
+fn part_of_another_user(path: &Path, user: u32) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    path.symlink_metadata().ok()?;
+    let parts = [path.to_owned(), path.parent()?.to_owned(), path.with_file_name(".git")];
+    parts.into_iter().find(|part| part.symlink_metadata().is_ok_and(|metadata| metadata.uid() != user))
+}
+
+fn run_defaults(source: &SourceTable<'_>) -> Result<RunDefaults, FileProblem> {
+    let mut defaults = RunDefaults::default();
+    for (word, item) in source.table.iter() {
+        let default = match word {
+            DEVICE => &mut defaults.device,
+            BUILD => &mut defaults.build,
+            _ => {
+                let reason = format!("is not a default of `run`; `{DEVICE}` and `{BUILD}` are");
+                return source.located(word, Err(reason));
+            }
+        };
+        *default = Some(source.located(word, text(item))?);
+    }
+
+    Ok(defaults)
+}
+
+fn text(item: &Item) -> Result<String, &'static str> {
+    let text = item.as_str().map(str::trim).filter(|text| !text.is_empty());
+    text.map(str::to_owned).ok_or("must be a text in quotes that is not empty")
+}
+
+fn permitted() -> impl Iterator<Item = &'static Setting> {
+    PERMITTED.into_iter().filter_map(setting)
+}
+
+fn refusal() -> String {
+    let permitted = permitted().map(|setting| format!("`{}`", setting.word)).collect::<Vec<_>>().join(", ");
+    format!(
+        "cannot be set here, because a repository may come from a stranger; the file may set {permitted} and `[{RUN}]`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_file_chooses_and_narrows() {
+        let text = "profile = 'a'\nproject = 'p'\ntoolsets = 'lean'\nread_only = true\n[run]\ndevice = 'd'\nbuild = 'latest'\n";
+        let file = ProjectFile::parse(text).expect("a file");
+
+        let values: Vec<_> = file.values.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        assert_eq!(file.profile.as_deref(), Some("a"));
+        assert_eq!(values, [(PROJECT_ID, "p"), (TOOLSETS, "lean"), (READ_ONLY, "true")]);
+        assert_eq!(file.run, RunDefaults { device: Some("d".to_owned()), build: Some("latest".to_owned()) });
+
+        assert!(ProjectFile::parse("read_only = false").expect("a file").values.is_empty());
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_its_line() {
+        for (text, line, part) in [
+            (
+                "project = 'p'\nbase_url = 'https://evil.example/api/v1'\n",
+                "line 2",
+                "`base_url` cannot be set",
+            ),
+            ("api_key_file = '/etc/passwd'\n", "line 1", "`api_key_file` cannot be set"),
+            ("api_key = 'svc_secret'\n", "line 1", "`api_key` cannot be set"),
+            ("\nfiles_root = '/'\n", "line 2", "`files_root` cannot be set"),
+            ("ca_file = '/tmp/ca'\n", "line 1", "`ca_file` cannot be set"),
+            ("confirm = 'never'\n", "line 1", "`confirm` cannot be set"),
+            ("[profile.a]\nbase_url = 'https://evil.example/api/v1'\n", "line 1", "`profile` must be a text"),
+            ("[run]\ncommand = 'x'\n", "line 2", "`command` is not a default of `run`"),
+            ("[run]\ndevice = ['x']\n", "line 2", "`device` must be a text"),
+            ("run = 1\n", "line 1", "`run` must be a table"),
+            ("read_only = 'no'\n", "line 1", "`read_only` must be true or false"),
+        ] {
+            let problem = ProjectFile::parse(text).expect_err("a problem").to_string();
+            assert!(problem.contains(line) && problem.contains(part), "{problem}");
+            assert!(!problem.contains("evil") && !problem.contains("svc_secret"), "{problem}");
+        }
+    }
+
+    #[test]
+    fn the_file_is_at_the_root_of_the_repository() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (root, below) = (directory.path().join("game"), directory.path().join("game/src/level"));
+        fs::create_dir_all(&below).expect("a directory");
+        assert_eq!(ProjectFile::path_for(&below), below.join(NAME));
+
+        fs::write(root.join(".git"), "gitdir: elsewhere").expect("written");
+        assert_eq!(ProjectFile::path_for(&below), root.join(NAME));
+        assert_eq!(ProjectFile::path_for(&root), root.join(NAME));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_among_things_of_another_user_does_not_count() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(NAME);
+        let user = rustix::process::geteuid().as_raw();
+        assert_eq!(part_of_another_user(&path, user + 1), None, "no file");
+
+        fs::write(&path, "project = 'p'").expect("written");
+        assert_eq!(ProjectFile::reason_to_ignore(&path), None);
+        assert_eq!(part_of_another_user(&path, user + 1), Some(path));
+    }
+
+    #[test]
+    fn a_file_that_is_no_regular_file_is_refused() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join(NAME);
+        assert!(ProjectFile::read(&path).expect("no problem").is_none());
+
+        fs::create_dir(&path).expect("a directory");
+        let problem = ProjectFile::read(&path).expect_err("a problem").to_string();
+        assert!(problem.contains("not a regular file"), "{problem}");
+
+        #[cfg(unix)]
+        {
+            fs::remove_dir(&path).expect("removed");
+            std::os::unix::fs::symlink("/etc/hostname", &path).expect("a link");
+            let problem = ProjectFile::read(&path).expect_err("a problem").to_string();
+            assert!(problem.contains("not a regular file"), "{problem}");
+        }
     }
 }

@@ -1,22 +1,25 @@
 //! The values of the settings as text, with their origins.
 
-use std::{collections::BTreeMap, ffi::OsString, fmt, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
+};
 
 use clap::ArgMatches;
 
 use super::{
-    definitions::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS},
-    http_definitions::HTTP_SETTINGS,
-    problem::SettingProblem,
-    setting::Setting,
+    definition::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS, Setting, setting},
+    problem::{NOT_SET, SettingProblem},
 };
 use crate::{home_path::expand_home, text::trimmed};
 
 /// Settings that restrict what the tools may do. An empty value is unusable: without the restriction, the tools could do
 /// more than intended.
-const RESTRICTING: [&str; 2] = [FILES_ROOT.name(), READ_ONLY.name()];
+const RESTRICTING: [&str; 2] = [FILES_ROOT, READ_ONLY];
 
-/// Values of the settings by name, not parsed yet.
+/// The texts of the settings by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
     texts: BTreeMap<&'static str, SourcedText>,
@@ -26,9 +29,10 @@ pub(super) struct Values {
     pub(super) withheld_key: Option<String>,
 }
 
-/// Text of a setting, and its origin.
+/// Text of a setting, without white space around it, and its origin.
 #[derive(Clone)]
-pub(super) struct SourcedText {
+struct SourcedText {
+    setting: &'static Setting,
     text: String,
     origin: Origin,
     /// Why the text cannot be used, whatever the setting is.
@@ -55,93 +59,87 @@ pub(super) enum Origin {
 }
 
 impl Values {
-    /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns.
+    /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns. Only the
+    /// command `http` has flags for `http_settings`.
     pub(super) fn from_sources(
         matches: Option<&ArgMatches>,
+        http_settings: &'static [Setting],
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
-        let mut values = Self::default();
-        for setting in SETTINGS {
-            values.read(setting, matches, &variable);
-        }
+        let subcommand = matches.and_then(ArgMatches::subcommand).filter(|(name, _)| *name == "http");
+        let http_matches = subcommand.map(|(_, matches)| matches);
+        let server = SETTINGS.iter().map(|setting| (setting, matches));
+        let http = http_settings.iter().map(|setting| (setting, http_matches));
 
-        // Only the command `http` has flags for these settings.
-        let http = matches.and_then(ArgMatches::subcommand).filter(|(name, _)| *name == "http");
-        let matches = http.map(|(_, matches)| matches);
-        for setting in HTTP_SETTINGS {
-            values.read(setting, matches, &variable);
+        let mut values = Self::default();
+        for (setting, matches) in server.chain(http) {
+            let from_flag = || Some(SourcedText::of_flag(setting, flag_text(setting, matches?)?));
+            let from_variable = || Some(SourcedText::of_variable(setting, &variable(setting.variable)?));
+            let given = from_flag().filter(SourcedText::applies);
+            if let Some(value) = given.or_else(|| from_variable().filter(SourcedText::applies)) {
+                values.texts.insert(setting.name(), value);
+            }
         }
 
         values
     }
 
-    /// Reads the value of `setting` from its flag, or else from its variable.
-    fn read(
-        &mut self,
-        setting: &'static Setting,
-        matches: Option<&ArgMatches>,
-        variable: impl Fn(&str) -> Option<OsString>,
-    ) {
-        let from_flag = || {
-            let value = SourcedText::new(setting, &flag_text(setting, matches?)?, Origin::Flag(setting.flag));
-            value.counts_for(setting).then_some(value)
-        };
-        let from_variable = || SourcedText::from_variable(setting, variable(setting.variable)?);
-
-        if let Some(value) = from_flag().or_else(from_variable) {
-            self.texts.insert(setting.name(), value);
+    /// Sets the value of a setting of every command, in place of an earlier one.
+    pub(super) fn set(&mut self, name: &str, text: &str, origin: Origin) {
+        if let Some(setting) = setting(name) {
+            self.texts.insert(setting.name(), SourcedText::new(setting, text, origin));
         }
     }
 
-    /// Sets the value of `setting`, in place of an earlier one.
-    pub(super) fn set(&mut self, setting: &Setting, text: impl Into<String>, origin: Origin) {
-        self.texts.insert(setting.name(), SourcedText::new(setting, &text.into(), origin));
+    pub(super) fn remove(&mut self, name: &str) {
+        self.texts.remove(name);
     }
 
-    /// Removes the value of `setting`.
-    pub(super) fn remove(&mut self, setting: &Setting) {
-        self.texts.remove(setting.name());
+    /// Returns why the text of a setting cannot be used, whatever the setting is.
+    pub(super) fn problem(&self, name: &str) -> Option<&str> {
+        self.texts.get(name)?.problem.as_deref()
     }
 
-    /// Returns why the text of `setting` cannot be used, whatever the setting is.
-    pub(super) fn problem(&self, setting: &Setting) -> Option<&str> {
-        self.texts.get(setting.name())?.problem.as_deref()
-    }
-
-    /// Records why the text of `setting` cannot be used, unless another reason is known.
-    pub(super) fn set_problem(&mut self, setting: &Setting, reason: String) {
-        if let Some(value) = self.texts.get_mut(setting.name()) {
+    /// Records why the text of a setting cannot be used, unless another reason is known.
+    pub(super) fn set_problem(&mut self, name: &str, reason: String) {
+        if let Some(value) = self.texts.get_mut(name) {
             value.problem.get_or_insert(reason);
         }
     }
 
-    /// Returns whether `setting` has a value.
-    pub(super) fn contains(&self, setting: &Setting) -> bool {
-        self.texts.contains_key(setting.name())
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.texts.contains_key(name)
     }
 
-    /// Returns the value of `setting` without surrounding spaces.
-    pub(super) fn text(&self, setting: &Setting) -> Option<&str> {
-        self.texts.get(setting.name()).map(SourcedText::text)
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(|value| value.text.as_str())
+    }
+
+    pub(super) fn origin(&self, name: &str) -> Option<&Origin> {
+        self.texts.get(name).map(|value| &value.origin)
+    }
+
+    pub(super) fn is_flag(&self, name: &str) -> bool {
+        matches!(self.origin(name), Some(Origin::Flag(_)))
+    }
+
+    /// Returns all texts, with the settings and the origins.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
+        self.texts.values().map(|value| (value.setting, value.text.as_str(), &value.origin))
     }
 
     /// Returns the setting that the API key is taken from: the key itself, the file with the key, or else the command that
     /// prints it. The file comes first if a flag names it.
-    pub(super) fn key_setting(&self) -> Option<&'static Setting> {
-        let is_file_chosen = matches!(self.origin(&API_KEY_FILE), Some(Origin::Flag(_)));
-        let first = is_file_chosen.then_some(&API_KEY_FILE);
-        let order = first.into_iter().chain([&API_KEY, &API_KEY_FILE, &API_KEY_COMMAND]);
-        order.into_iter().find(|setting| self.contains(setting))
+    pub(super) fn key_setting(&self) -> Option<&'static str> {
+        let first = self.is_flag(API_KEY_FILE).then_some(API_KEY_FILE);
+        let order = first.into_iter().chain([API_KEY, API_KEY_FILE, API_KEY_COMMAND]);
+        order.into_iter().find(|name| self.contains(name))
     }
 
-    /// Returns the origin of the value of `setting`.
-    pub(super) fn origin(&self, setting: &Setting) -> Option<&Origin> {
-        self.texts.get(setting.name()).map(|value| &value.origin)
-    }
-
-    /// Returns the names, texts and origins of all values.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str, &Origin)> {
-        self.texts.iter().map(|(name, value)| (*name, value.text(), &value.origin))
+    /// Returns a problem with the value of a setting, or with its absence.
+    pub(super) fn problem_with(&self, setting: &'static str, reason: impl Into<String>) -> SettingProblem {
+        let origin = self.origin(setting).map_or(NOT_SET.to_owned(), ToString::to_string);
+        SettingProblem { setting, origin, reason: reason.into() }
     }
 }
 
@@ -153,37 +151,28 @@ impl Origin {
 }
 
 impl SourcedText {
-    /// Returns the value of `setting` without white space around it. A path of the home directory is complete.
-    fn new(setting: &Setting, text: &str, origin: Origin) -> Self {
+    fn new(setting: &'static Setting, text: &str, origin: Origin) -> Self {
         let text = trimmed(text);
         let problem = text.is_empty().then(|| "is empty".to_owned());
         let text = if setting.is_path() { expand_home(text).into_owned() } else { text.to_owned() };
-        Self { text, origin, problem }
+        Self { setting, text, origin, problem }
     }
 
-    /// Returns the value of a variable.
-    fn from_variable(setting: &Setting, value: OsString) -> Option<Self> {
-        let origin = Origin::Variable(setting.variable);
-        let value = match value.into_string() {
-            Ok(text) => Self::new(setting, &text, origin),
-            Err(value) => Self {
-                text: trimmed(&value.to_string_lossy()).to_owned(),
-                origin,
-                problem: Some("is not valid UTF-8".to_owned()),
-            },
-        };
-
-        value.counts_for(setting).then_some(value)
+    fn of_flag(setting: &'static Setting, text: &str) -> Self {
+        Self::new(setting, text, Origin::Flag(setting.flag))
     }
 
-    /// Returns whether the text is a value of `setting`. Hosts pass variables that are not filled in as empty texts, so
-    /// that an empty text counts as not set, except for a setting that restricts the tools.
-    fn counts_for(&self, setting: &Setting) -> bool {
-        !self.text.is_empty() || RESTRICTING.contains(&setting.name())
+    fn of_variable(setting: &'static Setting, value: &OsStr) -> Self {
+        let is_unicode = value.to_str().is_some();
+        let value = Self::new(setting, &value.to_string_lossy(), Origin::Variable(setting.variable));
+        let problem = (!is_unicode).then(|| "is not valid UTF-8".to_owned());
+        Self { problem: problem.or(value.problem), ..value }
     }
 
-    fn text(&self) -> &str {
-        &self.text
+    /// Returns whether the text is a value of the setting. Hosts pass variables that are not filled in as empty texts, so
+    /// that an empty text is no value, except for a setting that restricts the tools.
+    fn applies(&self) -> bool {
+        !self.text.is_empty() || RESTRICTING.contains(&self.setting.name())
     }
 }
 
@@ -208,10 +197,10 @@ impl fmt::Display for Origin {
     }
 }
 
-fn flag_text(setting: &Setting, matches: &ArgMatches) -> Option<String> {
+fn flag_text<'a>(setting: &Setting, matches: &'a ArgMatches) -> Option<&'a str> {
     match setting.flag {
         "" => None,
-        flag if setting.is_switch() => matches.get_flag(flag).then(|| "true".to_owned()),
-        flag => matches.get_one::<String>(flag).cloned(),
+        flag if setting.is_switch() => matches.get_flag(flag).then_some("true"),
+        flag => matches.get_one::<String>(flag).map(String::as_str),
     }
 }

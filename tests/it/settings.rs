@@ -11,10 +11,13 @@ use crate::support::{
     service::{Service, settings, settings_with},
 };
 
+mod configuration_file;
+mod files;
 #[cfg(unix)]
 mod key_command;
 mod knowledge;
 mod selection;
+mod server_flags;
 
 /// The smallest set of usable settings.
 const GOOD: [(&str, &str); 2] =

@@ -61,7 +61,7 @@ pub(super) async fn run_all(
     settings: &Settings,
     has_knowledge_host: bool,
 ) -> Vec<PermissionProbe> {
-    let mut projects: Vec<_> = settings.listed_projects().into_iter().map(Some).collect();
+    let mut projects: Vec<_> = settings.server().projects.iter().cloned().map(Some).collect();
     if projects.is_empty() || settings.project().is_some() {
         // The key or the settings determine the project.
         projects = vec![None];

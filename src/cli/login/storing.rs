@@ -11,7 +11,7 @@ use crate::{
     },
     client::{FoundKey, KeyPlace, KeyStoreError, StoredRecord},
     failure::Failure,
-    settings::{ProfileValue, Settings},
+    settings::Settings,
 };
 
 /// Flag that says where the key is stored.
@@ -138,11 +138,8 @@ fn try_write_profile(
     project: Option<&str>,
 ) -> Result<bool, Failure> {
     let directory = std::env::current_dir().unwrap_or_default();
-    let values = checked.account_values(project);
-    let values: Result<Vec<_>, _> =
-        values.iter().map(|(word, text)| ProfileValue::new(word, text, &directory)).collect();
     let file = &accounts.configuration.file;
-    file.set_values(account, &values?)?;
+    file.set_values(account, &checked.profile_values(project, &directory)?)?;
 
     let default = accounts.configuration.content.default_profile.as_deref();
     if default.is_none() {

@@ -28,7 +28,7 @@ fn with_table(page: &str, name: &str, rows: &str) -> String {
     format!("{before}{open}{rows}\n{close}{after}")
 }
 
-fn settings_table(settings: &[&Setting]) -> String {
+fn settings_table(settings: &[Setting]) -> String {
     let code = |text: &str| if text.is_empty() { "-".to_owned() } else { format!("`{text}`") };
     let head = "\n| variable | flag | default | meaning |\n|-|-|-|-|\n".to_owned();
     settings.iter().fold(head, |mut rows, setting| {

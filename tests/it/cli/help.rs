@@ -140,7 +140,7 @@ async fn the_help_for_settings_shows_each_flag_variable_and_default() {
         let output = run_binary(arguments, &[], &[]).await;
         let help = String::from_utf8(output.stdout).expect("UTF-8");
 
-        for setting in SETTINGS {
+        for setting in SETTINGS.iter() {
             let is_row = |line: &str| {
                 [setting.flag, setting.variable, setting.default].iter().all(|text| line.contains(text))
             };

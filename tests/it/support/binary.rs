@@ -35,7 +35,7 @@ pub(crate) fn program(name: &str, arguments: &[&str], variables: &[(&str, &str)]
     let mut command = Command::new(name);
     // The environment of the tests may contain settings of the developer, of a terminal and of a CI system.
     for variable in
-        SETTINGS.iter().chain(&HTTP_SETTINGS).map(|setting| setting.variable).chain(TERMINAL_VARIABLES)
+        SETTINGS.iter().chain(HTTP_SETTINGS.iter()).map(|setting| setting.variable).chain(TERMINAL_VARIABLES)
     {
         command.env_remove(variable);
     }

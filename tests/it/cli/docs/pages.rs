@@ -84,7 +84,8 @@ fn every_variable_is_a_setting() {
         let words = page.split(|character: char| !is_part(character)).filter(|word| word.starts_with("TAS_"));
 
         for word in words.filter(|word| !NO_SETTINGS.contains(word)) {
-            let is_known = SETTINGS.iter().chain(&HTTP_SETTINGS).any(|setting| setting.variable == word);
+            let is_known =
+                SETTINGS.iter().chain(HTTP_SETTINGS.iter()).any(|setting| setting.variable == word);
             assert!(is_known, "{}: {word}", path.display());
         }
     }

@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use crate::settings::{ConfigurationFile, OperatingSystem, SettingFiles, Settings, UserDirectories, flags};
+use tas_mcp::settings::{ConfigurationFile, OperatingSystem, SettingFiles, Settings, UserDirectories};
+
+use crate::support::service::settings_with;
 
 type Flags<'a> = &'a [&'a str];
 type Variables<'a> = &'a [(&'a str, &'a str)];
@@ -36,12 +38,7 @@ impl Sources<'_> {
         write(&working_directory.join(".tas-mcp.toml"), self.project);
 
         let files = SettingFiles { configuration: Some(file), working_directory: Some(working_directory) };
-        let command = clap::Command::new("tas-mcp").args(flags());
-        let matches = command.get_matches_from([&["tas-mcp"], self.flags].concat());
-        let variable = |name: &str| {
-            self.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-        };
-        Settings::from_sources(&matches, variable).with_files(&files)
+        settings_with(self.flags, self.variables).with_files(&files)
     }
 
     /// Returns the value of a setting with the first words of its origin.

@@ -1,0 +1,269 @@
+//! The settings of every command, each stated once: variable, flag, help, default and type of the value.
+//!
+//! clap parses the values into [`ServerSettings`], wherever they come from. The command line itself takes the flags as texts,
+//! so that an unusable value is one of several problems, and does not end the process.
+
+use std::{any::TypeId, path::PathBuf, sync::LazyLock, time::Duration};
+
+use clap::{
+    Arg, Args, Command, ValueEnum, ValueHint,
+    builder::{ArgExt, Str},
+};
+use tracing_subscriber::filter::Targets;
+
+use super::parse::{
+    boolean, certificate_file, files_root, key_file, log_filter, project_id, project_ids, reply_length,
+    timeout, tmsys_name, toolsets,
+};
+use crate::{
+    client::{HostUrl, KeySource},
+    tools::{files::FilesRoot, selection::Selection},
+};
+
+pub(super) const PROFILE: &str = "TAS_PROFILE";
+pub(super) const BASE_URL: &str = "TAS_BASE_URL";
+pub(super) const KNOWLEDGE_URL: &str = "TAS_KNOWLEDGE_URL";
+pub(super) const API_KEY: &str = "TAS_API_KEY";
+pub(super) const API_KEY_FILE: &str = "TAS_API_KEY_FILE";
+pub(super) const API_KEY_COMMAND: &str = "TAS_API_KEY_COMMAND";
+pub(super) const PROJECT_ID: &str = "TAS_PROJECT_ID";
+pub(super) const TOOLSETS: &str = "TAS_TOOLSETS";
+pub(super) const READ_ONLY: &str = "TAS_READ_ONLY";
+pub(super) const FILES_ROOT: &str = "TAS_FILES_ROOT";
+pub(super) const CA_FILE: &str = "TAS_CA_FILE";
+pub(super) const CONFIRM: &str = "TAS_CONFIRM";
+pub(super) const LOG: &str = "TAS_LOG";
+
+/// Name of the profile and of the account that are used if none is chosen.
+pub const FIRST_PROFILE: &str = "default";
+
+/// More than one value. The name keeps clap from reading the type as a flag that may be repeated.
+pub(super) type List<T> = Vec<T>;
+
+/// The usable values of the settings.
+#[derive(Args, Clone, Debug)]
+pub struct ServerSettings {
+    /// Profile of the configuration file that provides the settings that are not set otherwise. With the flag, the profile
+    /// overrides variables
+    #[arg(long, env = PROFILE, value_name = "NAME", add = Otherwise("the default profile"))]
+    pub profile: Option<String>,
+
+    /// URL of the main API, ending in /api/v1. Required without `--sandbox`
+    #[arg(long, env = BASE_URL, value_name = "URL", value_parser = HostUrl::main)]
+    pub base_url: Option<HostUrl>,
+
+    /// URL of the host that serves knowledge files and run artifacts. Only the tools for them need it
+    #[arg(long, env = KNOWLEDGE_URL, value_name = "URL", value_parser = HostUrl::parse)]
+    pub knowledge_url: Option<HostUrl>,
+
+    /// API key of a project or of an organization
+    #[arg(long, env = API_KEY, value_name = "KEY", value_parser = KeySource::fixed, add = WithoutFlag::Secret)]
+    pub api_key: Option<KeySource>,
+
+    /// File that contains the API key. The file is read again when it changes, so a new key needs no restart
+    #[arg(long, env = API_KEY_FILE, value_name = "FILE", value_parser = key_file, value_hint = ValueHint::FilePath)]
+    pub api_key_file: Option<KeySource>,
+
+    /// Command that prints the API key, such as the client of a password manager. It runs without a shell when a call first
+    /// needs the key, and again after 5 minutes or when the service refuses the key
+    #[arg(long, env = API_KEY_COMMAND, value_name = "COMMAND", value_parser = KeySource::command, add = WithoutFlag::Command)]
+    pub api_key_command: Option<KeySource>,
+
+    /// Project of every call (project scope). Without this setting: global scope
+    #[arg(long, env = PROJECT_ID, value_name = "ID", value_parser = project_id)]
+    pub project: Option<String>,
+
+    /// Comma-separated projects in which ids are looked up with an organization key (global scope)
+    #[arg(long, env = "TAS_PROJECTS", value_name = "IDS", value_parser = project_ids, default_value = "")]
+    pub projects: List<String>,
+
+    /// Tools to offer: a comma-separated list of `default` (the core tools), `lean` (the few tools of everyday use), `all`,
+    /// toolsets and tools; a leading `-` excludes
+    #[arg(long, env = TOOLSETS, value_name = "WORDS", value_parser = toolsets, default_value = "default")]
+    pub toolsets: Selection,
+
+    /// Offer only tools that change nothing. Overrides every other selection, and applies to `call`, `run` and `upload` too
+    #[arg(long, env = READ_ONLY, value_parser = boolean)]
+    pub read_only: Option<bool>,
+
+    /// The only directory from which files are uploaded and into which files are saved. Without this setting, the commands
+    /// `upload` and `download` use any directory
+    #[arg(long, env = FILES_ROOT, value_name = "DIR", value_parser = files_root, value_hint = ValueHint::DirPath)]
+    #[arg(add = Otherwise("the working directory"))]
+    pub files_root: Option<FilesRoot>,
+
+    /// Directory that records unfinished uploads, so that a new process can resume them
+    #[arg(long, env = "TAS_STATE_DIR", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(add = Otherwise("the user's state directory"))]
+    pub state_dir: Option<PathBuf>,
+
+    /// Certificates (PEM) to trust in addition to those of the system
+    #[arg(long, env = CA_FILE, value_name = "FILE", value_parser = certificate_file, value_hint = ValueHint::FilePath)]
+    pub ca_file: Option<PathBuf>,
+
+    /// Word for the test-management system in the paths and fields of the deployment
+    #[arg(long, env = "TAS_TMSYS_NAME", value_name = "WORD", value_parser = tmsys_name, default_value = "tmsys")]
+    pub tmsys_name: String,
+
+    /// `ask`: a person must confirm costly or irreversible calls; `never`: no confirmation, for unattended use
+    #[arg(long, env = CONFIRM, value_name = "WORD", value_enum, default_value = "ask")]
+    pub confirm: Confirm,
+
+    /// Maximum length of a tool's reply in characters, 2000 to 1000000. A longer reply is cut, and `truncated` says what is
+    /// missing
+    #[arg(long, env = "TAS_MAX_REPLY_CHARS", value_name = "NUMBER", value_parser = reply_length, default_value = "20000")]
+    pub max_reply_chars: usize,
+
+    /// Time limit of one request, 1 to 45 seconds
+    #[arg(long, env = "TAS_TIMEOUT_S", value_name = "SECONDS", value_parser = timeout, default_value = "30")]
+    pub timeout_s: Duration,
+
+    /// Log filter, such as `info` or `tas_mcp=debug`. Logs are written to standard error. `access` is the access log of
+    /// `tas-mcp http`
+    #[arg(long, env = LOG, value_name = "FILTER", value_parser = log_filter, default_value = "warn,access=info")]
+    pub log: Targets,
+
+    /// `text` or `json`: the form of the lines of the log
+    #[arg(long, env = "TAS_LOG_FORMAT", value_name = "WORD", value_enum, default_value = "text")]
+    pub log_format: LogFormat,
+
+    /// Use an embedded sandbox of the service. Needs no other setting
+    #[arg(long, value_parser = boolean)]
+    pub sandbox: Option<bool>,
+}
+
+/// Whether a person must confirm costly or irreversible calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Confirm {
+    /// The person is asked.
+    Ask,
+    /// Nobody is asked.
+    Never,
+}
+
+/// The form of the lines of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Plain text.
+    Text,
+    /// JSON objects.
+    Json,
+}
+
+/// What applies without a value, if no value of the setting says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Otherwise(pub(super) &'static str);
+
+/// Why a setting has no flag: every user of a machine can read the arguments of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WithoutFlag {
+    /// The value must not be shown.
+    Secret,
+    /// The value is a command line. Its words may be secrets if a person has set it wrongly.
+    Command,
+}
+
+impl ArgExt for Otherwise {}
+impl ArgExt for WithoutFlag {}
+
+/// The names of one setting, and what the help and the documentation say about it.
+#[derive(Debug)]
+pub struct Setting {
+    /// Environment variable; empty if the setting is only a flag.
+    pub variable: &'static str,
+    /// Command-line flag without the dashes; empty for a secret and for the command that prints one.
+    pub flag: &'static str,
+    /// Placeholder of the value in the help; empty for a switch.
+    pub value: &'static str,
+    /// Description of the setting.
+    pub meaning: String,
+    /// What applies without a value; empty if that is nothing.
+    pub default: &'static str,
+    /// Name of the setting in a file.
+    pub word: &'static str,
+    /// The setting as clap parses it.
+    pub(super) argument: Arg,
+}
+
+/// The settings of every command, in the order of the documentation.
+pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
+    static COMMAND: LazyLock<Command> = LazyLock::new(|| ServerSettings::augment_args(Command::default()));
+    settings(&COMMAND)
+});
+
+/// Returns the settings that are arguments of a command.
+pub(super) fn settings(command: &'static Command) -> Vec<Setting> {
+    command.get_arguments().map(Setting::new).collect()
+}
+
+/// Returns the setting of every command with this name.
+pub(super) fn setting(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name() == name)
+}
+
+impl Setting {
+    fn new(argument: &'static Arg) -> Self {
+        let default = argument.get_default_values().first().and_then(|text| text.to_str());
+        let otherwise = argument.get::<Otherwise>().map(|otherwise| otherwise.0);
+        let is_switch = argument.get_value_parser().type_id() == TypeId::of::<bool>();
+        let name = argument.get_value_names().and_then(|names| names.first()).filter(|_| !is_switch);
+        let has_flag = argument.get::<WithoutFlag>().is_none();
+
+        Self {
+            variable: argument.get_env().and_then(|variable| variable.to_str()).unwrap_or_default(),
+            flag: argument.get_long().filter(|_| has_flag).unwrap_or_default(),
+            value: name.map(Str::as_str).unwrap_or_default(),
+            meaning: argument.get_help().map(ToString::to_string).unwrap_or_default(),
+            default: otherwise.or(default).unwrap_or_default(),
+            word: argument.get_id().as_str(),
+            // The values of the environment are passed like all others.
+            argument: argument.clone().env(None::<&'static str>),
+        }
+    }
+
+    /// Returns the name under which the setting is stored and reported: the variable, or the flag if there is no
+    /// variable.
+    pub(super) fn name(&self) -> &'static str {
+        if self.variable.is_empty() { self.flag } else { self.variable }
+    }
+
+    /// Returns whether the value must not be shown.
+    pub(super) fn is_secret(&self) -> bool {
+        self.argument.get::<WithoutFlag>() == Some(&WithoutFlag::Secret)
+    }
+
+    /// Returns whether the value is a command line.
+    pub(super) fn is_command(&self) -> bool {
+        self.argument.get::<WithoutFlag>() == Some(&WithoutFlag::Command)
+    }
+
+    /// Returns whether the value is the path of a file or directory.
+    pub(super) fn is_path(&self) -> bool {
+        matches!(self.argument.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath)
+    }
+
+    /// Returns whether the value is a whole number.
+    pub(super) fn is_number(&self) -> bool {
+        let value = self.argument.get_value_parser().type_id();
+        value == TypeId::of::<usize>() || value == TypeId::of::<Duration>()
+    }
+
+    /// Returns whether the setting takes no value on the command line.
+    pub(super) fn is_switch(&self) -> bool {
+        self.value.is_empty()
+    }
+
+    /// Returns the only words that are values, if the setting has such.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
+    }
+}
+
+/// Returns the variables with which another process uses the same service.
+pub fn service_variables<'a>(
+    base_url: &'a str,
+    knowledge_url: &'a str,
+    key: &'a str,
+) -> [(&'static str, &'a str); 3] {
+    [(BASE_URL, base_url), (KNOWLEDGE_URL, knowledge_url), (API_KEY, key)]
+}
