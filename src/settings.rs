@@ -6,17 +6,15 @@
 //! An unusable setting does not stop the server, because hosts show a server that does not start only as "failed to
 //! connect". Its problem is kept, and [`Settings::tools_config`] reports all problems at once.
 
-mod check;
+mod config;
 mod configuration_file;
 mod definition;
-mod file_text;
 mod flags;
 mod http;
 mod narrowing;
-mod parse;
 mod problem;
+mod project_file;
 mod server_flags;
-mod setting_files;
 mod user_directories;
 mod values;
 
@@ -28,43 +26,39 @@ use std::{
 use clap::ArgMatches;
 use serde::Serialize;
 
+pub use self::{
+    configuration_file::{
+        Configuration, ConfigurationFile, Profile, ProfileValue, UnusableFile, profile_settings,
+    },
+    definition::{FIRST_PROFILE, LogFormat, SETTINGS, Setting, service_variables},
+    flags::{flags, http_flags, profile_completer},
+    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings, is_loopback_host},
+    project_file::{RunDefaults, SettingFiles},
+    user_directories::{HOME_VARIABLES, OperatingSystem, UserDirectories},
+    values::Origin,
+};
 use self::{
-    check::parse_values,
     definition::{
-        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, Confirm, FILES_ROOT, KNOWLEDGE_URL,
-        PROFILE, PROJECT_ID, READ_ONLY, ServerSettings,
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, PROJECT_ID,
+        READ_ONLY, ServerSettings,
     },
     http::collector_variable,
     narrowing::add_file_values,
-    problem::{SettingProblem, cannot_start, not_configured},
-    values::{Origin, Values},
-};
-pub use self::{
-    configuration_file::{Configuration, ConfigurationFile, Profile, ProfileValue},
-    definition::{FIRST_PROFILE, LogFormat, SETTINGS, Setting, service_variables},
-    file_text::{FileProblem, UnusableFile, profile_settings},
-    flags::{flags, http_flags, profile_completer},
-    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings, is_loopback_host},
-    setting_files::{RunDefaults, SettingFiles},
-    user_directories::{HOME_VARIABLES, OperatingSystem, UserDirectories},
+    problem::{SettingProblem, parse_values},
+    values::Values,
 };
 use crate::{
-    call::CallConfig,
-    client::{AddressPolicy, ApiKey, ClientConfig, HostUrl, KeyKind, KeySource, KeyStore, StoredKey},
+    client::{ApiKey, KeyKind, KeySource, KeyStore},
     failure::{Code, Failure},
     home_path::expand_home,
     tools::{
-        config::ToolsConfig,
         selection::Selection,
         upload::{
-            FilesConfig, UploadTiming,
+            UploadTiming,
             provenance::{self, CiJob},
         },
     },
 };
-
-/// Settings that only some tools need: a problem with one of them disables these tools.
-const FOR_SOME_TOOLS: [&str; 2] = [KNOWLEDGE_URL, FILES_ROOT];
 
 /// Settings that name a key. Only one of them is used.
 const KEY_SETTINGS: [&str; 3] = [API_KEY, API_KEY_FILE, API_KEY_COMMAND];
@@ -78,6 +72,8 @@ pub struct Settings {
     upload_timing: UploadTiming,
     /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
     accounts: Option<KeyStore>,
+    /// Files of settings that cannot be used.
+    file_problems: Vec<SettingProblem>,
     run_defaults: Option<(RunDefaults, PathBuf)>,
     /// Why the project file does not count, although it exists.
     ignored_project_file: Option<String>,
@@ -93,19 +89,6 @@ struct ParsedValues {
     problems: Vec<SettingProblem>,
 }
 
-/// What chooses a profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProfileChooser {
-    /// A flag of this process.
-    Flag,
-    /// A variable.
-    Variable,
-    /// The project file of the repository, which may come from a stranger.
-    ProjectFile,
-    /// The configuration file of the user, by default.
-    ConfigurationFile,
-}
-
 /// A setting that is set, as `doctor` shows it.
 #[derive(Debug, Serialize)]
 pub struct SettingValue {
@@ -115,16 +98,13 @@ pub struct SettingValue {
     pub value: String,
     /// Origin of the value.
     pub origin: String,
-    /// Whether a profile provides the value.
-    #[serde(skip)]
-    pub is_in_profile: bool,
 }
 
 impl ParsedValues {
     fn new(values: &Values) -> Self {
         let key_setting = values.key_setting();
         let is_used = |name: &str| !KEY_SETTINGS.contains(&name) || key_setting == Some(name);
-        let mut problems = values.file_problems.clone();
+        let mut problems = Vec::new();
         let server: ServerSettings = parse_values(&SETTINGS, values, is_used, &mut problems);
 
         let keys = [&server.api_key, &server.api_key_file, &server.api_key_command];
@@ -168,6 +148,7 @@ impl Settings {
             values,
             upload_timing: UploadTiming::default(),
             accounts: None,
+            file_problems: Vec::new(),
             run_defaults: None,
             ignored_project_file: None,
         }
@@ -181,7 +162,7 @@ impl Settings {
         }
 
         let files = files.read();
-        add_file_values(&mut self.values, &files);
+        self.file_problems = add_file_values(&mut self.values, &files);
         self.parsed = ParsedValues::new(&self.values);
         self.run_defaults = Some((files.project.run, files.project_path));
         self.ignored_project_file = files.ignored_project;
@@ -274,7 +255,6 @@ impl Settings {
                 _ => text.to_owned(),
             },
             origin: origin.to_string(),
-            is_in_profile: matches!(origin, Origin::Profile { .. }),
         };
         self.values.iter().map(shown).collect()
     }
@@ -324,13 +304,8 @@ impl Settings {
     }
 
     /// Returns what chooses the profile, if there is one.
-    pub fn profile_chooser(&self) -> Option<ProfileChooser> {
-        match self.values.origin(PROFILE)? {
-            Origin::ProjectFile(_) => Some(ProfileChooser::ProjectFile),
-            Origin::ConfigurationFile(_) => Some(ProfileChooser::ConfigurationFile),
-            Origin::Flag(_) => Some(ProfileChooser::Flag),
-            _ => Some(ProfileChooser::Variable),
-        }
+    pub fn profile_origin(&self) -> Option<&Origin> {
+        self.values.origin(PROFILE)
     }
 
     /// Returns the account whose stored key is used: it has the name of the profile.
@@ -390,131 +365,12 @@ impl Settings {
     pub fn collector_variable(&self) -> Option<&'static str> {
         collector_variable(&self.values)
     }
-
-    /// Returns the configuration of the tools and of the layers below them.
-    ///
-    /// # Errors
-    /// One `not_configured` failure that lists every problem.
-    pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
-        let mut problems = self.problems_of_all_tools();
-        if !self.has_key() && self.accounts.is_none() {
-            let withheld = self.values.withheld_key.as_deref();
-            let reason =
-                withheld.unwrap_or("is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
-            problems.push(self.values.problem_with(API_KEY, reason));
-        }
-
-        self.build_tools_config(|base_url| {
-            self.accounts.as_ref().map(|accounts| {
-                let hosts = [base_url].into_iter().chain(&self.server().knowledge_url);
-                let withheld = self.values.withheld_key.clone();
-                KeySource::stored(StoredKey::new(
-                    accounts.clone(),
-                    self.account().to_owned(),
-                    hosts,
-                    withheld,
-                ))
-            })
-        })
-        .filter(|_| problems.is_empty())
-        .ok_or_else(|| {
-            problems.sort_by_key(|problem| SETTINGS.iter().position(|one| one.name() == problem.setting));
-            not_configured(&problems)
-        })
-    }
-
-    /// Returns the configuration of the HTTP server, to which each client sends its own key, and of the tools that it offers.
-    ///
-    /// # Errors
-    /// One `not_configured` failure that lists every problem.
-    pub fn http_config(&self) -> Result<(HttpSettings, ToolsConfig), Failure> {
-        let mut problems = self.problems_of_all_tools();
-        let http = self.parse_http(&mut problems);
-        let config = self.build_tools_config(|_| Some(KeySource::EachCall));
-        let config = config.filter(|_| problems.is_empty()).ok_or_else(|| cannot_start(&problems))?;
-
-        if http.exposes_key() && self.has_key() {
-            let message = "the API key of the settings would serve everybody who reaches the server: remove the key, so that each client sends its own, or listen on a loopback address without a public URL";
-            return Err(Failure::new(Code::NotConfigured, message));
-        }
-
-        Ok((http, config))
-    }
-
-    fn parse_http(&self, problems: &mut Vec<SettingProblem>) -> HttpSettings {
-        let earlier = problems.len();
-        let http = HttpSettings::parse(&self.values, self.server().ca_file.as_deref(), problems);
-        mask_key(problems.get_mut(earlier..).unwrap_or_default(), self.parsed.key.as_ref());
-        http
-    }
-
-    /// Returns the problems that disable all tools, except that of a missing key.
-    fn problems_of_all_tools(&self) -> Vec<SettingProblem> {
-        let is_of_all = |problem: &&SettingProblem| !FOR_SOME_TOOLS.contains(&problem.setting);
-        let mut problems: Vec<_> = self.parsed.problems.iter().filter(is_of_all).cloned().collect();
-        if !self.values.contains(BASE_URL) {
-            problems.push(self.values.problem_with(BASE_URL, "is not set"));
-            problems.sort_by_key(|problem| SETTINGS.iter().position(|one| one.name() == problem.setting));
-        }
-
-        problems
-    }
-
-    /// Returns the value of a setting that only some tools need, or the failure of these tools.
-    fn for_some_tools<T: Clone>(&self, name: &str, value: Option<&T>) -> Result<Option<T>, Failure> {
-        let problem = self.parsed.problems.iter().find(|problem| problem.setting == name);
-        problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
-    }
-
-    /// Returns the configuration with the key of the settings, or else the key of `other_key`.
-    fn build_tools_config(
-        &self,
-        other_key: impl FnOnce(&HostUrl) -> Option<KeySource>,
-    ) -> Option<ToolsConfig> {
-        let server = self.server();
-        let base_url = server.base_url.clone()?;
-        let key = self.parsed.key.clone().or_else(|| other_key(&base_url))?;
-        let address_policy = AddressPolicy::for_service(&base_url);
-
-        let client = ClientConfig {
-            base_url,
-            knowledge_url: self.for_some_tools(KNOWLEDGE_URL, server.knowledge_url.as_ref()),
-            key,
-            ca_file: server.ca_file.clone(),
-            timeout: server.timeout_s,
-        };
-        let call = CallConfig {
-            client,
-            project: server.project.clone(),
-            projects: server.projects.clone(),
-            tmsys_name: server.tmsys_name.clone(),
-            max_reply_chars: server.max_reply_chars,
-            asks_first: server.confirm == Confirm::Ask,
-            read_only: self.is_read_only(),
-        };
-        let files = FilesConfig {
-            root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
-            state: server.state_dir.clone().or_else(default_state_directory),
-            ca_file: server.ca_file.clone(),
-            ci_job: self.ci_job.clone(),
-            timing: self.upload_timing.clone(),
-            address_policy,
-            key_file: self.values.text(API_KEY_FILE).map(PathBuf::from),
-        };
-
-        Some(ToolsConfig { call, files })
-    }
 }
 
 /// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
 fn shown_command(text: &str) -> String {
     let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
     program.unwrap_or("[set]".to_owned())
-}
-
-/// Returns the directory in which programs of this user keep their state.
-fn default_state_directory() -> Option<PathBuf> {
-    dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
 }
 
 /// Returns the absolute form of `path`, which is relative to `directory`: the same file in every working directory.

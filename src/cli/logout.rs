@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     failure::{Code, Failure},
-    settings::{ProfileChooser, Settings},
+    settings::{Origin, Settings},
 };
 
 /// Commands that the help shows.
@@ -37,7 +37,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let accounts = Accounts::read()?;
     let name = settings.account();
     let removed_from = accounts.remove_key(name).await?;
-    let removes_profile = settings.profile_chooser() == Some(ProfileChooser::Flag)
+    let removes_profile = matches!(settings.profile_origin(), Some(Origin::Flag(_)))
         && accounts.configuration.content.profiles.contains_key(name);
 
     if removes_profile {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     fields::Fields,
-    settings::{Profile, ProfileChooser, Settings},
+    settings::{Origin, Profile, Settings},
 };
 
 /// Commands that the help shows.
@@ -103,7 +103,7 @@ fn use_profile(
     configuration.profile(name)?;
     configuration.file.set_default_profile(name)?;
 
-    let is_overridden = settings.profile_chooser() != Some(ProfileChooser::ConfigurationFile);
+    let is_overridden = !matches!(settings.profile_origin(), Some(Origin::ConfigurationFile(_)));
     let active =
         applied_value(settings, "TAS_PROFILE").filter(|active| is_overridden && active.value != name);
     if let Some(active) = active {

@@ -6,7 +6,7 @@ use super::{help_end::help_end, tool_arguments::json_flag};
 use crate::{
     failure::{Code, Failure},
     settings::{
-        Configuration, ConfigurationFile, FIRST_PROFILE, Profile, ProfileChooser, SettingValue, Settings,
+        Configuration, ConfigurationFile, FIRST_PROFILE, Origin, Profile, SettingValue, Settings,
         UnusableFile, UserDirectories, profile_completer,
     },
 };
@@ -63,7 +63,7 @@ impl UserConfiguration {
     /// `not_found`: the profile that the project file chooses does not exist.
     pub(super) fn changed_profile<'a>(&'a self, settings: &'a Settings) -> Result<&'a str, Failure> {
         let name = self.active_profile(settings).unwrap_or(FIRST_PROFILE);
-        if settings.profile_chooser() == Some(ProfileChooser::ProjectFile) {
+        if matches!(settings.profile_origin(), Some(Origin::ProjectFile(_))) {
             self.profile(name)?;
         }
 

@@ -4,19 +4,27 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use indexmap::IndexMap;
-use toml_edit::{InlineTable, Item, Table, TableLike, value};
+use toml_edit::{Document, InlineTable, Item, Table, TableLike, value};
 
 use super::{
-    definition::Setting,
-    file_text::{FileProblem, MAX_BYTES, SourceTable, UnusableFile, item_of, profile_setting, text_of},
+    definition::{PROFILE, SETTINGS, Setting, boolean},
     user_directories::UserDirectories,
 };
 use crate::{
     failure::{Code, Failure},
+    home_path::expand_home,
+    text::most_similar,
     text_file::{TextFile, TextFileError, lock_beside},
-    toml_text::{TomlText, assign, parse_document},
+    toml_text::{TomlText, assign, line_number, parse_document},
 };
+
+/// Largest file of settings that is read, in bytes.
+pub(super) const MAX_BYTES: u64 = 64 * 1024;
+
+/// Words for the key, which is never in a file of settings.
+const KEY_WORDS: [&str; 2] = ["api_key", "key"];
 
 /// Name of the default profile in the file.
 const DEFAULT_PROFILE: &str = "default_profile";
@@ -55,6 +63,27 @@ pub struct ProfileValue {
     pub(super) text: String,
 }
 
+/// A file of settings that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{} cannot be used: {problem}", path.display())]
+pub struct UnusableFile {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// The reason, as the end of a sentence about the file. It names the line.
+    pub problem: anyhow::Error,
+}
+
+impl UnusableFile {
+    /// Returns the failure of a command that reads or changes the file.
+    pub fn into_failure(self) -> Failure {
+        if let Some(TextFileError::Changed) = self.problem.downcast_ref() {
+            let hint = "the file was left as it is: run the command again";
+            return Failure::new(Code::Conflict, self.to_string()).hint(hint);
+        }
+        Failure::new(Code::FileError, self.to_string()).hint("the file was left as it is: correct it")
+    }
+}
+
 impl Profile {
     /// Returns the settings with their values as text. A value may be unusable.
     pub fn values(&self) -> impl Iterator<Item = (&'static Setting, &str)> {
@@ -69,7 +98,7 @@ impl Profile {
 }
 
 impl Configuration {
-    fn parse(text: &str) -> Result<Self, FileProblem> {
+    fn parse(text: &str) -> Result<Self> {
         let document = parse_document(text)?;
         let source = SourceTable::of(&document);
 
@@ -93,7 +122,7 @@ impl Configuration {
     }
 }
 
-fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>, FileProblem> {
+fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>> {
     let mut profiles = IndexMap::new();
     for (name, item) in source.table.iter() {
         source.located(name, check_name(name))?;
@@ -101,7 +130,7 @@ fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>,
 
         let mut profile = Profile::default();
         for (word, item) in source.table.iter() {
-            let setting = profile_setting(word).map_err(|reason| source.problem(word, reason))?;
+            let setting = profile_setting(word).map_err(|reason| source.problem(word, &reason))?;
             profile.values.push((setting, source.located(word, text_of(setting, item))?));
         }
         profiles.insert(name.to_owned(), profile);
@@ -121,6 +150,96 @@ fn check_name(name: &str) -> Result<(), String> {
     Err(format!(
         "is not the name of a profile: it must have at most {MAX_NAME_CHARACTERS} letters, digits, `-`, `_` and `.`, and begin with a letter or a digit"
     ))
+}
+
+/// Returns the settings that a profile may contain: every setting with a flag and a variable, except the profile itself. A key
+/// has no flag.
+pub fn profile_settings() -> impl Iterator<Item = &'static Setting> {
+    let in_files = |setting: &&Setting| !setting.flag.is_empty() && !setting.variable.is_empty();
+    SETTINGS.iter().filter(in_files).filter(|setting| setting.name() != PROFILE)
+}
+
+/// Returns the setting that is named `word` in a profile.
+///
+/// # Errors
+/// Why a profile cannot contain it, with the settings that it can contain.
+pub(super) fn profile_setting(word: &str) -> Result<&'static Setting, String> {
+    if let Some(setting) = profile_settings().find(|setting| setting.word == word) {
+        return Ok(setting);
+    }
+
+    let letters = word.replace('-', "_").to_lowercase();
+    if KEY_WORDS.contains(&letters.as_str()) {
+        return Err(format!("`{word}` is never in a file of settings: store a key with `tas-mcp login`"));
+    }
+
+    let words: Vec<_> = profile_settings().map(|setting| setting.word).collect();
+    Err(match most_similar(&letters, words.iter().copied()) {
+        Some(similar) => format!("`{word}` is not a setting of a profile; `{similar}` is"),
+        None => format!("`{word}` is not a setting of a profile; these are: {}", words.join(", ")),
+    })
+}
+
+/// Returns the text of a value in TOML.
+///
+/// # Errors
+/// The form that the value must have, as the end of a sentence that begins with the word of the setting.
+pub(super) fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
+    let text = if setting.is_switch() {
+        item.as_bool().map(|value| value.to_string()).ok_or("must be true or false, without quotes")?
+    } else if setting.is_number() {
+        item.as_integer().map(|value| value.to_string()).ok_or("must be a whole number, without quotes")?
+    } else {
+        item.as_str().map(str::to_owned).ok_or("must be a text in quotes")?
+    };
+
+    if setting.is_path() && !Path::new(&*expand_home(&text)).is_absolute() {
+        return Err("must be an absolute path, or begin with `~/`");
+    }
+
+    Ok(text)
+}
+
+/// Returns a usable value in TOML.
+pub(super) fn item_of(setting: &Setting, text: &str) -> Item {
+    if setting.is_switch() {
+        return value(boolean(text).unwrap_or(true));
+    }
+    match text.parse::<i64>() {
+        Ok(number) if setting.is_number() => value(number),
+        _ => value(text),
+    }
+}
+
+/// A table, with the text that it is a part of.
+pub(super) struct SourceTable<'a> {
+    text: &'a str,
+    pub(super) table: &'a dyn TableLike,
+}
+
+impl<'a> SourceTable<'a> {
+    /// Returns the whole document.
+    pub(super) fn of(document: &'a Document<String>) -> Self {
+        Self { text: document.raw(), table: document.as_table() }
+    }
+
+    /// Returns the table that is the value `item` of the field `name`. Any other value is a problem in the line of `name`.
+    pub(super) fn below(&self, name: &str, item: &'a Item) -> Result<Self> {
+        let table = item.as_table_like().ok_or("must be a table");
+        Ok(Self { text: self.text, table: self.located(name, table)? })
+    }
+
+    /// Returns the value, or its error, which is the end of a sentence that begins with `name`, with the line of `name`.
+    pub(super) fn located<T>(&self, name: &str, value: Result<T, impl AsRef<str>>) -> Result<T> {
+        value.map_err(|reason| self.problem(name, &format!("`{name}` {}", reason.as_ref())))
+    }
+
+    /// Returns a problem in the line of `name`.
+    pub(super) fn problem(&self, name: &str, reason: &str) -> anyhow::Error {
+        let span = self.table.get_key_value(name).and_then(|(key, _)| key.span());
+        let line = span.map_or(1, |span| line_number(self.text, &span));
+        anyhow::anyhow!("line {line}: {reason}")
+    }
 }
 
 impl ConfigurationFile {
@@ -207,7 +326,7 @@ impl ConfigurationFile {
             .map_err(|problem| UnusableFile { path: self.path.clone(), problem }.into_failure())
     }
 
-    fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), FileProblem> {
+    fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<()> {
         let _lock = lock_beside(&self.path)?;
         let file = TextFile::read(&self.path, MAX_BYTES)?;
         let mut text = TomlText::parse(file.text())?;

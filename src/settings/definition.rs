@@ -3,7 +3,12 @@
 //! clap parses the values into [`ServerSettings`], wherever they come from. The command line itself takes the flags as texts,
 //! so that an unusable value is one of several problems, and does not end the process.
 
-use std::{any::TypeId, path::PathBuf, sync::LazyLock, time::Duration};
+use std::{
+    any::TypeId,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+    time::Duration,
+};
 
 use clap::{
     Arg, Args, Command, ValueEnum, ValueHint,
@@ -11,13 +16,13 @@ use clap::{
 };
 use tracing_subscriber::filter::Targets;
 
-use super::parse::{
-    boolean, certificate_file, files_root, key_file, log_filter, project_id, project_ids, reply_length,
-    timeout, tmsys_name, toolsets,
-};
 use crate::{
-    client::{HostUrl, KeySource},
-    tools::{files::FilesRoot, selection::Selection},
+    client::{HostUrl, KeySource, read_certificates},
+    service::request::encoded,
+    tools::{
+        files::FilesRoot,
+        selection::{Selection, UnknownWord},
+    },
 };
 
 pub(super) const PROFILE: &str = "TAS_PROFILE";
@@ -33,6 +38,12 @@ pub(super) const FILES_ROOT: &str = "TAS_FILES_ROOT";
 pub(super) const CA_FILE: &str = "TAS_CA_FILE";
 pub(super) const CONFIRM: &str = "TAS_CONFIRM";
 pub(super) const LOG: &str = "TAS_LOG";
+
+/// Maximum of the time limit of one request, in seconds. Hosts give up a call after 60 seconds.
+const MAX_TIMEOUT_S: u64 = 45;
+
+/// Maximum length of a project id in a path, in bytes.
+const MAX_PROJECT_ID_BYTES: usize = 300;
 
 /// Name of the profile and of the account that are used if none is chosen.
 pub const FIRST_PROFILE: &str = "default";
@@ -266,4 +277,74 @@ pub fn service_variables<'a>(
     key: &'a str,
 ) -> [(&'static str, &'a str); 3] {
     [(BASE_URL, base_url), (KNOWLEDGE_URL, knowledge_url), (API_KEY, key)]
+}
+
+// Parsers of the values. An error is the end of a sentence that begins with the name of the setting.
+
+/// Parses a project id. The id becomes one segment of a path, so `.` and `..` are refused.
+fn project_id(text: &str) -> Result<String, String> {
+    if text == "." || text == ".." || encoded(text).len() > MAX_PROJECT_ID_BYTES {
+        return Err("is not a project id".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Parses a comma-separated list of project ids.
+fn project_ids(text: &str) -> Result<Vec<String>, String> {
+    text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
+}
+
+fn toolsets(words: &str) -> Result<Selection, UnknownWord> {
+    Selection::parse(words, false)
+}
+
+fn files_root(path: &str) -> Result<FilesRoot, String> {
+    FilesRoot::new(Path::new(path))
+}
+
+fn key_file(path: &str) -> Result<KeySource, String> {
+    KeySource::file(PathBuf::from(path))
+}
+
+/// Returns the path of a file if the file contains certificates.
+fn certificate_file(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    read_certificates(&path).map(|_| path)
+}
+
+/// Parses the word for the test-management system, which becomes a part of paths and field names.
+fn tmsys_name(text: &str) -> Result<String, String> {
+    let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if is_word {
+        Ok(text.to_owned())
+    } else {
+        Err("must contain only lower-case letters, digits and `_`".to_owned())
+    }
+}
+
+/// Parses the time limit of one request.
+fn timeout(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1..=MAX_TIMEOUT_S).contains(seconds));
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| format!("must be a whole number from 1 to {MAX_TIMEOUT_S}"))
+}
+
+/// Parses the maximum length of a reply.
+fn reply_length(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (2_000..=1_000_000).contains(number));
+    number.ok_or_else(|| "must be a whole number from 2000 to 1000000".to_owned())
+}
+
+/// Parses a yes or no, in any case and in the usual words.
+pub(super) fn boolean(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+fn log_filter(text: &str) -> Result<Targets, String> {
+    text.parse().map_err(|error| format!("is not a log filter: {error}"))
 }

@@ -8,7 +8,7 @@ use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCan
 use super::{
     definition::{LOG, PROFILE, SETTINGS, Setting, TOOLSETS},
     http::HTTP_SETTINGS,
-    setting_files::SettingFiles,
+    project_file::SettingFiles,
 };
 use crate::tools::selection;
 

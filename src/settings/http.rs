@@ -14,9 +14,8 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    check::parse_values,
     definition::{List, Otherwise, Setting, WithoutFlag, settings},
-    problem::SettingProblem,
+    problem::{SettingProblem, parse_values},
     values::Values,
 };
 use crate::{client::HostUrl, store::StoreUrl};
@@ -215,7 +214,7 @@ impl HttpSettings {
         let Some(text) = values.text(SHARED_URL).filter(|_| self.shared_store.is_some()) else { return };
         match StoreUrl::parse(text, ca_file) {
             Ok(store) => self.shared_store = Some(store),
-            Err(reason) => problems.push(values.problem_with(SHARED_URL, reason)),
+            Err(reason) => problems.push(SettingProblem::new(values, SHARED_URL, reason)),
         }
     }
 
@@ -226,7 +225,7 @@ impl HttpSettings {
         ca_file: Option<&Path>,
         problems: &mut Vec<SettingProblem>,
     ) -> Option<OauthSettings> {
-        let mut add = |setting, reason: &str| problems.push(values.problem_with(setting, reason));
+        let mut add = |setting, reason: &str| problems.push(SettingProblem::new(values, setting, reason));
         if !values.contains(OAUTH_ISSUER) {
             let others = [OAUTH_AUDIENCE, OAUTH_SCOPES, GRANTS_FILE].into_iter();
             others

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum as _;
 
 use super::{
-    configuration_file::{Configuration, Profile},
+    configuration_file::{Configuration, Profile, UnusableFile},
     definition::{
         API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CONFIRM, Confirm, FILES_ROOT, KNOWLEDGE_URL,
-        PROFILE, PROJECT_ID, READ_ONLY, TOOLSETS,
+        PROFILE, PROJECT_ID, READ_ONLY, TOOLSETS, boolean,
     },
-    parse::boolean,
     problem::SettingProblem,
-    setting_files::ReadFiles,
+    project_file::ReadFiles,
     values::{Origin, Values},
 };
 use crate::{home_path::expand_home, text::placeholder, tools::selection::Selection};
@@ -35,15 +34,8 @@ struct ChosenProfile<'a> {
     origin: Origin,
 }
 
-/// Adds the values and the problems of `files` to `values`.
-pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
-    let problems = files.unusable.iter().map(|(setting, file)| SettingProblem {
-        setting,
-        origin: file.path.display().to_string(),
-        reason: format!("cannot be used: {}", file.problem),
-    });
-    values.file_problems.extend(problems);
-
+/// Adds the values of `files` to `values`. Returns the problems with the files.
+pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) -> Vec<SettingProblem> {
     let chosen = choose_profile(values, files);
     if let Some(chosen) = &chosen {
         chosen.separate_accounts(values);
@@ -68,6 +60,13 @@ pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
     for (name, text) in files.project.values.iter().filter(|(name, _)| RESTRICTING.contains(name)) {
         narrow(values, name, Some(text), &origin, directory);
     }
+
+    let problem = |(setting, file): &(&'static str, UnusableFile)| SettingProblem {
+        setting,
+        origin: file.path.display().to_string(),
+        reason: format!("cannot be used: {}", file.problem),
+    };
+    files.unusable.iter().map(problem).collect()
 }
 
 /// Adds the project of the project file. If the profile is for another one, that is a problem: a key for several projects would

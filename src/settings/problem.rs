@@ -1,12 +1,23 @@
-//! A problem with a setting: its text, which shows no key, and the failure that lists all problems.
+//! Parses the texts of settings into their types. Each unusable text is a problem, whose message shows no key; a failure lists all
+//! problems at once.
 
+use std::error::Error as _;
+
+use clap::{Args, Command};
 use serde::Serialize;
 use serde_json::json;
 
+use super::{
+    definition::{API_KEY_FILE, Setting},
+    values::Values,
+};
 use crate::{
     failure::{Code, Failure},
-    text::shorten_line,
+    text::{placeholder, shorten_line, variable_in_braces},
 };
+
+/// Marks around a value that a shell removes, and a host does not.
+const QUOTATION_MARKS: [char; 2] = ['"', '\''];
 
 /// Longest value that a message quotes, in characters.
 const MAX_QUOTED_CHARS: usize = 200;
@@ -27,7 +38,7 @@ const MAX_WORD_LENGTH: usize = 40;
 const MIN_SECRET_LENGTH: usize = 8;
 
 /// Origin of a setting without a value.
-pub(super) const NOT_SET: &str = "not set";
+const NOT_SET: &str = "not set";
 
 /// A setting that is missing or unusable.
 #[derive(Clone, Debug, Serialize)]
@@ -39,6 +50,14 @@ pub(super) struct SettingProblem {
     /// The reason, as the end of a sentence that begins with the name of the setting.
     #[serde(rename = "problem")]
     pub(super) reason: String,
+}
+
+impl SettingProblem {
+    /// Returns a problem with the value of a setting, or with its absence.
+    pub(super) fn new(values: &Values, setting: &'static str, reason: impl Into<String>) -> Self {
+        let origin = values.origin(setting).map_or(NOT_SET.to_owned(), ToString::to_string);
+        Self { setting, origin, reason: reason.into() }
+    }
 }
 
 /// Returns the failure of every call while these problems exist.
@@ -73,11 +92,95 @@ fn list(problems: &[SettingProblem]) -> String {
     listed.collect::<Vec<_>>().join("; ")
 }
 
+/// Returns the values of the settings of `T`, without the unusable ones and those that `is_used` leaves out. Each unusable value
+/// is added to `problems`.
+pub(super) fn parse_values<T: Args>(
+    settings: &'static [Setting],
+    values: &Values,
+    is_used: impl Fn(&str) -> bool,
+    problems: &mut Vec<SettingProblem>,
+) -> T {
+    let mut arguments = Vec::new();
+    for setting in settings.iter().filter(|setting| is_used(setting.name())) {
+        let name = setting.name();
+        let Some(text) = values.text(name) else { continue };
+        match check(setting, text, values.problem(name)) {
+            Ok(()) => arguments.push(argument(setting, text)),
+            Err(reason) => {
+                let reason = quoting(is_for_key(setting), text, reason);
+                problems.push(SettingProblem::new(values, name, reason));
+            }
+        }
+    }
+
+    let command = settings.iter().map(|setting| setting.argument.clone());
+    let matches = Command::default().no_binary_name(true).args(command).get_matches_from(arguments);
+    // Every value has been checked, and a test parses the defaults.
+    T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Checks the text of a setting. An error is the end of a sentence that begins with the name of the setting.
+fn check(setting: &Setting, text: &str, problem: Option<&str>) -> Result<(), String> {
+    if let Some(problem) = problem {
+        return Err(problem.to_owned());
+    }
+    // What a host or a person has left around a value is named as such: the message of the parser would be misleading.
+    if let Some(placeholder) = unreplaced(setting, text) {
+        return Err(format!(
+            "still contains the placeholder `{placeholder}`, which the client that started this server did not replace"
+        ));
+    }
+    if is_in_quotation_marks(text) && !is_for_key(setting) {
+        return Err("is in quotation marks, which are no part of the value: remove them".to_owned());
+    }
+
+    parse(setting, text)?;
+    if !is_for_key(setting) && words_of(text).any(looks_like_key) {
+        return Err("looks like an API key, which only TAS_API_KEY may hold".to_owned());
+    }
+    Ok(())
+}
+
+fn parse(setting: &Setting, text: &str) -> Result<(), String> {
+    let command = Command::default().no_binary_name(true).arg(setting.argument.clone());
+    let parsed = command.try_get_matches_from([argument(setting, text)]);
+
+    parsed.map(drop).map_err(|error| match error.source() {
+        Some(reason) => reason.to_string(),
+        None => format!("must be `{}`", setting.words().join("` or `")),
+    })
+}
+
+fn argument(setting: &Setting, text: &str) -> String {
+    format!("--{}={text}", setting.argument.get_long().unwrap_or_default())
+}
+
+/// Returns whether the value may be a key, or contain one. It is never shown.
+fn is_for_key(setting: &Setting) -> bool {
+    setting.is_secret() || setting.is_command() || setting.name() == API_KEY_FILE
+}
+
+/// Returns the placeholder in a value that nobody has replaced.
+fn unreplaced<'a>(setting: &Setting, text: &'a str) -> Option<&'a str> {
+    // The words of a command may have the other forms of placeholders, and a key may be inside of one.
+    let is_name =
+        |found: &&str| found.starts_with("${") || !found.contains(|letter: char| letter.is_ascii_lowercase());
+    match setting {
+        setting if setting.is_command() => variable_in_braces(text),
+        setting if is_for_key(setting) => placeholder(text).filter(is_name),
+        _ => placeholder(text),
+    }
+}
+
+fn is_in_quotation_marks(text: &str) -> bool {
+    text.len() > 1 && QUOTATION_MARKS.iter().any(|mark| text.starts_with(*mark) && text.ends_with(*mark))
+}
+
 /// Returns the reason of a problem with the value that it is about, unless the reason quotes the value or the value may
 /// be secret.
-pub(super) fn quoting(is_for_key: bool, value: &str, reason: String) -> String {
+fn quoting(is_for_key: bool, value: &str, reason: String) -> String {
     // A user name in an address may be a key, and the file of the key may be the key itself.
-    let bare = value.trim_matches(['"', '\'']);
+    let bare = value.trim_matches(QUOTATION_MARKS);
     let is_secret = is_for_key || value.contains('@') || may_be_key(bare) && !is_plain_word(bare);
     let reason = without_possible_keys(value, reason);
     // A reason that quotes something quotes a part of the value, or the words that are valid.
@@ -110,7 +213,7 @@ fn quoted_spans(reason: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the words of a value: its items, if it is a list.
-pub(super) fn words_of(value: &str) -> impl Iterator<Item = &str> {
+fn words_of(value: &str) -> impl Iterator<Item = &str> {
     let words = value.split(|character: char| character.is_whitespace() || character == ',');
     words.map(|word| word.trim_start_matches('-'))
 }
@@ -140,48 +243,9 @@ fn may_be_key(value: &str) -> bool {
 }
 
 /// Returns whether a word begins as every key does and has a digit. Names of accounts and directories may begin so, too.
-pub(super) fn looks_like_key(word: &str) -> bool {
+fn looks_like_key(word: &str) -> bool {
     word.starts_with(KEY_PREFIX)
         && word.len() >= MIN_KEY_LENGTH
         && word.contains(|character: char| character.is_ascii_digit())
         && word.chars().all(is_key_character)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reason_shows_no_word_that_may_be_a_key() {
-        for (value, reason, expected) in [
-            ("Kx81mN0pQ2", "has the unknown word `Kx81mN0pQ2`", "has the unknown word `[unusable]`"),
-            ("runs,-Kx81mN0pQ2", "has the unknown word `Kx81mN0pQ2`", "has the unknown word `[unusable]`"),
-            ("every_thing", "has the unknown word `every_thing`", "has the unknown word `every_thing`"),
-            ("tools9", "has the unknown word `tools9`", "has the unknown word `tools9`"),
-            (&"a".repeat(41), &format!("`{}` is unknown", "a".repeat(41)), "`[unusable]` is unknown"),
-            (&"a1".repeat(50), &format!("`{}` is unknown", "a1".repeat(30)), "`[unusable]` is unknown"),
-        ] {
-            assert_eq!(without_possible_keys(value, reason.to_owned()), expected, "{value}");
-        }
-    }
-
-    #[test]
-    fn a_reason_shows_no_key_inside_an_address() {
-        let reason = "`https://h.example/svc_live_1234` must end in /api/v1".to_owned();
-        let shown = without_possible_keys("https://h.example/svc_live_1234", reason);
-        assert_eq!(shown, "`https://h.example/[unusable]` must end in /api/v1");
-    }
-
-    #[test]
-    fn a_word_that_begins_as_a_key_and_has_a_digit_looks_like_a_key() {
-        for (word, expected) in [
-            ("svc_live_1234", true),
-            ("svc_1234", false),
-            ("svc_build_server", false),
-            ("my_svc_name_1234", false),
-            ("/home/svc_build01/files", false),
-        ] {
-            assert_eq!(looks_like_key(word), expected, "{word}");
-        }
-    }
 }

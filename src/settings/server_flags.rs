@@ -6,9 +6,8 @@ use super::{
     Settings, absolute,
     definition::{
         API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, Setting,
-        TOOLSETS,
+        TOOLSETS, boolean,
     },
-    parse::boolean,
     problem::cannot_be_passed_on,
     values::Origin,
 };
@@ -147,8 +146,8 @@ impl Settings {
                 .hint("a key is never written into the configuration of a host"));
         }
 
-        let mut problems = self.parsed.problems.clone();
-        problems.retain(|problem| problem.setting != API_KEY);
+        let problems = self.problems().filter(|problem| problem.setting != API_KEY);
+        let problems: Vec<_> = problems.cloned().collect();
         if problems.is_empty() { Ok(()) } else { Err(cannot_be_passed_on(&problems)) }
     }
 }

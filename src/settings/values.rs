@@ -9,9 +9,8 @@ use std::{
 
 use clap::ArgMatches;
 
-use super::{
-    definition::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS, Setting, setting},
-    problem::{NOT_SET, SettingProblem},
+use super::definition::{
+    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS, Setting, setting,
 };
 use crate::{home_path::expand_home, text::trimmed};
 
@@ -23,8 +22,6 @@ const RESTRICTING: [&str; 2] = [FILES_ROOT, READ_ONLY];
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
     texts: BTreeMap<&'static str, SourcedText>,
-    /// Problems with the files of settings.
-    pub(super) file_problems: Vec<SettingProblem>,
     /// Why a key that is set is not used, as the end of a sentence that begins with the setting of the key.
     pub(super) withheld_key: Option<String>,
 }
@@ -41,7 +38,7 @@ struct SourcedText {
 
 /// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub enum Origin {
     /// The command line.
     Flag(&'static str),
     /// The environment.
@@ -49,7 +46,12 @@ pub(super) enum Origin {
     /// The person or program that signs in.
     Login,
     /// A profile of the configuration file of the user.
-    Profile { name: String, file: PathBuf },
+    Profile {
+        /// Name of the profile.
+        name: String,
+        /// Path of the configuration file.
+        file: PathBuf,
+    },
     /// The configuration file of the user, outside of the profiles.
     ConfigurationFile(PathBuf),
     /// The file in the repository of the working directory.
@@ -134,12 +136,6 @@ impl Values {
         let first = self.is_flag(API_KEY_FILE).then_some(API_KEY_FILE);
         let order = first.into_iter().chain([API_KEY, API_KEY_FILE, API_KEY_COMMAND]);
         order.into_iter().find(|name| self.contains(name))
-    }
-
-    /// Returns a problem with the value of a setting, or with its absence.
-    pub(super) fn problem_with(&self, setting: &'static str, reason: impl Into<String>) -> SettingProblem {
-        let origin = self.origin(setting).map_or(NOT_SET.to_owned(), ToString::to_string);
-        SettingProblem { setting, origin, reason: reason.into() }
     }
 }
 

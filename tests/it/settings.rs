@@ -16,6 +16,7 @@ mod files;
 #[cfg(unix)]
 mod key_command;
 mod knowledge;
+mod project_file;
 mod selection;
 mod server_flags;
 
@@ -257,6 +258,73 @@ async fn a_key_given_as_another_setting_is_masked() {
 
     assert_eq!(problems(&settings(&in_place_of_its_file)).await.len(), 1);
     assert!(!format!("{:?}", settings(&GOOD)).contains("svc_secret"));
+}
+
+/// A key may have been pasted into any setting, with or without a part of another value.
+#[test]
+fn a_message_shows_no_word_that_may_be_a_key() {
+    let (long, longer) = ("a".repeat(41), "a1".repeat(50));
+    for (name, value, expected) in [
+        ("TAS_TOOLSETS", "Kx81mN0pQ2", "has the unknown word `[unusable]`"),
+        ("TAS_TOOLSETS", "runs,-Kx81mN0pQ2", "has the unknown word `[unusable]`"),
+        ("TAS_TOOLSETS", "every_thing", "has the unknown word `every_thing`"),
+        ("TAS_TOOLSETS", "tools9", "has the unknown word `tools9`"),
+        ("TAS_TOOLSETS", &long, "has the unknown word `[unusable]`"),
+        ("TAS_TOOLSETS", &longer, "has the unknown word `[unusable]`"),
+        (
+            "TAS_BASE_URL",
+            "https://h.example/svc_live_1234",
+            "`https://h.example/[unusable]` must end in /api/v1",
+        ),
+        ("TAS_TIMEOUT_S", "'Kx81mN0pQ2'", "is in quotation marks"),
+        ("TAS_PROJECT_ID", "svc_live_1234", "looks like an API key, which only TAS_API_KEY may hold"),
+    ] {
+        let failure = settings(&good_but(name, value)).tools_config().expect_err(value);
+        assert!(failure.message.contains(expected), "{}", failure.message);
+        let words = ["Kx81mN0pQ2", "svc_live_1234", &long];
+        assert!(words.iter().all(|word| !failure.to_json().contains(word)), "{}", failure.message);
+    }
+
+    for word in ["svc_1234", "svc_build_server", "my_svc_name_1234", "/home/svc_build01/files"] {
+        assert!(settings(&good_but("TAS_PROJECT_ID", word)).tools_config().is_ok(), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn quotation_marks_around_a_value_are_named_as_such() {
+    for (name, value) in [
+        ("TAS_BASE_URL", "\"https://service.example/api/v1\""),
+        ("TAS_PROJECT_ID", "'demo'"),
+        ("TAS_READ_ONLY", "\"true\""),
+        ("TAS_TIMEOUT_S", " '20' "),
+        ("TAS_TOOLSETS", "\"lean\""),
+        ("TAS_CA_FILE", "\"/etc/ca.pem\""),
+    ] {
+        let value_in_message = value.trim();
+        let problem = format!(
+            "is in quotation marks, which are no part of the value: remove them; it is `{value_in_message}`"
+        );
+        let expected = [name.to_owned(), format!("variable {name}"), problem];
+        assert_eq!(problems(&settings(&good_but(name, value))).await, [expected], "{name}={value}");
+    }
+}
+
+#[test]
+fn values_have_the_types_of_their_settings() {
+    let of = |name, value| settings(&[(name, value)]);
+    for (value, expected) in [(" demo , arena,", vec!["demo", "arena"]), ("a/b", vec!["a/b"]), ("", vec![])] {
+        assert_eq!(of("TAS_PROJECTS", value).server().projects, expected, "{value}");
+    }
+    for (value, seconds) in [("1", 1), ("45", 45), ("", 30), ("46", 30)] {
+        assert_eq!(of("TAS_TIMEOUT_S", value).server().timeout_s.as_secs(), seconds, "{value}");
+    }
+    for (value, word) in [("acme_rail2", "acme_rail2"), ("", "tmsys"), ("Acme", "tmsys")] {
+        assert_eq!(of("TAS_TMSYS_NAME", value).server().tmsys_name, word, "{value}");
+    }
+
+    let longest = "a".repeat(300);
+    assert_eq!(of("TAS_PROJECT_ID", &longest).project(), Some(&*longest));
+    assert_eq!(of("TAS_PROJECT_ID", &"a".repeat(301)).project(), None);
 }
 
 #[tokio::test]

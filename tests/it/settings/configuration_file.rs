@@ -213,3 +213,36 @@ fn the_name_of_a_profile_is_a_plain_word() {
     let is_usable = |length| ConfigurationFile::check_name(&"a".repeat(length)).is_ok();
     assert!(is_usable(64) && !is_usable(65));
 }
+
+#[test]
+fn a_profile_contains_settings_by_their_flags_with_values_of_their_types() {
+    for (line, expected) in [
+        ("base_url = 'https://tas.example/api/v1'", Ok("https://tas.example/api/v1")),
+        ("project = 'demo'", Ok("demo")),
+        ("project = ['demo']", Err("`project` must be a text")),
+        ("timeout_s = 20", Ok("20")),
+        ("timeout_s = '20'", Err("`timeout_s` must be a whole number")),
+        ("timeout_s = 2.5", Err("`timeout_s` must be a whole number")),
+        ("max_reply_chars = '2000'", Err("`max_reply_chars` must be a whole number")),
+        ("read_only = true", Ok("true")),
+        ("read_only = 'yes'", Err("`read_only` must be true or false")),
+        ("ca_file = '/etc/ca.pem'", Ok("/etc/ca.pem")),
+        ("ca_file = '~/ca.pem'", Ok("~/ca.pem")),
+        ("ca_file = 'ca.pem'", Err("`ca_file` must be an absolute path")),
+        ("timeout = 20", Err("`timeout_s` is")),
+        ("base-url = 'x'", Err("`base_url` is")),
+        ("api_key = 'x'", Err("tas-mcp login")),
+        ("API-KEY = 'x'", Err("tas-mcp login")),
+        ("sandbox = true", Err("base_url, knowledge_url")),
+        ("'' = 1", Err("base_url, knowledge_url")),
+    ] {
+        match (read(&format!("[profile.a]\n{line}\n")), expected) {
+            (Ok(configuration), Ok(expected)) => {
+                let (_, text) = configuration.profiles["a"].values().next().expect("a value");
+                assert_eq!(text, expected, "{line}");
+            }
+            (Err(problem), Err(part)) => assert!(problem.contains(part), "{line}: {problem}"),
+            (other, _) => panic!("{line}: {other:?}"),
+        }
+    }
+}

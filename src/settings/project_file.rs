@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use toml_edit::Item;
 
 use super::{
-    configuration_file::{Configuration, ConfigurationFile},
+    configuration_file::{Configuration, ConfigurationFile, MAX_BYTES, SourceTable, UnusableFile, text_of},
     definition::{PROFILE, PROJECT_ID, READ_ONLY, Setting, TOOLSETS, setting},
-    file_text::{FileProblem, MAX_BYTES, SourceTable, UnusableFile, text_of},
     user_directories::UserDirectories,
 };
 use crate::{
@@ -152,7 +152,7 @@ impl ProjectFile {
         ))
     }
 
-    fn parse(text: &str) -> Result<Self, FileProblem> {
+    fn parse(text: &str) -> Result<Self> {
         let document = parse_document(text)?;
         let source = SourceTable::of(&document);
 
@@ -188,7 +188,7 @@ fn part_of_another_user(path: &Path, user: u32) -> Option<PathBuf> {
     parts.into_iter().find(|part| part.symlink_metadata().is_ok_and(|metadata| metadata.uid() != user))
 }
 
-fn run_defaults(source: &SourceTable<'_>) -> Result<RunDefaults, FileProblem> {
+fn run_defaults(source: &SourceTable<'_>) -> Result<RunDefaults> {
     let mut defaults = RunDefaults::default();
     for (word, item) in source.table.iter() {
         let default = match word {
@@ -219,93 +219,4 @@ fn refusal() -> String {
     format!(
         "cannot be set here, because a repository may come from a stranger; the file may set {permitted} and `[{RUN}]`"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn the_file_chooses_and_narrows() {
-        let text = "profile = 'a'\nproject = 'p'\ntoolsets = 'lean'\nread_only = true\n[run]\ndevice = 'd'\nbuild = 'latest'\n";
-        let file = ProjectFile::parse(text).expect("a file");
-
-        let values: Vec<_> = file.values.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        assert_eq!(file.profile.as_deref(), Some("a"));
-        assert_eq!(values, [(PROJECT_ID, "p"), (TOOLSETS, "lean"), (READ_ONLY, "true")]);
-        assert_eq!(file.run, RunDefaults { device: Some("d".to_owned()), build: Some("latest".to_owned()) });
-
-        assert!(ProjectFile::parse("read_only = false").expect("a file").values.is_empty());
-    }
-
-    #[test]
-    fn everything_else_is_refused_with_its_line() {
-        for (text, line, part) in [
-            (
-                "project = 'p'\nbase_url = 'https://evil.example/api/v1'\n",
-                "line 2",
-                "`base_url` cannot be set",
-            ),
-            ("api_key_file = '/etc/passwd'\n", "line 1", "`api_key_file` cannot be set"),
-            ("api_key = 'svc_secret'\n", "line 1", "`api_key` cannot be set"),
-            ("\nfiles_root = '/'\n", "line 2", "`files_root` cannot be set"),
-            ("ca_file = '/tmp/ca'\n", "line 1", "`ca_file` cannot be set"),
-            ("confirm = 'never'\n", "line 1", "`confirm` cannot be set"),
-            ("[profile.a]\nbase_url = 'https://evil.example/api/v1'\n", "line 1", "`profile` must be a text"),
-            ("[run]\ncommand = 'x'\n", "line 2", "`command` is not a default of `run`"),
-            ("[run]\ndevice = ['x']\n", "line 2", "`device` must be a text"),
-            ("run = 1\n", "line 1", "`run` must be a table"),
-            ("read_only = 'no'\n", "line 1", "`read_only` must be true or false"),
-        ] {
-            let problem = ProjectFile::parse(text).expect_err("a problem").to_string();
-            assert!(problem.contains(line) && problem.contains(part), "{problem}");
-            assert!(!problem.contains("evil") && !problem.contains("svc_secret"), "{problem}");
-        }
-    }
-
-    #[test]
-    fn the_file_is_at_the_root_of_the_repository() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (root, below) = (directory.path().join("game"), directory.path().join("game/src/level"));
-        fs::create_dir_all(&below).expect("a directory");
-        assert_eq!(ProjectFile::path_for(&below), below.join(NAME));
-
-        fs::write(root.join(".git"), "gitdir: elsewhere").expect("written");
-        assert_eq!(ProjectFile::path_for(&below), root.join(NAME));
-        assert_eq!(ProjectFile::path_for(&root), root.join(NAME));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_among_things_of_another_user_does_not_count() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join(NAME);
-        let user = rustix::process::geteuid().as_raw();
-        assert_eq!(part_of_another_user(&path, user + 1), None, "no file");
-
-        fs::write(&path, "project = 'p'").expect("written");
-        assert_eq!(ProjectFile::reason_to_ignore(&path), None);
-        assert_eq!(part_of_another_user(&path, user + 1), Some(path));
-    }
-
-    #[test]
-    fn a_file_that_is_no_regular_file_is_refused() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join(NAME);
-        assert!(ProjectFile::read(&path).expect("no problem").is_none());
-
-        fs::create_dir(&path).expect("a directory");
-        let problem = ProjectFile::read(&path).expect_err("a problem").to_string();
-        assert!(problem.contains("not a regular file"), "{problem}");
-
-        #[cfg(unix)]
-        {
-            fs::remove_dir(&path).expect("removed");
-            std::os::unix::fs::symlink("/etc/hostname", &path).expect("a link");
-            let problem = ProjectFile::read(&path).expect_err("a problem").to_string();
-            assert!(problem.contains("not a regular file"), "{problem}");
-        }
-    }
 }

@@ -1,0 +1,140 @@
+//! The configuration of the lower layers, or the failure that lists every problem of the settings.
+
+use std::path::PathBuf;
+
+use super::{
+    Settings,
+    definition::{API_KEY, API_KEY_FILE, BASE_URL, Confirm, FILES_ROOT, KNOWLEDGE_URL, SETTINGS},
+    http::HttpSettings,
+    mask_key,
+    problem::{SettingProblem, cannot_start, not_configured},
+};
+use crate::{
+    call::CallConfig,
+    client::{AddressPolicy, ClientConfig, HostUrl, KeySource, StoredKey},
+    failure::{Code, Failure},
+    tools::{config::ToolsConfig, upload::FilesConfig},
+};
+
+/// Settings that only some tools need: a problem with one of them disables these tools.
+const FOR_SOME_TOOLS: [&str; 2] = [KNOWLEDGE_URL, FILES_ROOT];
+
+impl Settings {
+    /// Returns the configuration of the tools and of the layers below them.
+    ///
+    /// # Errors
+    /// One `not_configured` failure that lists every problem.
+    pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
+        let problems = self.problems_of_all_tools(self.accounts.is_none());
+        let config = self.build_tools_config(|base_url| self.stored_key(base_url));
+
+        config.filter(|_| problems.is_empty()).ok_or_else(|| not_configured(&problems))
+    }
+
+    /// Returns the configuration of the HTTP server, to which each client sends its own key, and of the tools that it offers.
+    ///
+    /// # Errors
+    /// One `not_configured` failure that lists every problem.
+    pub fn http_config(&self) -> Result<(HttpSettings, ToolsConfig), Failure> {
+        let mut problems = self.problems_of_all_tools(false);
+        let http = self.parse_http(&mut problems);
+        let config = self.build_tools_config(|_| Some(KeySource::EachCall));
+        let config = config.filter(|_| problems.is_empty()).ok_or_else(|| cannot_start(&problems))?;
+
+        if http.exposes_key() && self.has_key() {
+            let message = "the API key of the settings would serve everybody who reaches the server: remove the key, so that each client sends its own, or listen on a loopback address without a public URL";
+            return Err(Failure::new(Code::NotConfigured, message));
+        }
+
+        Ok((http, config))
+    }
+
+    /// Parses the settings of the HTTP server. Unusable values are added to `problems`.
+    pub(super) fn parse_http(&self, problems: &mut Vec<SettingProblem>) -> HttpSettings {
+        let earlier = problems.len();
+        let http = HttpSettings::parse(&self.values, self.server().ca_file.as_deref(), problems);
+        mask_key(problems.get_mut(earlier..).unwrap_or_default(), self.parsed.key.as_ref());
+        http
+    }
+
+    /// Returns the problems with files and with values.
+    pub(super) fn problems(&self) -> impl Iterator<Item = &SettingProblem> {
+        self.file_problems.iter().chain(&self.parsed.problems)
+    }
+
+    /// Returns the problems that disable all tools, in the order of the documentation.
+    fn problems_of_all_tools(&self, needs_key: bool) -> Vec<SettingProblem> {
+        let is_of_all = |problem: &&SettingProblem| !FOR_SOME_TOOLS.contains(&problem.setting);
+        let mut problems: Vec<_> = self.problems().filter(is_of_all).cloned().collect();
+        if !self.values.contains(BASE_URL) {
+            problems.push(SettingProblem::new(&self.values, BASE_URL, "is not set"));
+        }
+        if needs_key && !self.has_key() {
+            let withheld = self.values.withheld_key.as_deref();
+            let reason =
+                withheld.unwrap_or("is not set, and neither is `TAS_API_KEY_FILE` or `TAS_API_KEY_COMMAND`");
+            problems.push(SettingProblem::new(&self.values, API_KEY, reason));
+        }
+
+        problems.sort_by_key(|problem| SETTINGS.iter().position(|one| one.name() == problem.setting));
+        problems
+    }
+
+    /// Returns the key that is stored for the account.
+    fn stored_key(&self, base_url: &HostUrl) -> Option<KeySource> {
+        let hosts = [base_url].into_iter().chain(&self.server().knowledge_url);
+        let (account, withheld) = (self.account().to_owned(), self.values.withheld_key.clone());
+        let store = self.accounts.clone()?;
+        Some(KeySource::stored(StoredKey::new(store, account, hosts, withheld)))
+    }
+
+    /// Returns the value of a setting that only some tools need, or the failure of these tools.
+    fn for_some_tools<T: Clone>(&self, name: &str, value: Option<&T>) -> Result<Option<T>, Failure> {
+        let problem = self.parsed.problems.iter().find(|problem| problem.setting == name);
+        problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
+    }
+
+    /// Returns the configuration with the key of the settings, or else the key of `other_key`.
+    fn build_tools_config(
+        &self,
+        other_key: impl FnOnce(&HostUrl) -> Option<KeySource>,
+    ) -> Option<ToolsConfig> {
+        let server = self.server();
+        let base_url = server.base_url.clone()?;
+        let key = self.parsed.key.clone().or_else(|| other_key(&base_url))?;
+        let address_policy = AddressPolicy::for_service(&base_url);
+
+        let client = ClientConfig {
+            base_url,
+            knowledge_url: self.for_some_tools(KNOWLEDGE_URL, server.knowledge_url.as_ref()),
+            key,
+            ca_file: server.ca_file.clone(),
+            timeout: server.timeout_s,
+        };
+        let call = CallConfig {
+            client,
+            project: server.project.clone(),
+            projects: server.projects.clone(),
+            tmsys_name: server.tmsys_name.clone(),
+            max_reply_chars: server.max_reply_chars,
+            asks_first: server.confirm == Confirm::Ask,
+            read_only: self.is_read_only(),
+        };
+        let files = FilesConfig {
+            root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
+            state: server.state_dir.clone().or_else(default_state_directory),
+            ca_file: server.ca_file.clone(),
+            ci_job: self.ci_job.clone(),
+            timing: self.upload_timing.clone(),
+            address_policy,
+            key_file: self.values.text(API_KEY_FILE).map(PathBuf::from),
+        };
+
+        Some(ToolsConfig { call, files })
+    }
+}
+
+/// Returns the directory in which programs of this user keep their state.
+fn default_state_directory() -> Option<PathBuf> {
+    dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
+}
