@@ -7,7 +7,7 @@ use super::{
     definition::{API_KEY, API_KEY_FILE, BASE_URL, Confirm, FILES_ROOT, KNOWLEDGE_URL, SETTINGS},
     http::HttpSettings,
     mask_key,
-    problem::{SettingProblem, cannot_start, not_configured},
+    problem::{SettingProblem, not_configured, unusable},
 };
 use crate::{
     call::CallConfig,
@@ -39,7 +39,9 @@ impl Settings {
         let mut problems = self.problems_of_all_tools(false);
         let http = self.parse_http(&mut problems);
         let config = self.build_tools_config(|_| Some(KeySource::EachCall));
-        let config = config.filter(|_| problems.is_empty()).ok_or_else(|| cannot_start(&problems))?;
+        let config = config
+            .filter(|_| problems.is_empty())
+            .ok_or_else(|| unusable("the server cannot start", &problems))?;
 
         if http.exposes_key() && self.has_key() {
             let message = "the API key of the settings would serve everybody who reaches the server: remove the key, so that each client sends its own, or listen on a loopback address without a public URL";

@@ -67,29 +67,18 @@ pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
     } else {
         "correct these settings where they come from, such as the configuration of the host, and restart the server; `--sandbox` works without settings"
     };
-    Failure::new(Code::NotConfigured, format!("tas-mcp cannot call the service: {}", list(problems)))
-        .hint(hint)
-        .detail("problems", json!(problems))
+    unusable("tas-mcp cannot call the service", problems).hint(hint)
 }
 
-/// Returns the failure of a server that does not start because of these problems.
-pub(super) fn cannot_start(problems: &[SettingProblem]) -> Failure {
-    Failure::new(Code::NotConfigured, format!("the server cannot start: {}", list(problems)))
-        .detail("problems", json!(problems))
-}
-
-/// Returns the failure of a command that would pass these settings on to another process.
-pub(super) fn cannot_be_passed_on(problems: &[SettingProblem]) -> Failure {
-    Failure::new(Code::NotConfigured, format!("a server could not use these settings: {}", list(problems)))
-        .detail("problems", json!(problems))
-}
-
-fn list(problems: &[SettingProblem]) -> String {
+/// Returns a failure that lists the problems after `what` they prevent.
+pub(super) fn unusable(what: &str, problems: &[SettingProblem]) -> Failure {
     let listed = problems.iter().map(|SettingProblem { setting, origin, reason }| match origin.as_str() {
         NOT_SET => format!("`{setting}` {reason}"),
         origin => format!("`{setting}` ({origin}) {reason}"),
     });
-    listed.collect::<Vec<_>>().join("; ")
+    let message = format!("{what}: {}", listed.collect::<Vec<_>>().join("; "));
+
+    Failure::new(Code::NotConfigured, message).detail("problems", json!(problems))
 }
 
 /// Returns the values of the settings of `T`, without the unusable ones and those that `is_used` leaves out. Each unusable value

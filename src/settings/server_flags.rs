@@ -8,7 +8,7 @@ use super::{
         API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, Setting,
         TOOLSETS, boolean,
     },
-    problem::cannot_be_passed_on,
+    problem::unusable,
     values::Origin,
 };
 use crate::{
@@ -148,7 +148,11 @@ impl Settings {
 
         let problems = self.problems().filter(|problem| problem.setting != API_KEY);
         let problems: Vec<_> = problems.cloned().collect();
-        if problems.is_empty() { Ok(()) } else { Err(cannot_be_passed_on(&problems)) }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(unusable("a server could not use these settings", &problems))
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::support::{
 
 mod configuration_file;
 mod files;
+mod http;
 #[cfg(unix)]
 mod key_command;
 mod knowledge;

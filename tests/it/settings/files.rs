@@ -269,6 +269,60 @@ fn a_profile_that_a_project_file_chooses_permits_no_more_than_the_default_profil
     assert_eq!(by_flag.value("TAS_FILES_ROOT"), Some(("/".to_owned(), "profile b".to_owned())));
 }
 
+/// The user permits `own` with a variable, and the profile that the project file chooses has `other`.
+fn narrowed(word: &str, own: Option<&str>, other: Option<&str>) -> Option<String> {
+    let name = format!("TAS_{}", word.to_uppercase());
+    let variables: Vec<_> = own.map(|own| (name.as_str(), own)).into_iter().collect();
+    let value = other.map(|other| if word == "read_only" { other.to_owned() } else { format!("'{other}'") });
+    let configuration =
+        value.map_or("[profile.b]\n".to_owned(), |value| format!("[profile.b]\n{word} = {value}\n"));
+
+    let project = "profile = 'b'\n";
+    let sources =
+        Sources { variables: &variables, configuration: &configuration, project, ..Sources::default() };
+    sources.value(&name).map(|(value, _)| value)
+}
+
+#[test]
+fn the_stricter_value_applies() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |path: &str| directory.path().join(path).to_str().expect("Unicode").to_owned();
+    fs::create_dir_all(at("a/b")).expect("a directory");
+    fs::create_dir_all(at("ab")).expect("a directory");
+    let (a, b, ab) = (at("a"), at("a/b"), at("ab"));
+
+    for (word, own, other, expected) in [
+        ("confirm", Some("never"), Some("never"), Some("never")),
+        ("confirm", Some("never"), Some("ask"), Some("ask")),
+        ("confirm", Some("never"), None, None),
+        ("confirm", None, Some("never"), None),
+        ("read_only", Some("false"), Some("true"), Some("true")),
+        ("read_only", Some("true"), Some("false"), Some("true")),
+        ("read_only", None, Some("false"), None),
+        ("toolsets", None, Some("all"), None),
+        ("toolsets", Some("all"), Some("lean"), Some("lean")),
+        ("toolsets", Some("lean"), Some("all"), Some("lean")),
+        ("toolsets", Some("get_run,get_bug"), Some("get_run,get_job"), Some("get_run")),
+        ("toolsets", Some("get_run"), Some("get_job"), Some("-all")),
+        ("toolsets", Some("get_run"), Some("nonsense"), Some("[unusable]")),
+        ("toolsets", Some("get_run"), None, Some("get_run")),
+        ("files_root", Some(&a), Some(&b), Some(&b)),
+        ("files_root", Some(&b), Some(&a), Some(&b)),
+        ("files_root", None, Some("/"), None),
+        // Directories without a common part are no files root.
+        ("files_root", Some(&ab), Some(&a), Some("[unusable]")),
+        ("files_root", Some(&b), Some(&ab), Some("[unusable]")),
+        ("files_root", None, Some(&a), Some("[unusable]")),
+        ("files_root", Some(&a), Some("~"), Some("[unusable]")),
+    ] {
+        assert_eq!(narrowed(word, own, other).as_deref(), expected, "{word} {own:?} {other:?}");
+    }
+
+    let flags: &[_] = &["--toolsets", "all"];
+    let sources = Sources { flags, project: "toolsets = 'lean'\n", ..Sources::default() };
+    assert_eq!(sources.value("TAS_TOOLSETS").map(|(value, _)| value).as_deref(), Some("all"));
+}
+
 #[test]
 fn a_project_file_does_not_widen_the_tools() {
     for (variables, configuration, project, expected) in [
