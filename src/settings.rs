@@ -162,7 +162,8 @@ impl Settings {
         }
 
         let files = files.read();
-        self.file_problems = add_file_values(&mut self.values, &files);
+        add_file_values(&mut self.values, &files);
+        self.file_problems = files.problems;
         self.parsed = ParsedValues::new(&self.values);
         self.run_defaults = Some((files.project.run, files.project_path));
         self.ignored_project_file = files.ignored_project;
@@ -230,7 +231,7 @@ impl Settings {
                 return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was changed"));
             }
             let text = if setting.is_path() { absolute(directory, text)? } else { text.to_owned() };
-            values.push(ProfileValue { setting, text });
+            values.push((setting, text));
         }
 
         Ok(values)

@@ -53,15 +53,11 @@ pub struct Configuration {
 /// The settings of a profile, in the order of the file.
 #[derive(Debug, Default)]
 pub struct Profile {
-    values: Vec<(&'static Setting, String)>,
+    values: Vec<ProfileValue>,
 }
 
-/// A usable value of a setting of a profile.
-#[derive(Debug)]
-pub struct ProfileValue {
-    pub(super) setting: &'static Setting,
-    pub(super) text: String,
-}
+/// A setting of a profile, with its value as text.
+pub type ProfileValue = (&'static Setting, String);
 
 /// A file of settings that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -288,7 +284,7 @@ impl ConfigurationFile {
 
         self.edit(|text| {
             let Some(table) = profile_table(text, profile) else { return };
-            for ProfileValue { setting, text } in values {
+            for (setting, text) in values {
                 assign(table, setting.word, item_of(setting, text));
             }
         })

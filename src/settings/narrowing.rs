@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum as _;
 
 use super::{
-    configuration_file::{Configuration, Profile, UnusableFile},
+    configuration_file::{Configuration, Profile},
     definition::{
         API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CONFIRM, Confirm, FILES_ROOT, KNOWLEDGE_URL,
         PROFILE, PROJECT_ID, READ_ONLY, TOOLSETS, boolean,
     },
-    problem::SettingProblem,
     project_file::ReadFiles,
     values::{Origin, Values},
 };
@@ -34,8 +33,8 @@ struct ChosenProfile<'a> {
     origin: Origin,
 }
 
-/// Adds the values of `files` to `values`. Returns the problems with the files.
-pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) -> Vec<SettingProblem> {
+/// Adds the values of `files` to `values`.
+pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) {
     let chosen = choose_profile(values, files);
     if let Some(chosen) = &chosen {
         chosen.separate_accounts(values);
@@ -60,13 +59,6 @@ pub(super) fn add_file_values(values: &mut Values, files: &ReadFiles) -> Vec<Set
     for (name, text) in files.project.values.iter().filter(|(name, _)| RESTRICTING.contains(name)) {
         narrow(values, name, Some(text), &origin, directory);
     }
-
-    let problem = |(setting, file): &(&'static str, UnusableFile)| SettingProblem {
-        setting,
-        origin: file.path.display().to_string(),
-        reason: format!("cannot be used: {}", file.problem),
-    };
-    files.unusable.iter().map(problem).collect()
 }
 
 /// Adds the project of the project file. If the profile is for another one, that is a problem: a key for several projects would
@@ -113,7 +105,7 @@ fn choose_profile<'a>(values: &mut Values, files: &'a ReadFiles) -> Option<Chose
     let file = files.configuration_path.clone();
     let Some(profile) = profiles.get(&name) else {
         // The parser says more about a placeholder, and the profiles of an unusable file are not known.
-        if placeholder(&name).is_none() && files.unusable.is_empty() {
+        if placeholder(&name).is_none() && files.problems.is_empty() {
             values.set_problem(PROFILE, unknown_profile(files));
         }
         return None;

@@ -10,6 +10,7 @@ use toml_edit::Item;
 use super::{
     configuration_file::{Configuration, ConfigurationFile, MAX_BYTES, SourceTable, UnusableFile, text_of},
     definition::{PROFILE, PROJECT_ID, READ_ONLY, Setting, TOOLSETS, setting},
+    problem::SettingProblem,
     user_directories::UserDirectories,
 };
 use crate::{
@@ -52,8 +53,8 @@ pub(super) struct ReadFiles {
     /// Why the project file does not count, although it exists.
     pub(super) ignored_project: Option<String>,
     pub(super) working_directory: Option<PathBuf>,
-    /// Files that cannot be used, each with the name of its kind.
-    pub(super) unusable: Vec<(&'static str, UnusableFile)>,
+    /// Files that cannot be used.
+    pub(super) problems: Vec<SettingProblem>,
 }
 
 impl SettingFiles {
@@ -79,7 +80,7 @@ impl SettingFiles {
             file.path().clone_into(&mut files.configuration_path);
             match file.read() {
                 Ok(configuration) => files.configuration = configuration,
-                Err(error) => files.unusable.push(("configuration file", error)),
+                Err(error) => files.problems.push(problem("configuration file", &error)),
             }
         }
 
@@ -90,13 +91,18 @@ impl SettingFiles {
             if files.ignored_project.is_none() {
                 match ProjectFile::read(&files.project_path) {
                     Ok(project) => files.project = project.unwrap_or_default(),
-                    Err(error) => files.unusable.push(("project file", error)),
+                    Err(error) => files.problems.push(problem("project file", &error)),
                 }
             }
         }
 
         files
     }
+}
+
+fn problem(kind: &'static str, UnusableFile { path, problem }: &UnusableFile) -> SettingProblem {
+    let (origin, reason) = (path.display().to_string(), format!("cannot be used: {problem}"));
+    SettingProblem { setting: kind, origin, reason }
 }
 
 /// The file of a repository.
