@@ -117,7 +117,8 @@ impl ParsedValues {
 
 /// Masks the key, which may have been given as the value of another setting too.
 fn mask_key(problems: &mut [SettingProblem], key: Option<&KeySource>) {
-    let Some(key) = key.and_then(|source| source.known_key().ok()) else { return };
+    let source = key.filter(|_| !problems.is_empty());
+    let Some(key) = source.and_then(|source| source.known_key().ok()) else { return };
     for problem in problems {
         problem.reason = key.mask_text(std::mem::take(&mut problem.reason));
     }

@@ -19,10 +19,7 @@ use tracing_subscriber::filter::Targets;
 use crate::{
     client::{HostUrl, KeySource, read_certificates},
     service::request::encoded,
-    tools::{
-        files::FilesRoot,
-        selection::{Selection, UnknownWord},
-    },
+    tools::{files::FilesRoot, selection::Selection},
 };
 
 pub(super) const PROFILE: &str = "TAS_PROFILE";
@@ -72,7 +69,8 @@ pub struct ServerSettings {
     pub api_key: Option<KeySource>,
 
     /// File that contains the API key. The file is read again when it changes, so a new key needs no restart
-    #[arg(long, env = API_KEY_FILE, value_name = "FILE", value_parser = key_file, value_hint = ValueHint::FilePath)]
+    #[arg(long, env = API_KEY_FILE, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(value_parser = |path: &str| KeySource::file(path.into()))]
     pub api_key_file: Option<KeySource>,
 
     /// Command that prints the API key, such as the client of a password manager. It runs without a shell when a call first
@@ -90,7 +88,8 @@ pub struct ServerSettings {
 
     /// Tools to offer: a comma-separated list of `default` (the core tools), `lean` (the few tools of everyday use), `all`,
     /// toolsets and tools; a leading `-` excludes
-    #[arg(long, env = TOOLSETS, value_name = "WORDS", value_parser = toolsets, default_value = "default")]
+    #[arg(long, env = TOOLSETS, value_name = "WORDS", default_value = "default")]
+    #[arg(value_parser = |words: &str| Selection::parse(words, false))]
     pub toolsets: Selection,
 
     /// Offer only tools that change nothing. Overrides every other selection, and applies to `call`, `run` and `upload` too
@@ -99,8 +98,8 @@ pub struct ServerSettings {
 
     /// The only directory from which files are uploaded and into which files are saved. Without this setting, the commands
     /// `upload` and `download` use any directory
-    #[arg(long, env = FILES_ROOT, value_name = "DIR", value_parser = files_root, value_hint = ValueHint::DirPath)]
-    #[arg(add = Otherwise("the working directory"))]
+    #[arg(long, env = FILES_ROOT, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(value_parser = |path: &str| FilesRoot::new(Path::new(path)), add = Otherwise("the working directory"))]
     pub files_root: Option<FilesRoot>,
 
     /// Directory that records unfinished uploads, so that a new process can resume them
@@ -292,18 +291,6 @@ fn project_id(text: &str) -> Result<String, String> {
 /// Parses a comma-separated list of project ids.
 fn project_ids(text: &str) -> Result<Vec<String>, String> {
     text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
-}
-
-fn toolsets(words: &str) -> Result<Selection, UnknownWord> {
-    Selection::parse(words, false)
-}
-
-fn files_root(path: &str) -> Result<FilesRoot, String> {
-    FilesRoot::new(Path::new(path))
-}
-
-fn key_file(path: &str) -> Result<KeySource, String> {
-    KeySource::file(PathBuf::from(path))
 }
 
 /// Returns the path of a file if the file contains certificates.

@@ -113,7 +113,8 @@ pub struct HttpSettings {
 
     /// Redis or Valkey, `redis://HOST:6379` or `rediss://USER:PASSWORD@HOST:6379/0` with TLS, in which several processes
     /// remember calls of unknown outcome together
-    #[arg(long, env = SHARED_URL, value_name = "URL", value_parser = shared_store, add = WithoutFlag::Secret)]
+    #[arg(long, env = SHARED_URL, value_name = "URL", value_parser = |text: &str| StoreUrl::parse(text, None))]
+    #[arg(add = WithoutFlag::Secret)]
     pub shared_store: Option<StoreUrl>,
 
     /// Collector of traces, such as `http://127.0.0.1:4318`: spans are sent to `/v1/traces` below it. Needs a program that
@@ -228,9 +229,9 @@ impl HttpSettings {
         let mut add = |setting, reason: &str| problems.push(SettingProblem::new(values, setting, reason));
         if !values.contains(OAUTH_ISSUER) {
             let others = [OAUTH_AUDIENCE, OAUTH_SCOPES, GRANTS_FILE].into_iter();
-            others
-                .filter(|setting| values.contains(setting))
-                .for_each(|setting| add(setting, "has no effect, because `TAS_OAUTH_ISSUER` is not set"));
+            for setting in others.filter(|setting| values.contains(setting)) {
+                add(setting, "has no effect, because `TAS_OAUTH_ISSUER` is not set");
+            }
             return None;
         }
         if !values.contains(GRANTS_FILE) {
@@ -352,10 +353,6 @@ fn scopes(text: &str) -> Result<Vec<String>, String> {
         if is_scope(word) { Ok(word.to_owned()) } else { Err(format!("`{word}` is not a scope")) }
     };
     words.map(scope).collect()
-}
-
-fn shared_store(text: &str) -> Result<StoreUrl, String> {
-    StoreUrl::parse(text, None)
 }
 
 fn below_collector(text: &str) -> Result<Url, String> {
