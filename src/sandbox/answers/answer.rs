@@ -111,6 +111,17 @@ impl ApiError {
         Self { status, body: json!({"error": error.into()}) }
     }
 
+    /// Adds `code` and `details`, which the errors of the Minion route have (service.md 1.5).
+    pub(crate) fn with_code(mut self) -> Self {
+        let code = self.status.canonical_reason().unwrap_or_default().to_uppercase().replace(' ', "_");
+        if let Value::Object(body) = &mut self.body {
+            body.entry("code").or_insert(code.into());
+            body.entry("details").or_insert(json!({}));
+        }
+
+        self
+    }
+
     pub(crate) fn invalid(error: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error)
     }

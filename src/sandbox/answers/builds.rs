@@ -95,7 +95,7 @@ impl Answer<DeleteBuild> for World {
 impl Answer<InitiateBuildUpload> for World {
     fn answer(&mut self, request: InitiateBuildUpload, caller: &Caller) -> AnswerResult<InitiatedUpload> {
         check_project(request.project_id.as_deref(), caller)?;
-        let is_multipart = request.multipart.unwrap_or(request.file.file_size >= MIN_MULTIPART_SIZE);
+        let is_multipart = request.multipart.unwrap_or(true);
         if request.file.file_size > MAX_FILE_SIZE
             || (!is_multipart && request.file.file_size >= MIN_MULTIPART_SIZE)
         {

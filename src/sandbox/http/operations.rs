@@ -95,7 +95,11 @@ struct ReceivedRequest {
 impl SandboxState {
     /// Executes a request and returns the reply, which may be an error of the service.
     fn execute(&self, request: &ReceivedRequest) -> BufferedReply {
-        self.answer(request).unwrap_or_else(|error| BufferedReply::json(error.status, &error.body))
+        self.answer(request).unwrap_or_else(|error| {
+            let has_code = request.endpoint.request.url_base == UrlBase::Base;
+            let error = if has_code { error.with_code() } else { error };
+            BufferedReply::json(error.status, &error.body)
+        })
     }
 
     /// Passes a reply to the observer and returns the reply.

@@ -23,7 +23,7 @@ pub struct InitiateBuildUpload {
     pub file: UploadedFile,
     /// Platform of the build.
     pub platform: BuildPlatform,
-    /// Default: true for 3 GB or more.
+    /// False: the whole file in one request, below 3 GB. Default: the service decides.
     pub multipart: Option<bool>,
     /// Minutes, 1-1440; default 10, or 60 for multipart.
     #[schemars(range(min = 1, max = 1440))]

@@ -7,7 +7,10 @@ use tas_mcp::sandbox::keys;
 use crate::support::{
     fixture::{Fixture, Session},
     host::Host,
+    http_client::json_of,
     peer::Peer,
+    plain_client,
+    service::Service,
 };
 
 const TOOL: &str = "get_minion_download";
@@ -183,5 +186,27 @@ async fn error_details_of_the_service_are_kept() {
         );
         assert_eq!(details["details"], json!({"platform": "amiga"}));
         assert_eq!(service.requests().await.len(), if status == 503 { 4 } else { 1 });
+    }
+}
+
+#[tokio::test]
+async fn errors_of_the_sandbox_have_error_code_and_details() {
+    for (key, platform, status) in [
+        (keys::DEMO, "amiga", 400),
+        ("svc_unknown", "linux-x86_64", 401),
+        (keys::READ_ONLY, "linux-x86_64", 403),
+    ] {
+        let service = Service::start().await;
+        let address = format!("{}/minions/download?platform={platform}", service.base_url());
+        let response =
+            plain_client().build().expect("a client").get(address).header("x-api-key", key).send().await;
+        let response = response.expect("a response");
+        assert_eq!(response.status().as_u16(), status);
+
+        let body = json_of(response).await;
+        assert!(
+            body["error"].is_string() && body["code"].is_string() && body["details"].is_object(),
+            "{body}"
+        );
     }
 }

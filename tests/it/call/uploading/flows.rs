@@ -52,13 +52,12 @@ async fn an_upload_in_one_piece_keeps_the_bytes() {
 }
 
 #[tokio::test]
-async fn the_size_decides_between_parts_and_one_piece_by_default() {
+async fn the_documented_body_gets_the_answer_of_an_upload_in_parts() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
-    for (size, in_parts) in [(2_999_999_999_u64, false), (3_000_000_000, true)] {
+    for size in [1_000, 2_999_999_999_u64, 3_000_000_000] {
         let arguments = json!({"name": "n", "file_name": "f", "file_size": size, "platform": "xbox"});
         let upload = host.succeed("initiate_build_upload", arguments).await;
-        assert_eq!(upload.get("upload_id").is_some(), in_parts, "{size}");
-        assert_eq!(upload.get("upload_url").is_some(), !in_parts, "{size}");
+        assert!(upload.get("upload_id").is_some() && upload.get("upload_url").is_none(), "{size}: {upload}");
     }
 }
 
