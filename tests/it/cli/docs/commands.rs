@@ -9,6 +9,7 @@ use super::pages::{blocks, pages};
 use crate::support::{
     binary::{program, shell_words},
     service::Service,
+    terminal::run_in_terminal,
 };
 
 /// Commands that build and test the program.
@@ -66,6 +67,44 @@ async fn the_shell_commands_succeed() {
     }
 
     assert!(tried > 2, "only {tried} commands were run");
+}
+
+/// Returns the commands of the console blocks of a page, each with its output.
+fn console_sessions(page: &str) -> Vec<(String, String)> {
+    let blocks = blocks(page, "console").into_iter();
+    let sessions = blocks.flat_map(|block| {
+        let sessions = block.split("$ tas-mcp ").skip(1).map(str::to_owned);
+        sessions.collect::<Vec<_>>()
+    });
+    sessions
+        .map(|session| {
+            let (command, output) = session.split_once('\n').expect("an output");
+            (command.to_owned(), output.to_owned())
+        })
+        .collect()
+}
+
+/// A line `...` of the page stands for any lines.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_outputs_in_the_pages_are_those_of_the_program() {
+    let mut compared = 0;
+    for (_, page) in pages() {
+        for (command, expected) in console_sessions(&page) {
+            let arguments: Vec<_> = command.split(' ').collect();
+            let (code, output) = run_in_terminal(100, &arguments, &[("NO_COLOR", "1")], &[]).await;
+            assert!(matches!(code, Some(0 | 10)), "{command}: {output}");
+
+            let mut rest = output.as_str();
+            for part in expected.split("...\n").map(str::trim_end) {
+                let found = rest.find(part);
+                let start = found.unwrap_or_else(|| panic!("{command} prints\n{output}\nnot\n{part}"));
+                rest = &rest[start + part.len()..];
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared >= 2, "{compared}");
 }
 
 #[tokio::test]

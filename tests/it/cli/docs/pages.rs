@@ -10,19 +10,6 @@ use tas_mcp::{
 
 use super::{check_server, root};
 
-/// Sections of the README, in their order.
-const SECTIONS: [&str; 9] = [
-    "Install",
-    "Try the sandbox",
-    "Connect an assistant",
-    "First run",
-    "CI",
-    "A server for a team",
-    "Several projects and accounts",
-    "Safety",
-    "Glossary",
-];
-
 /// Words that begin like a variable and are none.
 const NO_SETTINGS: [&str; 1] = ["TAS_UPDATE_SNAPSHOTS"];
 
@@ -45,15 +32,6 @@ pub(super) fn blocks(page: &str, language: &str) -> Vec<String> {
     let start = format!("```{language}\n");
     let parts = page.split(&start).skip(1);
     parts.filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
-}
-
-#[test]
-fn the_readme_has_at_most_200_lines_and_its_sections_in_order() {
-    let readme = fs::read_to_string(root("README.md")).expect("README.md");
-    let sections: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-
-    assert!(readme.lines().count() <= 200);
-    assert_eq!(sections, SECTIONS);
 }
 
 #[test]
