@@ -56,7 +56,7 @@ pub(super) fn confirm(failure: Failure) -> std::result::Result<(), CommandError>
     }
 }
 
-/// Asks the user at the terminal before a file is changed. `subject` begins the message of a failure.
+/// Asks the user at the terminal before something on this machine is changed. `subject` begins the message of a failure.
 ///
 /// # Errors
 /// `confirmation_required`: the user declined, or nobody can be asked.
@@ -68,9 +68,9 @@ pub(super) fn confirm_change(statement: &str, subject: &str) -> std::result::Res
 
     match answer {
         ConsentAnswer::Yes => Ok(()),
-        ConsentAnswer::No => refusal("not confirmed", "the file was left as it is"),
+        ConsentAnswer::No => refusal("not confirmed", "nothing was changed"),
         ConsentAnswer::NotAsked => {
-            refusal("nobody can be asked without a terminal", "add `--yes` to change the file")
+            refusal("nobody can be asked without a terminal", "add `--yes` to make the change")
         }
     }
 }

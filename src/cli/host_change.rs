@@ -1,4 +1,4 @@
-//! What `tas-mcp install` and `tas-mcp uninstall` do with each host: read the file, show the change, ask, write.
+//! What `tas-mcp install` and `tas-mcp uninstall` do with each host: show the change, ask, and make it or let the host do it.
 
 use std::{io::Write as _, path::Path};
 
@@ -9,7 +9,10 @@ use super::{
     command_error::CommandError,
     confirmation::{YES, confirm_change},
     exit_status::ExitStatus,
-    host_config::{Change, ConfigFile, Edited, Host, difference, edit, unusable},
+    host_command::HostCommand,
+    host_file,
+    hosts::{ENTRY, Host, ServerEntry},
+    notes::note,
     output::{print_json_or_table, status_after_output},
     table::Table,
     tool_arguments::{json_flag, wants_json},
@@ -22,20 +25,33 @@ use crate::{
 };
 
 /// What the help of both commands says about exit codes.
-pub(super) const EXIT_CODES: &str = "Exit codes: 0 success, 1 no client is installed or another program has changed a file, 2 invalid arguments, settings or files, or not confirmed";
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 success, 1 no client is installed, the program of a client is missing or fails, or another program has changed a file, 2 invalid arguments, settings or files, or not confirmed";
 
 const CLIENTS: &str = "clients";
 
-/// The result for the configuration of a host.
-#[derive(Debug, Serialize)]
+/// The result for a host.
+#[derive(Serialize)]
 struct HostChange {
     client: &'static str,
     outcome: &'static str,
-    /// Path of the file. A part that is not Unicode is replaced, so that the output cannot fail after the change.
-    file: String,
+    /// Command of the host, or path of the file. A part that is not Unicode is replaced, so that the output cannot fail after
+    /// the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     /// Path of the file with the earlier content.
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<String>,
+}
+
+/// A change of one host.
+struct Change<'a> {
+    host: Host,
+    directories: &'a UserDirectories,
+    /// `None` to remove the entry.
+    server: Option<&'a ServerEntry>,
+    is_confirmed: bool,
 }
 
 /// Returns the arguments of both commands.
@@ -45,21 +61,15 @@ pub(super) fn flags() -> [Arg; 3] {
 
     [
         clients.help("Clients to configure; without a name, all that are installed"),
-        yes.help("Do not ask before a file is changed"),
+        yes.help("Do not ask before a change"),
         json_flag(),
     ]
 }
 
 /// Returns the hosts that the command names.
 pub(super) fn named_hosts(matches: &ArgMatches) -> Vec<Host> {
-    let mut hosts: Vec<Host> = Vec::new();
-    for host in matches.get_many::<Host>(CLIENTS).into_iter().flatten() {
-        if !hosts.contains(host) {
-            hosts.push(*host);
-        }
-    }
-
-    hosts
+    let named: Vec<_> = matches.get_many::<Host>(CLIENTS).into_iter().flatten().collect();
+    Host::ALL.into_iter().filter(|host| named.contains(&host)).collect()
 }
 
 /// Returns the hosts that the command names, or else those that are installed.
@@ -76,28 +86,24 @@ pub(super) fn selected_hosts(matches: &ArgMatches) -> Result<(Vec<Host>, UserDir
     if hosts.is_empty() {
         let names = Host::ALL.map(Host::name).join(", ");
         return Err(Failure::new(Code::NotFound, "no client is installed for this user")
-            .hint(format!("name a client to create its file: {names}")));
+            .hint(format!("name a client to configure it: {names}")));
     }
 
     Ok((hosts, directories))
 }
 
-/// Changes the configuration of each host. A host that fails does not prevent the others.
+/// Adds the server to each host, or removes it if there is no `server`. A host that fails does not prevent the others.
 ///
 /// # Errors
 /// The failures of all hosts.
 pub(super) fn change_hosts(
     matches: &ArgMatches,
-    hosts: &[Host],
-    directories: &UserDirectories,
-    change: impl Fn(Host) -> Result<Change, Failure>,
+    (hosts, directories): &(Vec<Host>, UserDirectories),
+    server: Option<&ServerEntry>,
 ) -> Result<ExitStatus, CommandError> {
     let (mut changes, mut failures) = (Vec::new(), Vec::new());
     for host in hosts {
-        let file = host.config_file(directories);
-        let outcome =
-            change(*host).and_then(|change| change_host(*host, &file, &change, matches.get_flag(YES)));
-        match outcome {
+        match (Change { host: *host, directories, server, is_confirmed: matches.get_flag(YES) }).make() {
             Ok(change) => changes.push(change),
             Err(failure) => failures.push(failure),
         }
@@ -107,6 +113,12 @@ pub(super) fn change_hosts(
         [] => Ok(()),
         changes => print_json_or_table(&changes, table(changes), wants_json(matches)),
     };
+    let is_new = |change: &&HostChange| !["unchanged", "not installed"].contains(&change.outcome);
+    let names: Vec<_> = changes.iter().filter(is_new).map(|change| change.client).collect();
+    if !names.is_empty() {
+        note(&format!("restart the host: {}", names.join(", ")));
+    }
+
     if failures.is_empty() {
         return Ok(status_after_output(ExitStatus::Success, printed));
     }
@@ -116,46 +128,107 @@ pub(super) fn change_hosts(
 
 /// Returns a row for each change.
 fn table(changes: &[HostChange]) -> Table {
-    let header = ["client", "outcome", "file", "backup"];
+    let header = ["client", "outcome", "command or file", "backup"];
     let mut table = Table::new(header);
     (0..header.len()).for_each(|column| table.keep_whole(column));
-
-    for HostChange { client, outcome, file, backup } in changes {
-        let backup = backup.clone().unwrap_or_default();
-        table.add_row([(*client).to_owned(), (*outcome).to_owned(), file.clone(), backup]);
+    for HostChange { client, outcome, command, file, backup } in changes {
+        let target = command.as_ref().or(file.as_ref()).cloned().unwrap_or_default();
+        table.add_row([*client, *outcome, &target, backup.as_deref().unwrap_or_default()]);
     }
 
     table
 }
 
-/// Changes the configuration of one host in `file`, after the user at the terminal has confirmed the change.
-fn change_host(host: Host, file: &Path, change: &Change, is_confirmed: bool) -> Result<HostChange, Failure> {
-    let config = ConfigFile::read(file)?;
-    let edited = edit(host, config.text(), change).map_err(|error| unusable(file, &error))?;
-    let shown = file.display().to_string();
-    let Some(edited) = edited else {
-        let outcome = if matches!(change, Change::Remove) { "not installed" } else { "unchanged" };
-        return Ok(HostChange { client: host.name(), outcome, file: shown, backup: None });
-    };
+impl Change<'_> {
+    fn make(&self) -> Result<HostChange, Failure> {
+        let command = match self.server {
+            Some(server) => self.host.add_command(server),
+            None => self.host.remove_command(),
+        };
 
-    show(host, file, &edited);
-    if !is_confirmed {
-        confirm_change(&format!("This changes {}", file.display()), host.name())?;
+        match (command, self.host.file(self.directories)) {
+            (None, Some((file, container))) => self.edit(&file, container),
+            (Some(command), _) => self.run(&command),
+            (None, None) => Err(self.failure(Code::InvalidArguments, "this client cannot be changed")),
+        }
     }
-    let backup = config.replace(&edited.text)?;
-    let outcome = match (&edited.before, &edited.after) {
-        (_, None) => "removed",
-        (None, Some(_)) => "installed",
-        (Some(_), Some(_)) => "updated",
-    };
 
-    let backup = backup.map(|path| path.display().to_string());
-    Ok(HostChange { client: host.name(), outcome, file: shown, backup })
+    /// Runs a command of the host, after the user at the terminal has confirmed it.
+    fn run(&self, command: &HostCommand) -> Result<HostChange, Failure> {
+        show(&format!("{}: {command}\n", self.host.name()));
+        let program = command.program;
+        let file = self.directories.program(program).ok_or_else(|| {
+            self.failure(Code::NotFound, &format!("the program `{program}` is not on the PATH"))
+                .hint(format!("install `{program}`, or run the command above where it is on the PATH"))
+        })?;
+        self.confirm("This runs the command above")?;
+
+        let run = |command: &HostCommand| {
+            let reason = |error| format!("{} does not start: {error}", file.display());
+            command.run(&file).map_err(|error| self.failure(Code::Rejected, &reason(error)))
+        };
+        let (mut succeeded, output) = run(command)?;
+        let mut outcome = if self.server.is_some() { "installed" } else { "removed" };
+        let is_missing = |line: &str| line.contains("found") && line.contains(ENTRY);
+        if self.server.is_none() && output.lines().any(is_missing) {
+            (succeeded, outcome) = (true, "not installed");
+        } else if let Some(removal) = self.host.remove_command()
+            && !succeeded
+            && output.contains("already exists")
+        {
+            // Claude Code does not replace an entry.
+            show(&format!("{}: {removal}\n", self.host.name()));
+            succeeded = run(&removal)?.0 && run(command)?.0;
+            outcome = "updated";
+        }
+
+        if !succeeded {
+            let failure = self.failure(Code::Rejected, &format!("`{program}` has failed"));
+            return Err(failure.hint("its message is above"));
+        }
+        Ok(HostChange { command: Some(command.to_string()), ..self.result(outcome) })
+    }
+
+    /// Changes the entry in the file of the host, after the user at the terminal has confirmed it.
+    fn edit(&self, path: &Path, container: &str) -> Result<HostChange, Failure> {
+        let fields = self.server.map(|server| self.host.entry(server)).transpose()?;
+        let file = host_file::read(path)?;
+        let edited = host_file::edit(file.text(), container, fields.as_ref());
+        let edited = edited.map_err(|reason| host_file::unusable(path, &reason))?;
+        let shown = Some(path.display().to_string());
+        let Some(edited) = edited else {
+            let outcome = if fields.is_some() { "unchanged" } else { "not installed" };
+            return Ok(HostChange { file: shown, ..self.result(outcome) });
+        };
+
+        let difference = host_file::difference(self.host, &edited, fields.as_ref());
+        show(&format!("{}: {}\n{difference}", self.host.name(), path.display()));
+        self.confirm(&format!("This changes {}", path.display()))?;
+        let backup = host_file::replace(path, &file, &edited)?;
+        let outcome = match (&edited.before, &edited.after) {
+            (_, None) => "removed",
+            (None, Some(_)) => "installed",
+            (Some(_), Some(_)) => "updated",
+        };
+
+        Ok(HostChange { file: shown, backup, ..self.result(outcome) })
+    }
+
+    fn confirm(&self, statement: &str) -> Result<(), Failure> {
+        if self.is_confirmed { Ok(()) } else { confirm_change(statement, self.host.name()) }
+    }
+
+    fn result(&self, outcome: &'static str) -> HostChange {
+        HostChange { client: self.host.name(), outcome, command: None, file: None, backup: None }
+    }
+
+    fn failure(&self, code: Code, reason: &str) -> Failure {
+        Failure::new(code, format!("{}: {reason}", self.host.name()))
+    }
 }
 
-/// Shows the change on standard error.
-fn show(host: Host, file: &Path, edited: &Edited) {
-    let text = format!("{}: {}\n{}", host.name(), file.display(), difference(host, edited));
+/// Shows a change on standard error.
+fn show(text: &str) {
     // If standard error is closed, nobody is asked; `--yes` has confirmed the change already.
-    drop(write!(anstream::stderr(), "{}", visible(&text)));
+    drop(write!(anstream::stderr(), "{}", visible(text)));
 }

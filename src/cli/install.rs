@@ -10,13 +10,12 @@ use super::{
     exit_status::ExitStatus,
     help_end::help_end,
     host_change::{EXIT_CODES, change_hosts, flags, named_hosts, selected_hosts},
-    host_config::{Change, Host, ServerEntry, ServerStart, deep_link, snippet},
+    hosts::{Host, ServerEntry, ServerStart},
     notes::note,
     output::print_text,
 };
 use crate::{
     failure::{Code, Failure},
-    fields::Fields,
     settings::{SETTINGS, Settings},
 };
 
@@ -30,13 +29,17 @@ const EXAMPLES: [&str; 5] = [
 ];
 
 /// What the help says about settings.
-const NOTES: &str = "The entry starts this program with the settings of this command, from flags and variables, such as --project, --sandbox, --toolsets and --read-only. The server reads the values of a profile from the configuration file, and --profile chooses the profile. An API key is never written: the entry refers to the file of --api-key-file, or to the variable TAS_API_KEY where the client expands variables; the key of `tas-mcp login` needs neither. The earlier content of each file is kept in a backup beside it.";
+const NOTES: &str = "The entry starts this program with the settings of this command, from flags and variables, such as --project, --sandbox, --toolsets and --read-only. The server reads the values of a profile from the configuration file, and --profile chooses the profile. An API key is never written: the entry refers to the file of --api-key-file, or to the variable TAS_API_KEY where the client expands variables; the key of `tas-mcp login` needs neither. Claude Code, VS Code, Codex and Gemini CLI add the entry themselves, by a command that is shown before it runs. For the others, the difference is shown before their file is changed, and the earlier content is kept in a backup beside it.";
+
+/// What a user should know about a server that reaches no service.
+const NO_ACCOUNT: &str =
+    "note: the server has neither an address nor a key: run `tas-mcp login`, or add --sandbox to try it";
 
 const HTTP: &str = "http";
 const PRINT: &str = "print";
 
-/// Words of `--print`.
-const PRINTED: [&str; 2] = ["snippet", "link"];
+/// Words of `--print`. The first one stands for no word, and for the second one if the client has no command.
+const PRINTED: [&str; 3] = ["command", "snippet", "link"];
 
 /// Settings that an address can select.
 const ADDRESS_SETTINGS: [&str; 3] = ["project", "toolsets", "read-only"];
@@ -60,23 +63,22 @@ pub(super) fn command() -> Command {
         .args(flags())
         .args([
             http.help("Connect to the server over HTTP at this address, instead of starting this program"),
-            print.help("Print the entry of one client, or with `=link` the address that opens the client with it; change nothing"),
+            print.help("Print the command of one client, or the entry of its file; `=link` prints the address that opens the client with the entry; change nothing"),
         ])
 }
 
-/// Changes the files, or prints the entry.
+/// Changes the hosts, or prints the change.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let server = server_entry(matches, settings)?;
     if let Some(form) = matches.get_one::<String>(PRINT) {
-        return print_entry(matches, form, &server);
+        print_text(printed(&named_hosts(matches), form, &server)?)?;
+        return Ok(ExitStatus::Success);
     }
 
-    let (hosts, directories) = selected_hosts(matches)?;
-    for text in hosts.iter().filter_map(|host| key_note(*host, &server)) {
-        note(&text);
-    }
+    let selected = selected_hosts(matches)?;
+    selected.0.iter().filter_map(|host| key_note(*host, &server)).for_each(|text| note(&text));
 
-    change_hosts(matches, &hosts, &directories, |host| host.entry(&server).map(Change::Set))
+    change_hosts(matches, &selected, Some(&server))
 }
 
 /// Returns what the hosts need to know about the server.
@@ -92,6 +94,9 @@ fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry
         if let Some(text) = settings.key_command_note() {
             note(&text);
         }
+        if !settings.has_account() {
+            note(NO_ACCOUNT);
+        }
 
         ServerStart::Command { program: text(std::env::current_exe()?)?, arguments }
     };
@@ -103,7 +108,7 @@ fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry
 fn key_note(host: Host, server: &ServerEntry) -> Option<String> {
     let name = host.name();
     match (&server.start, server.key_variable) {
-        (_, Some(_)) if host.passes_variables() => None,
+        _ if host.passes_key(server) => None,
         (ServerStart::Address(_), _) => host.entry(server).is_ok().then(|| {
             format!("note: the entry of {name} has no API key: add the header X-Api-Key, or sign in")
         }),
@@ -122,29 +127,25 @@ fn text(path: PathBuf) -> Result<String, Failure> {
     })
 }
 
-/// Prints the entry of the only host.
-fn print_entry(matches: &ArgMatches, form: &str, server: &ServerEntry) -> Result<ExitStatus, CommandError> {
-    let named = named_hosts(matches);
-    let [host] = named.as_slice() else {
-        return Err(Failure::new(Code::InvalidArguments, "`--print` needs the name of one client").into());
+/// Returns the change of the only host in one of the forms.
+fn printed(hosts: &[Host], form: &str, server: &ServerEntry) -> Result<String, Failure> {
+    let [host] = hosts else {
+        return Err(Failure::new(Code::InvalidArguments, "`--print` needs the name of one client"));
     };
 
     let entry = host.entry(server)?;
     if let Some(text) = key_note(*host, server) {
         note(&text);
     }
-    let printed =
-        if form == PRINTED[1] { link(*host, &entry)? } else { snippet(*host, &Value::Object(entry)) };
-    print_text(printed)?;
+    let command = host.add_command(server).filter(|_| form == PRINTED[0]);
+    let printed = match command {
+        Some(command) => Some(format!("{command}\n")),
+        None if form == PRINTED[2] => host.deep_link(&entry).map(|link| format!("{link}\n")),
+        None => host.snippet(&Value::Object(entry)),
+    };
 
-    Ok(ExitStatus::Success)
-}
-
-/// Returns the line with the address that opens the host with the entry.
-fn link(host: Host, entry: &Fields) -> Result<String, Failure> {
-    let link = deep_link(host, entry).map(|link| format!("{link}\n"));
-    link.ok_or_else(|| {
-        Failure::new(Code::InvalidArguments, format!("{} has no addresses that add a server", host.name()))
-            .hint("`--print` prints the entry")
+    printed.ok_or_else(|| {
+        Failure::new(Code::InvalidArguments, format!("{} has no {form}", host.name()))
+            .hint("`--print` prints the command or the entry")
     })
 }

@@ -7,7 +7,6 @@ use super::{
     exit_status::ExitStatus,
     help_end::help_end,
     host_change::{EXIT_CODES, change_hosts, flags, selected_hosts},
-    host_config::Change,
 };
 
 /// Commands that the help shows.
@@ -21,8 +20,7 @@ pub(super) fn command() -> Command {
         .args(flags())
 }
 
-/// Changes the files.
+/// Changes the hosts.
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
-    let (hosts, directories) = selected_hosts(matches)?;
-    change_hosts(matches, &hosts, &directories, |_| Ok(Change::Remove))
+    change_hosts(matches, &selected_hosts(matches)?, None)
 }

@@ -117,6 +117,11 @@ impl Settings {
         matches!(self.values.origin(name), Some(Origin::Variable(_))).then_some(API_KEY)
     }
 
+    /// Returns whether a server with these settings has an address or a key, or a profile that may contain them.
+    pub fn has_account(&self) -> bool {
+        self.wants_sandbox() || self.base_url().is_some() || self.has_key() || self.profile().is_some()
+    }
+
     /// Returns what a person has to do so that a server can run the command that prints the key, if the key comes from one.
     pub fn key_command_note(&self) -> Option<String> {
         let name = self.values.key_setting().filter(|name| *name == API_KEY_COMMAND)?;

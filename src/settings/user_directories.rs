@@ -1,7 +1,7 @@
 //! The directories of the user in which programs keep their configuration.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
@@ -40,14 +40,10 @@ pub struct UserDirectories {
     pub configuration: PathBuf,
     /// Data of programs that stay on this machine. Used on Windows only.
     pub local_data: PathBuf,
-    /// `CLAUDE_CONFIG_DIR`.
-    pub claude_code: Option<PathBuf>,
-    /// `CODEX_HOME`.
-    pub codex: Option<PathBuf>,
-    /// `GEMINI_CLI_HOME`, which stands for the home directory.
-    pub gemini_home: Option<PathBuf>,
     /// `FLATPAK_XDG_CONFIG_HOME`, the configuration directory outside a sandboxed Zed.
     pub flatpak_configuration: Option<PathBuf>,
+    /// Directories of programs: those of `PATH` that do not depend on the working directory.
+    programs: Vec<PathBuf>,
 }
 
 impl UserDirectories {
@@ -86,10 +82,8 @@ impl UserDirectories {
             system,
             configuration,
             local_data: directory("LOCALAPPDATA").unwrap_or_else(|| home.join("AppData").join("Local")),
-            claude_code: directory("CLAUDE_CONFIG_DIR"),
-            codex: directory("CODEX_HOME"),
-            gemini_home: directory("GEMINI_CLI_HOME"),
             flatpak_configuration: directory("FLATPAK_XDG_CONFIG_HOME"),
+            programs: directory("PATH").as_ref().map(programs).unwrap_or_default(),
             home,
         })
     }
@@ -103,4 +97,20 @@ impl UserDirectories {
     pub fn in_home(&self, path: impl AsRef<Path>) -> PathBuf {
         self.home.join(path)
     }
+
+    /// Returns the file of the program `name`, if it is in a directory of `PATH`.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        // Package managers install batch files on Windows.
+        let endings: &[&str] =
+            if self.system == OperatingSystem::Windows { &[".exe", ".cmd"] } else { &[""] };
+        let files = self.programs.iter().flat_map(|directory| {
+            endings.iter().map(move |ending| directory.join(format!("{name}{ending}")))
+        });
+
+        files.into_iter().find(|file| file.is_file())
+    }
+}
+
+fn programs(path: impl AsRef<OsStr>) -> Vec<PathBuf> {
+    std::env::split_paths(&path).filter(|directory| directory.is_absolute()).collect()
 }

@@ -75,9 +75,9 @@ fn sibling_modules_do_not_import_each_other_in_a_cycle() {
 
 /// A program that is started could run what files beside an upload tell it to, with the variables of this process. The demo
 /// starts this binary. `report --open` starts the launcher of the platform with a page that this process has written. The
-/// command that prints the API key comes from a variable.
+/// command that prints the API key comes from a variable. `install` runs the programs of hosts, which the user confirms.
 #[test]
-fn only_the_demo_the_browser_launcher_and_the_key_command_start_a_program() {
+fn only_the_demo_the_browser_launcher_the_key_command_and_install_start_a_program() {
     let starts_a_program = |text: &str| {
         text.split("process::").skip(1).any(|path| {
             let end: &[char] = if path.starts_with('{') { &['}'] } else { &[',', ';', '('] };
@@ -87,7 +87,7 @@ fn only_the_demo_the_browser_launcher_and_the_key_command_start_a_program() {
     let files = source::files().into_iter().filter(|(_, text)| starts_a_program(text));
     let modules: Vec<_> = files.map(|(module, _)| module.join("::")).collect();
 
-    assert_eq!(modules, ["cli::report::browser", "client::key_command", "demo::client"]);
+    assert_eq!(modules, ["cli::host_command", "cli::report::browser", "client::key_command", "demo::client"]);
 }
 
 /// Returns the modules that remain when modules without remaining imports are removed again and again: those of a cycle,

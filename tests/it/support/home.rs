@@ -1,18 +1,13 @@
 //! A home directory of a test, in which commands read and change the files of a user.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Output,
-};
+use std::{fs, path::PathBuf, process::Output};
 
 use serde_json::Value;
 
 use super::binary::{binary, run_binary};
 
 /// Variables that move the files of hosts. An empty value counts as not set.
-const MOVING_VARIABLES: [&str; 5] =
-    ["XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "FLATPAK_XDG_CONFIG_HOME"];
+const MOVING_VARIABLES: [&str; 2] = ["XDG_CONFIG_HOME", "FLATPAK_XDG_CONFIG_HOME"];
 
 /// A home directory.
 pub(crate) struct Home(tempfile::TempDir);
@@ -84,11 +79,7 @@ impl Home {
     /// Returns the entry in the file of a host.
     pub(crate) fn entry(&self, file: &str, container: &str) -> Value {
         let text = self.text(file);
-        let document: Value = if Path::new(file).extension().is_some_and(|extension| extension == "toml") {
-            toml_edit::de::from_str(&text).expect("TOML")
-        } else {
-            serde_json::from_str(&text).expect("JSON")
-        };
+        let document: Value = serde_json::from_str(&text).expect("JSON");
         document[container]["tas"].clone()
     }
 }
