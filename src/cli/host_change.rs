@@ -34,10 +34,9 @@ const CLIENTS: &str = "clients";
 struct HostChange {
     client: &'static str,
     outcome: &'static str,
-    /// Command of the host, or path of the file. A part that is not Unicode is replaced, so that the output cannot fail after
-    /// the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    /// Path of the file. A part that is not Unicode is replaced, so that the output cannot fail after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     /// Path of the file with the earlier content.
@@ -113,8 +112,8 @@ pub(super) fn change_hosts(
         [] => Ok(()),
         changes => print_json_or_table(&changes, table(changes), wants_json(matches)),
     };
-    let is_new = |change: &&HostChange| !["unchanged", "not installed"].contains(&change.outcome);
-    let names: Vec<_> = changes.iter().filter(is_new).map(|change| change.client).collect();
+    let done = changes.iter().filter(|change| !["unchanged", "not installed"].contains(&change.outcome));
+    let names: Vec<_> = done.map(|change| change.client).collect();
     if !names.is_empty() {
         note(&format!("restart the host: {}", names.join(", ")));
     }
@@ -126,14 +125,14 @@ pub(super) fn change_hosts(
     Err(CommandError::Failures(failures))
 }
 
-/// Returns a row for each change.
+/// Returns a row for each change. The commands have been shown.
 fn table(changes: &[HostChange]) -> Table {
-    let header = ["client", "outcome", "command or file", "backup"];
+    let header = ["client", "outcome", "file", "backup"];
     let mut table = Table::new(header);
     (0..header.len()).for_each(|column| table.keep_whole(column));
-    for HostChange { client, outcome, command, file, backup } in changes {
-        let target = command.as_ref().or(file.as_ref()).cloned().unwrap_or_default();
-        table.add_row([*client, *outcome, &target, backup.as_deref().unwrap_or_default()]);
+    for HostChange { client, outcome, file, backup, .. } in changes {
+        let [file, backup] = [file, backup].map(|path| path.as_deref().unwrap_or_default());
+        table.add_row([*client, *outcome, file, backup]);
     }
 
     table
@@ -167,25 +166,22 @@ impl Change<'_> {
             let reason = |error| format!("{} does not start: {error}", file.display());
             command.run(&file).map_err(|error| self.failure(Code::Rejected, &reason(error)))
         };
-        let (mut succeeded, output) = run(command)?;
-        let mut outcome = if self.server.is_some() { "installed" } else { "removed" };
-        let is_missing = |line: &str| line.contains("found") && line.contains(ENTRY);
-        if self.server.is_none() && output.lines().any(is_missing) {
-            (succeeded, outcome) = (true, "not installed");
-        } else if let Some(removal) = self.host.remove_command()
-            && !succeeded
-            && output.contains("already exists")
-        {
+        let failed = || self.failure(Code::Rejected, &format!("`{program}` has failed")).hint("see above");
+        let (succeeded, output) = run(command)?;
+        let says = |words: &[&str]| output.lines().any(|line| words.iter().all(|word| line.contains(word)));
+        let outcome = match (self.server, self.host.remove_command()) {
+            (None, _) if says(&["erver", "found", ENTRY]) => "not installed",
+            (None, _) if succeeded => "removed",
+            (Some(_), _) if succeeded => "installed",
             // Claude Code does not replace an entry.
-            show(&format!("{}: {removal}\n", self.host.name()));
-            succeeded = run(&removal)?.0 && run(command)?.0;
-            outcome = "updated";
-        }
+            (Some(_), Some(removal)) if says(&["already exists"]) => {
+                show(&format!("{}: {removal}\n", self.host.name()));
+                let is_replaced = run(&removal)?.0 && run(command)?.0;
+                is_replaced.then_some("updated").ok_or_else(failed)?
+            }
+            _ => return Err(failed()),
+        };
 
-        if !succeeded {
-            let failure = self.failure(Code::Rejected, &format!("`{program}` has failed"));
-            return Err(failure.hint("its message is above"));
-        }
         Ok(HostChange { command: Some(command.to_string()), ..self.result(outcome) })
     }
 

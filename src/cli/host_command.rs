@@ -16,7 +16,6 @@ use crate::{settings::Settings, text::visible};
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A command of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostCommand {
     /// Name of the program.
     pub(super) program: &'static str,

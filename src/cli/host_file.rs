@@ -182,7 +182,7 @@ fn find(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, String>
     }
 }
 
-/// Returns the whole document with this entry, or without an entry.
+/// Returns the document with this entry, or without an entry.
 fn with_entry(mut document: Value, container: &str, entry: Option<&Value>) -> Option<Value> {
     let servers = document.as_object_mut()?.entry(container).or_insert_with(|| json!({})).as_object_mut()?;
     match entry {

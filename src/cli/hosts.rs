@@ -40,7 +40,6 @@ pub(super) enum Host {
 }
 
 /// What a host needs to know about the server.
-#[derive(Clone, Debug)]
 pub(super) struct ServerEntry {
     pub(super) start: ServerStart,
     /// Variable that contains the API key when the host starts. The entry refers to it by its name.
@@ -48,7 +47,6 @@ pub(super) struct ServerEntry {
 }
 
 /// How the host reaches the server.
-#[derive(Clone, Debug)]
 pub(super) enum ServerStart {
     /// The host starts the program at this absolute path.
     Command { program: String, arguments: Vec<String> },
@@ -112,11 +110,10 @@ impl Host {
             Self::VsCode => configuration.join("Code/User/mcp.json"),
             Self::Windsurf => directories.in_home(".codeium/windsurf/mcp_config.json"),
             Self::Zed => match system {
-                OperatingSystem::Linux => directories
-                    .flatpak_configuration
-                    .as_ref()
-                    .unwrap_or(configuration)
-                    .join("zed/settings.json"),
+                OperatingSystem::Linux => {
+                    let moved = directories.flatpak_configuration.as_ref();
+                    moved.unwrap_or(configuration).join("zed/settings.json")
+                }
                 OperatingSystem::MacOs => directories.in_home(".config/zed/settings.json"),
                 OperatingSystem::Windows => configuration.join("Zed/settings.json"),
             },
@@ -131,11 +128,9 @@ impl Host {
     /// # Errors
     /// The file of the host has no form for an address.
     pub(super) fn entry(self, server: &ServerEntry) -> Result<Fields, Failure> {
-        let reference = self.key_reference(server);
-        let (kind, fields, key) = match &server.start {
+        let (kind, fields, key_field) = match &server.start {
             ServerStart::Command { program, arguments } => {
-                let key = reference.map(|(key, reference)| ("env", json!({key: reference})));
-                ("stdio", vec![("command", json!(program)), ("args", json!(arguments))], key)
+                ("stdio", vec![("command", json!(program)), ("args", json!(arguments))], "env")
             }
             ServerStart::Address(_) if self == Self::ClaudeDesktop => {
                 let message = "the configuration file of claude-desktop has no entries for servers over HTTP";
@@ -143,40 +138,29 @@ impl Host {
                     .hint("add the address in the settings of the program, as a custom connector"));
             }
             ServerStart::Address(address) => {
-                let key = reference.map(|(_, reference)| ("headers", json!({KEY_HEADER: reference})));
                 let field = if self == Self::Windsurf { "serverUrl" } else { "url" };
-                ("http", vec![(field, json!(address))], key)
+                ("http", vec![(field, json!(address))], "headers")
             }
         };
 
         let kind = (self == Self::VsCode).then(|| ("type", json!(kind)));
+        let key = self.key_reference(server).map(|(name, reference)| (key_field, json!({name: reference})));
         let fields = kind.into_iter().chain(fields).chain(key);
         Ok(fields.map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// Returns whether the host passes the key of its own variable to the server.
-    pub(super) fn passes_key(self, server: &ServerEntry) -> bool {
-        let is_bearer = self == Self::Codex && matches!(server.start, ServerStart::Address(_));
-        self.key_reference(server).is_some() || is_bearer && server.key_variable.is_some()
-    }
-
     /// Returns the command with which the host adds the server; `None` if this program edits the file of the host.
     pub(super) fn add_command(self, server: &ServerEntry) -> Option<HostCommand> {
-        let reference = self.key_reference(server);
-        let (transport, key, target) = match &server.start {
+        let (transport, [option, sign], target) = match &server.start {
             ServerStart::Command { program, arguments } => {
                 // Gemini CLI takes the program from the words before the mark.
                 let program = if self == Self::Gemini { [program, "--"] } else { ["--", program] };
-                let key =
-                    reference.map(|(key, reference)| ["--env".to_owned(), format!("{key}={reference}")]);
-                ("stdio", key, [program.map(str::to_owned).to_vec(), arguments.clone()].concat())
+                ("stdio", ["--env", "="], [program.map(str::to_owned).to_vec(), arguments.clone()].concat())
             }
-            ServerStart::Address(address) => {
-                let key =
-                    reference.map(|(_, value)| ["--header".to_owned(), format!("{KEY_HEADER}: {value}")]);
-                ("http", key, vec![address.clone()])
-            }
+            ServerStart::Address(address) => ("http", ["--header", ": "], vec![address.clone()]),
         };
+        let key = self.key_reference(server).filter(|_| self != Self::Codex);
+        let key = key.map(|(name, reference)| [option.to_owned(), format!("{name}{sign}{reference}")]);
 
         let options = match self {
             // The option with the key takes all words up to the next option.
@@ -229,18 +213,19 @@ impl Host {
         Some(HostCommand { program: self.facts().1?, arguments: arguments.collect() })
     }
 
-    /// Returns the variable with the key, and the text that the host replaces by its value. `None` for a host that expands no
-    /// variables, or whose documentation does not promise it.
-    fn key_reference(self, server: &ServerEntry) -> Option<(&'static str, String)> {
-        let key = server.key_variable?;
+    /// Returns the variable or header with the key, and the text that the host replaces by the key. `None` for a host that
+    /// expands no variables, or whose documentation does not promise it.
+    pub(super) fn key_reference(self, server: &ServerEntry) -> Option<(&'static str, String)> {
+        let (key, is_address) = (server.key_variable?, matches!(server.start, ServerStart::Address(_)));
         let reference = match self {
             Self::ClaudeCode => format!("${{{key}}}"),
             Self::Gemini => format!("${key}"),
             Self::Cursor | Self::Windsurf => format!("${{env:{key}}}"),
+            Self::Codex if is_address => key.to_owned(),
             Self::ClaudeDesktop | Self::VsCode | Self::Codex | Self::Zed => return None,
         };
 
-        Some((key, reference))
+        Some((if is_address { KEY_HEADER } else { key }, reference))
     }
 }
 
@@ -271,17 +256,13 @@ mod tests {
 
     #[test]
     fn every_file_has_its_place_on_every_system() {
-        let hosts = [Host::ClaudeDesktop, Host::Cursor, Host::VsCode, Host::Windsurf, Host::Zed];
         let files = |system, variables: &[(&str, &str)]| {
             let value = |name: &str| Some(variables.iter().find(|(known, _)| *known == name)?.1.to_owned());
             let directories = UserDirectories::from_variables(system, Some("/me".into()), value);
             let directories = directories.expect("a home directory");
-            hosts.map(|host| {
-                host.file(&directories).map(|(file, _)| file.to_string_lossy().replace('\\', "/"))
-            })
+            let files = Host::ALL.into_iter().filter_map(|host| Some(host.file(&directories)?.0));
+            files.map(|file| file.to_string_lossy().replace('\\', "/")).collect::<Vec<_>>()
         };
-        let expected = |files: [&str; 5]| files.map(|file| Some(file.to_owned()));
-        let (desktop, windsurf) = ("Claude/claude_desktop_config.json", ".codeium/windsurf/mcp_config.json");
 
         for (system, variables, [configuration, zed]) in [
             (OperatingSystem::Linux, &[][..], ["/me/.config", "/me/.config/zed"]),
@@ -292,13 +273,13 @@ mod tests {
         ] {
             assert_eq!(
                 files(system, variables),
-                expected([
-                    &format!("{configuration}/{desktop}"),
+                [
+                    &format!("{configuration}/Claude/claude_desktop_config.json"),
                     "/me/.cursor/mcp.json",
                     &format!("{configuration}/Code/User/mcp.json"),
-                    &format!("/me/{windsurf}"),
+                    "/me/.codeium/windsurf/mcp_config.json",
                     &format!("{zed}/settings.json"),
-                ]),
+                ],
                 "{system:?} {variables:?}"
             );
         }

@@ -108,7 +108,7 @@ fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry
 fn key_note(host: Host, server: &ServerEntry) -> Option<String> {
     let name = host.name();
     match (&server.start, server.key_variable) {
-        _ if host.passes_key(server) => None,
+        _ if host.key_reference(server).is_some() => None,
         (ServerStart::Address(_), _) => host.entry(server).is_ok().then(|| {
             format!("note: the entry of {name} has no API key: add the header X-Api-Key, or sign in")
         }),

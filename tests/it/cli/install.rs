@@ -1,7 +1,7 @@
 //! `tas-mcp install` and `tas-mcp uninstall` change the files of hosts in a home directory of the test, and run programs of
 //! hosts that the test has put there.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, time::Instant};
 
 use serde_json::{Value, json};
 
@@ -168,6 +168,15 @@ async fn a_program_that_is_missing_or_fails_is_named_with_its_command() {
 }
 
 #[tokio::test]
+async fn a_process_that_a_program_leaves_behind_is_not_waited_for() {
+    let home = Home::with(&[]);
+    add_program(&home, "codex", "/bin/sleep 15 &");
+    let started = Instant::now();
+    let end = run(&home, &["install", "codex", "--yes", "--sandbox"], &[]).await;
+    assert!(end.code == Some(0) && started.elapsed().as_secs() < 10, "{}", end.errors);
+}
+
+#[tokio::test]
 async fn an_entry_that_claude_code_does_not_replace_is_removed_first() {
     let home = Home::with(&[("entry", "")]);
     let script = r#"
@@ -260,6 +269,70 @@ async fn fields_of_a_user_stay_in_an_entry_of_the_same_kind() {
     run(&home, &install(&["--http", "https://tas.example/mcp"]), &[]).await;
     assert!(home.text(FILE).contains("\"url\": \"https://tas.example/mcp\""), "{}", home.text(FILE));
     assert!(!home.text(FILE).contains("timeout") && !home.text(FILE).contains("env"), "{}", home.text(FILE));
+}
+
+#[tokio::test]
+async fn an_entry_of_another_form_and_an_empty_file_get_the_entry() {
+    const FILE: &str = ".cursor/mcp.json";
+    let expected = json!({"command": BINARY, "args": ["--files-root", directory(), "--sandbox"]});
+    for text in [
+        "",
+        "\n",
+        "{}",
+        "\u{feff}",
+        r#"{"mcpServers": {"tas": "disabled"}}"#,
+        r#"{"mcpServers": {"tas": null}}"#,
+    ] {
+        let home = Home::with(&[(FILE, text)]);
+        let end = run(&home, &["install", "cursor", "--yes", "--sandbox"], &[]).await;
+        let written = home.text(FILE);
+        let written = written.trim_start_matches('\u{feff}');
+        let document: Value = serde_json::from_str(written).expect("JSON");
+        assert_eq!(
+            (end.code, &document["mcpServers"]["tas"]),
+            (Some(0), &expected),
+            "{text}: {}",
+            end.errors
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_a_host_cannot_read_is_left_as_it_is() {
+    const FILE: &str = ".cursor/mcp.json";
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for text in [
+        "{a: 1}",
+        "{} {}",
+        "[]",
+        &nested,
+        r#"{"mcpServers": null}"#,
+        r#"{"mcpServers": {"tas": {}, "tas": {}}}"#,
+        r#"{"mcpServers": {"tas": {"args": [], "args": [], "command": "x"}}}"#,
+    ] {
+        let home = Home::with(&[(FILE, text)]);
+        let end = run(&home, &["install", "cursor", "--yes", "--sandbox"], &[]).await;
+        assert!(end.code == Some(2) && end.errors.contains("cannot be changed"), "{}", end.errors);
+        assert!(home.text(FILE) == text, "{}", end.errors);
+    }
+}
+
+#[tokio::test]
+async fn the_one_backup_has_the_earlier_text_and_the_permissions_of_the_file() {
+    const FILE: &str = ".cursor/mcp.json";
+    let home = Home::with(&[(FILE, "{}")]);
+    fs::set_permissions(home.at(FILE), fs::Permissions::from_mode(0o640)).expect("permissions");
+
+    for flags in [&["--sandbox"][..], &["--project", "demo"]] {
+        let earlier = home.text(FILE);
+        let end = run(&home, &[&["install", "cursor", "--yes"], flags].concat(), &[]).await;
+        let backup = home.at(&format!("{FILE}.tas-backup"));
+        assert_eq!(column(&end.printed, "backup"), [backup.to_str().expect("Unicode")], "{}", end.errors);
+        assert_eq!(fs::read_to_string(&backup).expect("a backup"), earlier);
+        let modes = [backup, home.at(FILE)].map(|file| file.metadata().expect("a file").permissions().mode());
+        assert_eq!(modes.map(|mode| mode & 0o777), [0o640; 2]);
+    }
+    assert_eq!(fs::read_dir(home.at(".cursor")).expect("a directory").count(), 2);
 }
 
 #[tokio::test]
