@@ -32,7 +32,7 @@ impl HostCommand {
         let (reader, writer) = io::pipe()?;
         let mut child = Command::new(file)
             .args(&self.arguments)
-            // Gemini CLI writes the values of variables into its file when it changes an entry that refers to them.
+            // A host may write the value of a variable into its file when it changes an entry that refers to it.
             .env_remove(Settings::KEY_VARIABLE)
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
