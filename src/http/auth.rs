@@ -68,9 +68,12 @@ pub(super) async fn identify(
     let accepts_events = accepts_events(&parts.headers);
     parts.extensions.insert(Requester { tenant, person, endpoint, limits, rate, accepts_events });
 
+    // The pause comes before the work, which a client that ends its connection meanwhile does not cause.
+    if rate.is_err() {
+        sleep(REFUSAL_PAUSE).await;
+    }
     let response = next.run(Request::from_parts(parts, body)).await;
     let Err(exceeded) = rate else { return Ok(response) };
-    sleep(REFUSAL_PAUSE).await;
 
     // The method of a message refuses it itself. Other refusals are made before the rate is looked at.
     let is_refused = matches!(response.status(), StatusCode::OK | StatusCode::TOO_MANY_REQUESTS);
