@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{
-    command_error::CommandError,
+    exit_status::CommandError,
     user_configuration::{UserConfiguration, user_directories},
 };
 use crate::{

@@ -1,25 +1,34 @@
-//! `tas-mcp call`: calls any tool. Each tool is a subcommand whose flags are the arguments of the tool.
+//! `tas-mcp call`: calls any tool. Each tool is a subcommand whose flags are the arguments of the tool. The images of a
+//! reply can be saved as files.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
 use super::{
-    caller::build_caller_with_files,
-    command_error::CommandError,
-    confirmation::call_with_confirmation,
-    cost_question::{ask_before_cost, may_ask},
-    exit_status::ExitStatus,
+    calls::{ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
+    exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
-    help_end::help_end,
-    images,
+    file_flags::path_value,
+    help::help_end,
     name_resolution::NameResolver,
     named_arguments,
-    output::status_after_output,
+    output::{note_written, status_after_output},
     reply_output::ReplyOutput,
-    tool_arguments::{self, read_arguments},
-    tool_lookup::find_tool,
+    tool_arguments::{self, find_tool, read_arguments},
 };
-use crate::{settings::Settings, tools::catalog};
+use crate::{
+    failure::{Code, Failure},
+    picture::Picture,
+    service::tool::ToolDefinition,
+    settings::Settings,
+    tools::catalog,
+};
 
 /// Commands that the help shows.
 const EXAMPLES: [&str; 3] = [
@@ -27,6 +36,12 @@ const EXAMPLES: [&str; 3] = [
     "tas-mcp --sandbox call get_run --run-id RUN_ID",
     r#"tas-mcp --sandbox call list_runs --args '{"tags": ["nightly"]}'"#,
 ];
+
+/// Flag that names the directory for the images of a reply.
+const IMAGES: &str = "images";
+
+/// Beginning of the names of the images.
+const IMAGE_PREFIX: &str = "image-";
 
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
@@ -38,7 +53,9 @@ pub(super) fn command() -> Command {
             // An unknown name reaches `find_tool`, which names the most similar tool.
             .allow_external_subcommands(true)
             .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
-            .subcommands(catalog::tools().map(|tool| tool_arguments::command(tool.info)))
+            .subcommands(
+                catalog::tools().map(|tool| tool_arguments::command(tool.info).args(images_flag(tool.info))),
+            )
     })
 }
 
@@ -47,7 +64,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let (name, matches) = matches.subcommand().context("the tool is missing")?;
     let tool = find_tool(name)?;
     let mut arguments = read_arguments(tool.info, matches)?;
-    let directory = images::directory(tool.info, matches)?;
+    let directory = images_directory(tool.info, matches)?;
 
     let tools = build_caller_with_files(settings)?;
     let project = arguments.common.project_id.clone();
@@ -61,11 +78,66 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let printed = ReplyOutput::new(tool.info, matches).print(&reply)?;
     // The images are saved even if standard output is closed.
-    let saved = directory.map_or(Ok(()), |directory| images::save(reply.pictures(), directory));
+    let saved = directory.map_or(Ok(()), |directory| save_images(reply.pictures(), directory));
     if let Err(failure) = &saved {
         OutputFormat::from_matches(matches).print(failure);
     }
     let status = if saved.is_ok() { ExitStatus::Success } else { ExitStatus::Rejected };
 
     Ok(status_after_output(status, printed))
+}
+
+/// Returns the flag, if the replies of `tool` contain images.
+fn images_flag(tool: &ToolDefinition) -> Option<Arg> {
+    let flag = Arg::new(IMAGES)
+        .long(IMAGES)
+        .value_name("DIR")
+        .value_parser(path_value())
+        .help("Existing directory for the images (image-1.png and so on). No file in it is overwritten");
+    tool.has_pictures.then_some(flag)
+}
+
+/// Returns the directory for the images. Checks the directory before any request is sent.
+///
+/// # Errors
+/// `invalid_arguments` if the directory cannot be read or already contains images.
+fn images_directory<'a>(tool: &ToolDefinition, matches: &'a ArgMatches) -> Result<Option<&'a Path>, Failure> {
+    let given = if tool.has_pictures { matches.get_one::<PathBuf>(IMAGES) } else { None };
+    let Some(directory) = given else { return Ok(None) };
+
+    let refusal = |reason: String| {
+        let message = format!("`--{IMAGES} {}` {reason}", directory.display());
+        Failure::new(Code::InvalidArguments, message).hint("name an empty directory; nothing was sent")
+    };
+    let files = directory.read_dir().map_err(|error| refusal(format!("cannot be used: {error}")))?;
+    let mut names = files.filter_map(Result::ok).map(|file| file.file_name().to_string_lossy().into_owned());
+
+    match names.find(|name| name.starts_with(IMAGE_PREFIX)) {
+        Some(name) => Err(refusal(format!("already contains `{name}`"))),
+        None => Ok(Some(directory)),
+    }
+}
+
+/// Writes the images to numbered files, in the order of the reply.
+///
+/// # Errors
+/// `file_error` for the first file that cannot be written.
+fn save_images(pictures: &[Picture], directory: &Path) -> Result<(), Failure> {
+    for (number, picture) in (1..).zip(pictures) {
+        let path = directory.join(format!("{IMAGE_PREFIX}{number}.{}", picture.extension()));
+        // `create_new` fails instead of overwriting a file that was created in the meantime.
+        let file = OpenOptions::new().write(true).create_new(true).open(&path);
+
+        let written = file.and_then(|mut file| {
+            // A file that filled the disk does not stay.
+            file.write_all(&picture.data).inspect_err(|_| drop(fs::remove_file(&path)))
+        });
+        written.map_err(|error| {
+            Failure::new(Code::FileError, format!("`{}` cannot be written: {error}", path.display()))
+                .hint("name another directory with --images and call again")
+        })?;
+        note_written(&path);
+    }
+
+    Ok(())
 }

@@ -5,12 +5,10 @@ use clap::{ArgMatches, Command};
 use serde::Serialize;
 
 use super::{
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
-    output::{print_json_or_table, print_line, status_after_output},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    output::{print_json_or_table, print_line, status_after_output, wants_json},
     table::Table,
-    tool_arguments::wants_json,
     user_configuration::{EXIT_CODES, subcommand, user_directories},
 };
 use crate::settings::{ConfigurationFile, SettingValue, Settings, profile_settings};

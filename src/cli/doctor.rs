@@ -15,9 +15,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use self::offered_tools::OfferedTools;
 pub(super) use self::{probes::PermissionProbe, report::DoctorReport};
 use super::{
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
     output::{print_line, print_text, status_after_output},
 };
 use crate::{

@@ -1,19 +1,53 @@
 //! `tas-mcp download`: saves the files of a run, or the Minion installer.
 
-mod flags;
-mod minion;
-mod run_files;
+use std::{path::PathBuf, sync::Arc};
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 
 use super::{
-    caller::build_caller_with_files, command_error::CommandError, download_progress_bar::DownloadProgressBar,
-    exit_status::ExitStatus, help_end::help_end,
+    calls::build_caller_with_files,
+    command_line_text::quoted,
+    exit_status::{CommandError, ExitStatus},
+    file_flags::path_value,
+    help::help_end,
+    name_completion::{NameKind, complete_choices, name_completions},
+    name_resolution::{Latest, NameResolver},
+    named_arguments::is_result_id,
+    output::{json_flag, print_json_or_table, print_line, prints_json, status_after_output, wants_json},
+    table::Table,
 };
-use crate::settings::Settings;
+use crate::{
+    call::Caller,
+    failure::{Code, Failure},
+    service::{api::minions::MinionPlatform, result_kind::ResultKind},
+    settings::Settings,
+    text::{most_similar, single_line},
+    tools::{
+        call_options::{CallOptions, ProgressSink},
+        composite::minion_platform,
+        context::CallerWithFiles,
+        download::{DownloadOptions, DownloadReport, DownloadRequest, InstallerRequest, SavedInstaller},
+        files::Destination,
+        upload::FileServices,
+    },
+    violation::Violation,
+};
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp download run latest", "tas-mcp download minion"];
+const RUN_EXAMPLES: [&str; 2] = [
+    "tas-mcp download run latest",
+    r#"tas-mcp download run "Pause and resume" --pattern '*.png' --to pictures"#,
+];
+const MINION_EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x86_64 --to installers"];
+
+const RUN_ID: &str = "run-id";
+const PLAYER: &str = "player";
+const PATTERN: &str = "pattern";
+const PLATFORM: &str = "platform";
+const TO: &str = "to";
+const OVERWRITE: &str = "overwrite";
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
@@ -23,17 +57,209 @@ pub(super) fn command() -> Command {
         .subcommand_value_name("run|minion")
         .arg_required_else_help(true)
         .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
-        .subcommands([run_files::command(), minion::command()])
+        .subcommands([run_command(), minion_command()])
+}
+
+fn run_command() -> Command {
+    let run_id = Arg::new(RUN_ID).value_name("RUN").required(true);
+    let player = Arg::new(PLAYER).long(PLAYER).value_name("N").action(ArgAction::Append);
+    let pattern = Arg::new(PATTERN).long(PATTERN).value_name("GLOB").action(ArgAction::Append);
+
+    Command::new("run")
+        .about("Saves the files of a run. With several players, each has a directory of its own")
+        .after_help(help_end(&RUN_EXAMPLES, ExitStatus::HELP))
+        .arg(json_flag())
+        .arg(
+            run_id
+                .help("Id of a run or of one player (RUN-PLAYER), `latest`, or the name of a test: its latest run")
+                .add(name_completions(NameKind::Result(ResultKind::Run))),
+        )
+        .arg(to_flag("Directory, created if missing. Default: a directory named after the run"))
+        .arg(player.value_parser(value_parser!(u64).range(1..)).help("Only this player, counted from 1"))
+        .arg(pattern.help("Only files whose names match: `*.png`, `deliverables/**`"))
+        .arg(overwrite_flag("Replace other files of the same names"))
+}
+
+fn minion_command() -> Command {
+    let names = MinionPlatform::ALL.map(MinionPlatform::name);
+    let [first, second, third] = &names;
+    let help = format!("{first}, {second} or {third}. Default: the platform of this machine");
+    let platform = Arg::new(PLATFORM).long(PLATFORM).value_name("P").help(help);
+
+    Command::new("minion")
+        .about("Saves the latest installer of a Minion, the helper agent of a test machine")
+        .after_help(help_end(&MINION_EXAMPLES, ExitStatus::HELP))
+        .arg(json_flag())
+        .arg(complete_choices(platform, names.to_vec()))
+        .arg(to_flag("Directory, created if missing. Default: the working directory"))
+        .arg(overwrite_flag("Replace another file of the same name"))
+}
+
+fn to_flag(help: &'static str) -> Arg {
+    Arg::new(TO).long(TO).value_name("DIR").value_parser(path_value()).help(help)
+}
+
+fn overwrite_flag(help: &'static str) -> Arg {
+    Arg::new(OVERWRITE).long(OVERWRITE).action(ArgAction::SetTrue).help(help)
 }
 
 /// Downloads the files and prints what was saved.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let tools = build_caller_with_files(settings)?;
-    let progress = DownloadProgressBar::new();
+    let progress = DownloadProgress::new();
 
     match matches.subcommand() {
-        Some(("run", matches)) => run_files::run(matches, &tools, &progress).await,
-        Some(("minion", matches)) => minion::run(matches, &tools, &progress).await,
+        Some(("run", matches)) => download_run(matches, &tools, &progress).await,
+        Some(("minion", matches)) => download_minion(matches, &tools, &progress).await,
         _ => Err(anyhow::anyhow!("the subcommand is missing").into()),
+    }
+}
+
+/// Saves the files of a run and prints them.
+async fn download_run(
+    matches: &ArgMatches,
+    tools: &CallerWithFiles,
+    progress: &DownloadProgress,
+) -> Result<ExitStatus, CommandError> {
+    let run = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
+    let run_id = resolve_run(&tools.caller, run).await?;
+    let destination = destination(matches, &tools.files, &run_id)?;
+    let request = DownloadRequest {
+        project: None,
+        players: matches.get_many::<u64>(PLAYER).map(|players| players.copied().collect()),
+        patterns: matches.get_many::<String>(PATTERN).map(|patterns| patterns.cloned().collect()),
+        overwrite: matches.get_flag(OVERWRITE),
+        run_id,
+        files: None,
+    };
+
+    let options = progress.call_options();
+    let outcome = request.run(&tools.caller, &destination, &DownloadOptions::default(), &options).await;
+    progress.clear();
+
+    let report = outcome.map_err(CommandError::AfterRequests)?;
+    let hint = report.hint.clone().filter(|_| !prints_json(wants_json(matches)));
+    let printed = print_json_or_table(&report, run_table(&report), wants_json(matches))
+        .and_then(|()| hint.map_or(Ok(()), print_line));
+
+    // The first file that could not be downloaded determines the status.
+    let failed = report.failed.first();
+    let status = failed.map_or(ExitStatus::Success, |failed| ExitStatus::after_requests(failed.code));
+
+    Ok(status_after_output(status, printed))
+}
+
+/// Returns the id of the run that a user names: an id of a run or of a player, `latest`, or a test whose latest run is
+/// meant.
+async fn resolve_run(caller: &Caller, run: String) -> Result<String, Failure> {
+    // The download reads the run, so that an id needs no look-up.
+    if is_result_id(ResultKind::Run, &run) {
+        return Ok(run);
+    }
+
+    let result = NameResolver::new(caller, None).result(&run, Latest::Result).await?;
+    if result.kind == ResultKind::Run {
+        return Ok(result.id);
+    }
+
+    let message = format!("`{run}` is a {}, and not a run", result.kind.noun());
+    let hint = format!("`tas-mcp report {}` names its runs", quoted(&result.id));
+    Err(Failure::new(Code::InvalidArguments, message).hint(hint))
+}
+
+fn run_table(report: &DownloadReport) -> Table {
+    let mut table = Table::new(["file", "bytes", "note"]);
+    // A reason that is cut off does not help.
+    table.keep_whole(2);
+    for file in &report.files {
+        let note = if file.kept { "already present" } else { "" };
+        table.add_row([file.path.as_str(), &file.size.to_string(), note]);
+    }
+
+    for failed in &report.failed {
+        table.add_row([failed.file_ref.as_str(), "", &failed.message]);
+    }
+
+    table
+}
+
+/// Saves the installer and prints its path.
+async fn download_minion(
+    matches: &ArgMatches,
+    tools: &CallerWithFiles,
+    progress: &DownloadProgress,
+) -> Result<ExitStatus, CommandError> {
+    let named = matches.get_one::<String>(PLATFORM).map(|name| parse_platform(name)).transpose()?;
+    let platform = minion_platform(named)?;
+    let destination = destination(matches, &tools.files, ".")?;
+    let request = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
+
+    let (options, storage) = (progress.call_options(), &tools.files.storage);
+    let download = DownloadOptions::default();
+    let outcome = request.run(&tools.caller, storage, &destination, &download, &options).await;
+    progress.clear();
+
+    let installer = outcome.map_err(CommandError::AfterRequests)?;
+    let printed = print_json_or_table(&installer, installer_table(&installer), wants_json(matches));
+
+    Ok(status_after_output(ExitStatus::Success, printed))
+}
+
+fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
+    serde_json::from_value(Value::from(name)).map_err(|_| {
+        let platforms = MinionPlatform::ALL.map(MinionPlatform::name);
+        let nearest = most_similar(name, platforms.iter().map(String::as_str));
+        let suggestion = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
+        let rule = format!("must be one of {}{suggestion}", platforms.join(", "));
+
+        Failure::invalid_arguments("download minion", &[Violation::new(PLATFORM, rule)])
+    })
+}
+
+fn installer_table(installer: &SavedInstaller) -> Table {
+    let mut table = Table::new(["file", "bytes", "sha256"]);
+    let size = installer.size.map(|size| size.to_string()).unwrap_or_default();
+    table.add_row([installer.path.clone(), size, installer.sha256.clone().unwrap_or_default()]);
+    table
+}
+
+/// Returns the directory to save files in.
+///
+/// # Errors
+/// The failure of unusable settings, or of a directory that must not be used.
+fn destination(matches: &ArgMatches, files: &FileServices, default: &str) -> Result<Destination, Failure> {
+    let directory = matches.get_one::<PathBuf>(TO).map(|path| path.to_string_lossy().into_owned());
+    files.download_root_for_user()?.destination(directory.as_deref().unwrap_or(default))
+}
+
+/// Progress bar on standard error. Shows nothing if standard error is not a terminal.
+#[derive(Clone, Debug)]
+struct DownloadProgress(ProgressBar);
+
+impl DownloadProgress {
+    /// Returns a bar whose length is not known yet.
+    fn new() -> Self {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    fn call_options(&self) -> CallOptions {
+        CallOptions { progress: Arc::new(self.clone()), ..CallOptions::silent() }
+    }
+
+    /// Removes the bar from the terminal: one that remains would be mixed with the result.
+    fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl ProgressSink for DownloadProgress {
+    fn report(&self, done: u64, total: u64, message: &str) {
+        self.0.set_length(total);
+        self.0.set_position(done);
+        self.0.set_message(single_line(message));
     }
 }

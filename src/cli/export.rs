@@ -4,17 +4,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
-    caller::build_caller,
-    command_error::CommandError,
-    confirmation::YES,
-    cost_question::ask_before_cost,
-    exit_status::ExitStatus,
-    help_end::help_end,
+    calls::{YES, ask_before_cost, build_caller},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::{Latest, NameResolver},
-    output::{print_line, prints_json, status_after_output},
-    record_table::plain_text,
-    tool_arguments::{json_flag, project_flag, wants_json},
+    output::{json_flag, print_line, prints_json, status_after_output, wants_json},
+    reply_output::plain_text,
+    tool_arguments::project_flag,
 };
 use crate::{
     call::arguments::{CommonArguments, ToolArguments},

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use super::{
     command_line_text::{Names, flag, for_command_line},
     exit_status::ExitStatus,
-    tool_arguments::JSON,
+    output::JSON,
 };
 use crate::{failure::Failure, text::single_line, violation::Violation};
 

@@ -6,16 +6,13 @@ use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use serde::Serialize;
 
 use super::{
-    command_error::CommandError,
-    confirmation::{YES, confirm_change},
-    exit_status::ExitStatus,
+    calls::{YES, confirm_change},
+    exit_status::{CommandError, ExitStatus},
     host_command::HostCommand,
     host_file,
     hosts::{ENTRY, Host, ServerEntry},
-    notes::note,
-    output::{print_json_or_table, status_after_output},
+    output::{json_flag, note, print_json_or_table, status_after_output, wants_json},
     table::Table,
-    tool_arguments::{json_flag, wants_json},
     user_configuration::user_directories,
 };
 use crate::{

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::Command;
 
-use super::{help_end::help_end, termination::TerminationSignals};
+use super::{help::help_end, termination::TerminationSignals};
 use crate::{
     http::{Application, HttpServer},
     settings::{self, Settings},

@@ -6,13 +6,11 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::Value;
 
 use super::{
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
     host_change::{EXIT_CODES, change_hosts, flags, named_hosts, selected_hosts},
     hosts::{Host, ServerEntry, ServerStart},
-    notes::note,
-    output::print_text,
+    output::{note, print_text},
 };
 use crate::{
     failure::{Code, Failure},

@@ -5,17 +5,15 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::{Value, json};
 
 use super::{
-    caller::build_caller,
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
-    json_arguments::ARGS,
+    calls::build_caller,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    name_completion::complete_name,
     name_resolution::NameResolver,
     named_arguments,
     output::status_after_output,
     reply_output::ReplyOutput,
-    tool_arguments::{self, read_arguments},
-    value_completion::complete_name,
+    tool_arguments::{self, ARGS, read_arguments},
 };
 use crate::{
     service::{

@@ -1,35 +1,28 @@
 //! `tas-mcp login`: checks an address and a key, and stores them as an account.
 
-mod input;
-mod outcome;
-mod storing;
+use std::io::{self, IsTerminal as _, Read as _, Write as _, stdin};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde::Serialize;
 
-use self::{
-    input::{read_address, read_key},
-    outcome::LoginOutcome,
-    storing::{store_flag, store_key, write_profile},
-};
 use super::{
-    accounts::Accounts,
-    command_error::CommandError,
-    doctor::{self, DoctorReport},
-    exit_status::ExitStatus,
-    help_end::help_end,
-    notes::note,
-    output::{print_line, print_text, prints_json, status_after_output},
-    tool_arguments::{json_flag, wants_json},
+    accounts::{Accounts, key_failure},
+    calls::{ConsentAnswer, ask},
+    doctor::{self, DoctorReport, PermissionProbe},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    output::{json_flag, note, print_line, print_text, prints_json, status_after_output, wants_json},
+    status::{lines, permission_lines},
 };
 use crate::{
     call::Caller,
-    client::StoredRecord,
+    client::{FoundKey, HostUrl, KeyPlace, KeyStoreError, StoredRecord},
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
-    settings::{ConfigurationFile, Settings},
+    settings::{ConfigurationFile, Profile, Settings},
+    text::trimmed,
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 3] = [
     "tas-mcp login",
     "tas-mcp login --base-url https://service.example/api/v1 --profile staging",
@@ -39,16 +32,25 @@ const EXAMPLES: [&str; 3] = [
 /// What the help says about the key.
 const NOTES: &str = "The key is stored in the keychain of the system, or with `--store file` in a file that only you can read. It is sent only to the address for which it was stored. A key in TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND comes before a stored key. The account has the name of a profile, which --profile chooses.";
 
-/// Flag that reads the key from standard input.
+/// Maximum size of standard input with a key, in bytes.
+const MAX_INPUT_BYTES: u64 = 64 * 1024;
+
 const WITH_KEY: &str = "with-key";
+const STORE: &str = "store";
+
+/// Words of the flag `--store`.
+const PLACES: [(&str, KeyPlace); 2] = [("keychain", KeyPlace::Keychain), ("file", KeyPlace::File)];
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let with_key = Arg::new(WITH_KEY).long(WITH_KEY).action(ArgAction::SetTrue);
+    let store = Arg::new(STORE).long(STORE).value_name("PLACE").value_parser(PLACES.map(|(word, _)| word));
+    let store = store.help("Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question");
+
     Command::new("login")
         .about("Stores the address and the API key of an account, after checking them")
         .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{}", ExitStatus::HELP)))
-        .args([with_key.help("Read the key from standard input"), store_flag(), json_flag()])
+        .args([with_key.help("Read the key from standard input"), store, json_flag()])
 }
 
 /// Asks for the account, checks it, stores it and prints what its key permits.
@@ -74,7 +76,15 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         note(&format!("note: the key of {variable} comes before the stored key, until it is removed"));
     }
 
-    let outcome = LoginOutcome::new(&report, name, address.as_str(), project, place, is_default);
+    let outcome = LoginOutcome {
+        account: name,
+        is_default,
+        address: address.as_str(),
+        key: report.key,
+        stored_in: place,
+        project,
+        probes: &report.probes,
+    };
     let printed = if prints_json(wants_json(matches)) {
         print_line(serde_json::to_string(&outcome)?)
     } else {
@@ -119,4 +129,224 @@ async fn project(checked: &Settings) -> Option<String> {
         Err(unusable) => Err(unusable),
     };
     resolved.ok().flatten()
+}
+
+/// Returns the address of the settings, else the one of the profile that exists, else the one that the user types.
+///
+/// # Errors
+/// The address cannot be used, or nobody can be asked.
+fn read_address(settings: &Settings, profile: Option<&Profile>) -> Result<HostUrl, Failure> {
+    let known = settings.base_url().or(profile.and_then(|profile| profile.text("base_url")));
+    let text = match known {
+        Some(known) => known.to_owned(),
+        None => ask_for("Address of the service, ending in /api/v1: ", read_line)?
+            .ok_or_else(|| unanswered("address", "name it with `--base-url`"))?,
+    };
+
+    HostUrl::main(trimmed(&text))
+        .map_err(|reason| Failure::new(Code::InvalidArguments, format!("the address {reason}")))
+}
+
+/// Returns the key from standard input, or the one that the user types without seeing it.
+///
+/// # Errors
+/// Standard input cannot be read, or nobody can be asked.
+fn read_key(is_passed: bool, address: &HostUrl) -> Result<String, Failure> {
+    if is_passed && !stdin().is_terminal() {
+        return read_passed_key();
+    }
+
+    let question = format!("API key for {} (not shown): ", address.as_str());
+    ask_for(&question, rpassword::read_password)?
+        .ok_or_else(|| unanswered("API key", "pass it on standard input with `--with-key`"))
+}
+
+fn read_passed_key() -> Result<String, Failure> {
+    let mut key = String::new();
+    stdin().take(MAX_INPUT_BYTES).read_to_string(&mut key).map_err(|error| unreadable(&error))?;
+
+    Ok(key)
+}
+
+/// Asks the user at the terminal. Returns `None` without a terminal.
+fn ask_for(question: &str, read: impl Fn() -> io::Result<String>) -> Result<Option<String>, Failure> {
+    let mut terminal = io::stderr();
+    if !stdin().is_terminal() || !terminal.is_terminal() {
+        return Ok(None);
+    }
+
+    let answer = write!(terminal, "{question}").and_then(|()| terminal.flush()).and_then(|()| read());
+    answer.map(Some).map_err(|error| unreadable(&error))
+}
+
+fn read_line() -> io::Result<String> {
+    let mut line = String::new();
+    stdin().read_line(&mut line).map(|_| line)
+}
+
+/// Returns the failure of an input. The text of the error could quote it.
+fn unreadable(error: &io::Error) -> Failure {
+    Failure::new(Code::InvalidArguments, format!("the input cannot be read: {}", error.kind()))
+}
+
+fn unanswered(what: &str, hint: &'static str) -> Failure {
+    let message = format!("the {what} is missing, and nobody can be asked without a terminal");
+    Failure::new(Code::InvalidArguments, message).hint(hint)
+}
+
+/// The place of the new key, and the earlier key that the new one has replaced.
+struct ReplacedKey {
+    place: KeyPlace,
+    earlier: Option<(StoredRecord, KeyPlace)>,
+}
+
+/// Stores the key.
+///
+/// # Errors
+/// The place cannot be used, or there is no keychain and the user has not chosen the file.
+async fn store_key(
+    matches: &ArgMatches,
+    accounts: &Accounts,
+    account: &str,
+    record: StoredRecord,
+) -> Result<ReplacedKey, CommandError> {
+    let name = account.to_owned();
+    let found = accounts.with_keys(move |keys| keys.find(&name)).await;
+    let earlier = match found {
+        Ok(FoundKey::Found(earlier, place)) => Some((earlier, place)),
+        // A store that cannot be read reports its error when the key is saved.
+        Ok(FoundKey::Missing(_)) | Err(_) => None,
+    };
+
+    let place = store_new_key(matches, accounts, account, record).await?;
+    Ok(ReplacedKey { place, earlier })
+}
+
+/// Stores the key in the place that the user chooses. Returns the place.
+async fn store_new_key(
+    matches: &ArgMatches,
+    accounts: &Accounts,
+    account: &str,
+    record: StoredRecord,
+) -> Result<KeyPlace, CommandError> {
+    let word = matches.get_one::<String>(STORE);
+    let chosen = PLACES.into_iter().find(|(known, _)| word.is_some_and(|word| word == known));
+    let place = chosen.map_or(KeyPlace::Keychain, |(_, place)| place);
+
+    match save(accounts, place, account, record.clone()).await {
+        Ok(()) => Ok(place),
+        Err(error) if chosen.is_none() && accepts_file(accounts, &error)? => {
+            let saved = save(accounts, KeyPlace::File, account, record).await;
+            saved.map(|()| KeyPlace::File).map_err(|error| key_failure(&error))
+        }
+        Err(error) => Err(key_failure(&error)),
+    }
+}
+
+async fn save(
+    accounts: &Accounts,
+    place: KeyPlace,
+    account: &str,
+    record: StoredRecord,
+) -> Result<(), KeyStoreError> {
+    let account = account.to_owned();
+    accounts.with_keys(move |keys| keys.save(place, &account, &record)).await
+}
+
+/// Returns whether the user accepts that the key is stored in a file, because the keychain has failed.
+fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> io::Result<bool> {
+    let path = accounts.keys.file().display();
+    let statement = format!("{error}. The key can be stored in {path}, which only you can read");
+
+    Ok(ask(&statement)? == ConsentAnswer::Yes)
+}
+
+/// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default
+/// one if there is none. Returns whether it is the default profile. If the profile cannot be written, the earlier key
+/// is stored again.
+///
+/// # Errors
+/// The configuration file cannot be changed.
+async fn write_profile(
+    accounts: &Accounts,
+    checked: &Settings,
+    account: &str,
+    project: Option<&str>,
+    stored: ReplacedKey,
+) -> Result<bool, CommandError> {
+    let written = try_write_profile(accounts, checked, account, project);
+
+    if written.is_err()
+        && let Err(error) = restore_key(accounts, account, stored.earlier).await
+    {
+        note(&format!("note: the new key may stay stored: {error}"));
+    }
+    Ok(written?)
+}
+
+/// Puts the earlier key in the place of the new one, or removes the new one if there was none.
+async fn restore_key(
+    accounts: &Accounts,
+    account: &str,
+    earlier: Option<(StoredRecord, KeyPlace)>,
+) -> Result<(), KeyStoreError> {
+    let name = account.to_owned();
+    accounts.with_keys(move |keys| keys.remove(&name)).await?;
+
+    match earlier {
+        Some((record, place)) => save(accounts, place, account, record).await,
+        None => Ok(()),
+    }
+}
+
+fn try_write_profile(
+    accounts: &Accounts,
+    checked: &Settings,
+    account: &str,
+    project: Option<&str>,
+) -> Result<bool, Failure> {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let file = &accounts.configuration.file;
+    file.set_values(account, &checked.profile_values(project, &directory)?)?;
+
+    let default = accounts.configuration.content.default_profile.as_deref();
+    if default.is_none() {
+        file.set_default_profile(account)?;
+    }
+
+    Ok(default.is_none_or(|default| default == account))
+}
+
+/// The account that was stored.
+#[derive(Serialize)]
+struct LoginOutcome<'a> {
+    account: &'a str,
+    /// Whether commands use the account if no other one is chosen.
+    is_default: bool,
+    address: &'a str,
+    /// Kind of the key.
+    key: Option<&'static str>,
+    stored_in: KeyPlace,
+    project: Option<String>,
+    probes: &'a [PermissionProbe],
+}
+
+impl LoginOutcome<'_> {
+    /// Returns a line for each fact.
+    fn text(&self) -> String {
+        let choice = if self.is_default { "used by default" } else { "choose it with --profile" };
+        let place = match self.stored_in {
+            KeyPlace::Keychain => "in the keychain",
+            KeyPlace::File => "in a file that only you can read",
+        };
+        let project = self.project.as_deref().unwrap_or("decided by the ids or the key (global scope)");
+
+        let facts = [
+            ("account", format!("{} ({choice})", self.account)),
+            ("address", self.address.to_owned()),
+            ("key", format!("{}, stored {place}", self.key.unwrap_or("key"))),
+            ("project", project.to_owned()),
+        ];
+        lines(facts.into_iter().chain(permission_lines(self.probes)))
+    }
 }

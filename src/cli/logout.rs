@@ -5,12 +5,9 @@ use serde_json::json;
 
 use super::{
     accounts::Accounts,
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
-    notes::note,
-    output::{print_line, print_text, prints_json, status_after_output},
-    tool_arguments::{json_flag, wants_json},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    output::{json_flag, note, print_line, print_text, prints_json, status_after_output, wants_json},
     user_configuration::UserConfiguration,
 };
 use crate::{

@@ -1,9 +1,10 @@
-//! Completion of names and ids of records, which are read from the service while a user types.
+//! Completion of the values of arguments: words that a schema permits, and names and ids of records, which are read from
+//! the service while a user types.
 
 use std::{collections::BTreeSet, ffi::OsStr, time::Duration};
 
-use clap::{Command, builder::ArgExt};
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap::{Arg, Command, builder::ArgExt};
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use futures_util::future::join_all;
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -64,6 +65,40 @@ impl ArgExt for NameCompletion {}
 /// Returns the completion of an argument that takes a name or an id.
 pub(super) fn name_completions(kind: NameKind) -> NameCompletion {
     NameCompletion(kind)
+}
+
+/// Returns `flag`, which sets the argument `name` of a tool, with the completion of its values.
+pub(super) fn complete_argument(flag: Arg, name: &str, schema: &Value) -> Arg {
+    match choices(schema) {
+        choices if choices.is_empty() => complete_name(flag, name),
+        choices => complete_choices(flag, choices),
+    }
+}
+
+/// Returns `flag`, with the completion of the records that the argument `name` of a tool refers to, if it refers to
+/// any.
+pub(super) fn complete_name(flag: Arg, name: &str) -> Arg {
+    match NameKind::of_argument(name) {
+        Some(kind) => flag.add(name_completions(kind)),
+        None => flag,
+    }
+}
+
+/// Returns `flag`, which is completed with these words.
+pub(super) fn complete_choices(flag: Arg, choices: Vec<String>) -> Arg {
+    let candidates = move || choices.iter().map(CompletionCandidate::new).collect();
+    flag.add(ArgValueCandidates::new(candidates))
+}
+
+/// Returns the values that the schema of an argument, or of the items of a list, permits.
+fn choices(schema: &Value) -> Vec<String> {
+    let of = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
+    let choices = of(schema).or_else(|| of(schema.get("items")?));
+    if let (None, Some("boolean")) = (&choices, schema.get("type").and_then(Value::as_str)) {
+        return ["true", "false"].map(str::to_owned).to_vec();
+    }
+
+    choices.iter().flatten().filter_map(|choice| choice.as_str().map(str::to_owned)).collect()
 }
 
 /// Returns `command`, whose arguments and subcommands are completed with names that `reader` reads.

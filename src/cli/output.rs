@@ -1,11 +1,31 @@
-//! Prints results on standard output: JSON for programs, tables and indented JSON for users.
+//! The output of commands: JSON for programs, tables and text for users, and notes on standard error beside it.
 
-use std::io::{Error, ErrorKind, IsTerminal as _, Result, Write as _};
+use std::{
+    fmt::Display,
+    io::{Error, ErrorKind, IsTerminal as _, Result, Write as _},
+    path::Path,
+};
 
+use clap::{Arg, ArgAction, ArgMatches};
 use serde::Serialize;
 
 use super::{exit_status::ExitStatus, table::Table};
-use crate::text::visible;
+use crate::text::{single_line, visible};
+
+/// Flag that prints results and failures as JSON.
+pub(super) const JSON: &str = "json";
+
+pub(super) fn json_flag() -> Arg {
+    Arg::new(JSON)
+        .long(JSON)
+        .action(ArgAction::SetTrue)
+        .help("Print results and failures as JSON, on a terminal too")
+}
+
+/// Returns whether results and failures are printed as JSON on a terminal too.
+pub(super) fn wants_json(matches: &ArgMatches) -> bool {
+    matches.get_flag(JSON)
+}
 
 /// Returns whether a result is printed as compact JSON: because `raw` asks for it, or because standard output is not a
 /// terminal.
@@ -30,14 +50,13 @@ pub(super) fn status_after_output(
     if status == ExitStatus::Success { ExitStatus::Rejected } else { status }
 }
 
-/// Prints one line.
-pub(super) fn print_line(line: impl std::fmt::Display) -> Result<()> {
+pub(super) fn print_line(line: impl Display) -> Result<()> {
     print_text(format_args!("{line}\n"))
 }
 
 /// Prints a text that ends with a line break. Characters that a user cannot see are left out: they could control the
 /// terminal or replace what it shows.
-pub(super) fn print_text(text: impl std::fmt::Display) -> Result<()> {
+pub(super) fn print_text(text: impl Display) -> Result<()> {
     write!(anstream::stdout(), "{}", visible(&text.to_string()).replace('\r', ""))
 }
 
@@ -51,4 +70,15 @@ pub(super) fn print_table(table: Table) -> Result<()> {
 /// Prints a result: JSON for programs, the table on a terminal.
 pub(super) fn print_json_or_table(result: &impl Serialize, table: Table, raw: bool) -> Result<()> {
     if prints_json(raw) { print_line(serde_json::to_string(result)?) } else { print_table(table) }
+}
+
+/// Prints a line for the user on standard error, beside the result.
+pub(super) fn note(text: &str) {
+    // If standard error is closed, the command continues without notes.
+    drop(writeln!(anstream::stderr(), "{}", single_line(text)));
+}
+
+/// Prints the path of a file that the command has written.
+pub(super) fn note_written(path: &Path) {
+    note(&format!("written: {}", path.display()));
 }

@@ -5,13 +5,10 @@ use clap::{ArgMatches, Command};
 use serde::Serialize;
 
 use super::{
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
-    notes::note,
-    output::{print_json_or_table, status_after_output},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    output::{note, print_json_or_table, status_after_output, wants_json},
     table::Table,
-    tool_arguments::wants_json,
     user_configuration::{EXIT_CODES, NAME, UserConfiguration, applied_value, name_argument, subcommand},
 };
 use crate::{

@@ -1,15 +1,20 @@
-//! The definition of the whole command line.
+//! The whole command line: its definition, and the command that each subcommand runs.
 
-use std::{ffi::OsString, net::SocketAddr};
+use std::{ffi::OsString, io::Write as _, net::SocketAddr};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::{
-    call, complete, completions, config, doctor, download, export, help_end::help_end, http, install,
-    lists::ListCommand, login, logout, profile, report, run, settings_help, status, stop, tools, uninstall,
-    upload, wait,
+    call, completions, config, doctor, download,
+    exit_status::{CommandError, ExitStatus},
+    export,
+    failure_output::OutputFormat,
+    help::{help_end, print_settings, settings_command},
+    http, install,
+    lists::ListCommand,
+    login, logout, profile, report, run, status, stop, tools, uninstall, upload, wait,
 };
-use crate::settings;
+use crate::settings::{self, Settings};
 
 /// Widest line of a help text, in columns.
 const MAX_HELP_WIDTH: usize = 100;
@@ -27,6 +32,15 @@ const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 
 /// Commands that the help of `tas-mcp sandbox` shows.
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
+
+/// Commands that use the service. Only they have data that a new sandbox lacks.
+const COMMANDS_WITH_DATA: [&str; 8] =
+    ["call", "run", "wait", "stop", "report", "export", "upload", "download"];
+
+/// What a user must know about a sandbox that is part of a command.
+const SANDBOX_NOTE: &str = "\
+note: each command with --sandbox starts a new sandbox with new data, which ends with the command.
+      To keep one, run `tas-mcp sandbox` in a second terminal, and paste the lines that it prints into this one.";
 
 /// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are
 /// no others. Ends the process if they ask for help or are invalid.
@@ -46,12 +60,17 @@ pub fn parse_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<
 /// Returns the program with its settings and subcommands.
 pub fn program() -> Command {
     without_subcommands()
-        .subcommands([demo_command(), settings_help::command()])
+        .subcommands([demo_command(), settings_command()])
         .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
-        .subcommands([status::command(), doctor::command(), completions::command(), complete::command()])
+        .subcommands([
+            status::command(),
+            doctor::command(),
+            completions::command(),
+            completions::complete_command(),
+        ])
         .subcommands([profile::command(), config::command()])
         .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
 }
@@ -106,6 +125,67 @@ fn sandbox_command() -> Command {
 fn parse_speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed >= 0.0);
     speed.ok_or_else(|| "must be a number from 0".to_owned())
+}
+
+/// Runs the subcommand `name` with its arguments. Prints its failures and returns the exit status.
+///
+/// # Errors
+/// An unknown `name`, or an output that cannot be written.
+pub async fn run_subcommand(
+    name: &str,
+    matches: &ArgMatches,
+    settings: &Settings,
+) -> anyhow::Result<ExitStatus> {
+    explain_embedded_sandbox(name, matches, settings);
+
+    let outcome = match name {
+        "tools" => tools::run(matches, settings),
+        "call" => call::run(matches, settings).await,
+        "run" => run::run(matches, settings).await,
+        "wait" => wait::run(matches, settings).await,
+        "stop" => stop::run(matches, settings).await,
+        "export" => export::run(matches, settings).await,
+        "status" => status::run(matches, settings).await,
+        "report" => report::run(matches, settings).await,
+        "download" => download::run(matches, settings).await,
+        "upload" => upload::run(matches, settings).await,
+        "login" => login::run(matches, settings).await,
+        "logout" => logout::run(matches, settings).await,
+        "doctor" => doctor::run(matches, settings).await,
+        "settings" => print_settings(program()).map(|()| ExitStatus::Success).map_err(Into::into),
+        "profile" => profile::run(matches, settings),
+        "config" => config::run(matches, settings),
+        "install" => install::run(matches, settings),
+        "uninstall" => uninstall::run(matches),
+        "completions" => completions::run(matches),
+        "complete" => completions::complete(matches, settings, program()).await,
+        _ => match ListCommand::find(name) {
+            Some(list) => list.run(matches, settings).await,
+            None => Err(anyhow::anyhow!("unknown command `{name}`").into()),
+        },
+    };
+
+    let format = OutputFormat::from_matches(matches);
+    match outcome {
+        Ok(status) => Ok(status),
+        Err(CommandError::Failures(failures)) => {
+            let statuses: Vec<_> = failures.iter().map(|failure| format.print(failure)).collect();
+            Ok(statuses.first().copied().unwrap_or(ExitStatus::InvalidInput))
+        }
+        Err(CommandError::AfterRequests(failure)) => Ok(format.print_after_requests(&failure)),
+        Err(CommandError::Other(error)) => Err(error),
+    }
+}
+
+/// Says on standard error what becomes of the data of an embedded sandbox.
+fn explain_embedded_sandbox(name: &str, matches: &ArgMatches, settings: &Settings) {
+    let is_for_program = OutputFormat::from_matches(matches) == OutputFormat::Json;
+    if !settings.wants_sandbox() || !COMMANDS_WITH_DATA.contains(&name) || is_for_program {
+        return;
+    }
+
+    // Without standard error, the command works all the same.
+    drop(writeln!(anstream::stderr(), "{SANDBOX_NOTE}"));
 }
 
 #[cfg(test)]

@@ -1,23 +1,28 @@
-//! Prints the reply of a tool: JSON for programs; a table of a list, or indented JSON, for users.
+//! Prints the reply of a tool: JSON for programs; a table of a list, or indented JSON, for users. A list declares its
+//! columns; verdicts have colours, and times are shown as ages.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use anstyle::{AnsiColor, Style};
 use clap::ArgMatches;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    command_error::CommandError,
-    output::{print_line, print_table, prints_json},
-    record_table::{self, plain_text},
-    table::Table,
-    tool_arguments::wants_json,
+    exit_status::CommandError,
+    output::{print_line, print_table, prints_json, wants_json},
+    table::{Cell, Table},
 };
 use crate::{
     call::reply::Reply,
     failure::{Code, Failure},
     fields::field_at,
-    service::tool::{FIELDS, ToolDefinition},
+    service::tool::{Column, ColumnFormat, FIELDS, ToolDefinition},
 };
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
 
 /// How the reply of a tool is printed.
 pub(super) struct ReplyOutput<'a> {
@@ -51,7 +56,7 @@ impl<'a> ReplyOutput<'a> {
         } else if self.tool.columns.is_empty() {
             plain_table(records)
         } else {
-            record_table::table(self.tool.columns, records, SystemTime::now())
+            record_table(self.tool.columns, records, SystemTime::now())
         };
 
         Ok(print_table(table).and_then(|()| print_rest(value, records.len())))
@@ -105,6 +110,79 @@ fn plain_table(records: &[Value]) -> Table {
     field_table(&columns, records)
 }
 
+/// Returns the records as a table with these columns. Ages are relative to `now`.
+fn record_table(columns: &[Column], records: &[Value], now: SystemTime) -> Table {
+    let mut table = Table::new(columns.iter().map(|column| column.header));
+    for (index, column) in columns.iter().enumerate() {
+        if column.format != ColumnFormat::Text {
+            table.keep_whole(index);
+        }
+    }
+
+    for record in records {
+        table.add_row(columns.iter().map(|column| cell(column, record, now)));
+    }
+
+    table
+}
+
+/// Returns the style of a verdict, or of the state of what has none yet.
+pub(super) fn verdict_style(verdict: &str) -> Style {
+    let color = match verdict.to_ascii_uppercase().as_str() {
+        "SUCCESS" | "PASSED" => AnsiColor::Green,
+        "FAILED" => AnsiColor::Red,
+        "ERROR" | "TIMEOUT" | "STOPPED" | "BLOCKED" | "SKIPPED" | "NOT STARTED" | "NOT READ" => {
+            AnsiColor::Yellow
+        }
+        "QUEUED" | "STARTING" | "RUNNING" | "IN_PROGRESS" => AnsiColor::Cyan,
+        _ => return Style::new(),
+    };
+
+    Style::new().fg_color(Some(color.into()))
+}
+
+fn cell(column: &Column, record: &Value, now: SystemTime) -> Cell {
+    let Some(value) = column.value(record) else {
+        return Cell::default();
+    };
+    let text = plain_text(value);
+
+    match column.format {
+        ColumnFormat::Text | ColumnFormat::Id => text.into(),
+        ColumnFormat::Verdict => {
+            let style = verdict_style(&text);
+            Cell::from(text).styled(style)
+        }
+        ColumnFormat::Time => age(&text, now).unwrap_or(text).into(),
+        ColumnFormat::Size => {
+            value.as_u64().map_or(text, |bytes| indicatif::HumanBytes(bytes).to_string()).into()
+        }
+    }
+}
+
+/// Returns a value as text without quotes.
+pub(super) fn plain_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns how long ago a time was; `None` if the text is not a time.
+fn age(time: &str, now: SystemTime) -> Option<String> {
+    let time: Timestamp = time.parse().ok()?;
+    let elapsed = Timestamp::try_from(now).ok()?.duration_since(time);
+    let Ok(elapsed) = Duration::try_from(elapsed) else { return Some("in the future".to_owned()) };
+
+    Some(match elapsed.as_secs() {
+        seconds if seconds < MINUTE => "now".to_owned(),
+        seconds if seconds < HOUR => format!("{} min ago", seconds / MINUTE),
+        seconds if seconds < 2 * DAY => format!("{} h ago", seconds / HOUR),
+        seconds => format!("{} days ago", seconds / DAY),
+    })
+}
+
 /// Prints what the table does not show: further records, and pages that could not be read.
 fn print_rest(value: &Value, shown: usize) -> std::io::Result<()> {
     let number = |path: &str| value.pointer(path).and_then(Value::as_u64);
@@ -144,5 +222,35 @@ mod tests {
     fn nested_fields_become_columns() {
         let records = [json!({"test": {"name": "Login"}}), json!({"test": null})];
         assert_eq!(field_table(&["test.name"], &records).to_string(), "test.name\nLogin\n\n");
+    }
+
+    #[test]
+    fn a_time_is_shown_as_its_age() {
+        let now = "2026-03-02T12:00:00Z".parse::<Timestamp>().expect("a time");
+        let now = SystemTime::try_from(now).expect("a time of this system");
+
+        for (time, expected) in [
+            ("2026-03-02T12:00:00+00:00", Some("now")),
+            ("2026-03-02T11:59:01Z", Some("now")),
+            ("2026-03-02T11:01:00Z", Some("59 min ago")),
+            ("2026-03-01T11:00:00Z", Some("25 h ago")),
+            ("2026-02-27T11:00:00Z", Some("3 days ago")),
+            ("2026-03-02T12:30:00Z", Some("in the future")),
+            ("yesterday", None),
+        ] {
+            assert_eq!(age(time, now).as_deref(), expected, "{time}");
+        }
+    }
+
+    #[test]
+    fn the_first_field_with_a_value_is_shown() {
+        let columns = [Column::verdict(&["result", "state"]), Column::text("device", &["players.0.kind"])];
+        let records = [
+            json!({"result": null, "state": "RUNNING", "players": [{"kind": "android"}]}),
+            json!({"result": "FAILED", "state": "COMPLETED", "players": []}),
+        ];
+        let table = record_table(&columns, &records, SystemTime::UNIX_EPOCH);
+
+        assert_eq!(table.to_string(), "verdict  device\nRUNNING  android\nFAILED\n");
     }
 }

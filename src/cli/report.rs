@@ -1,29 +1,31 @@
 //! `tas-mcp report`: summarizes a run, a job or a plan execution, or shows the trend of a plan; with `--html` as a
 //! page.
 
-mod browser;
-mod page_file;
-
-use std::io::Write as _;
+use std::{
+    ffi::OsStr,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::json;
+use tokio::process;
 
-use self::page_file::{PageFile, ReportTarget, open};
 use super::{
-    caller::build_caller_with_files,
-    command_error::CommandError,
-    exit_status::ExitStatus,
+    calls::build_caller_with_files,
+    exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
-    help_end::help_end,
+    file_flags::{OutputFile, path_value},
+    help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
-    output::{print_line, print_text, prints_json, status_after_output},
-    path_value::path_value,
-    tool_arguments::{JSON, json_flag, project_flag},
+    output::{JSON, json_flag, note, note_written, print_line, print_text, prints_json, status_after_output},
+    tool_arguments::project_flag,
 };
 use crate::{
-    failure::Failure,
+    failure::{Code, Failure},
     service::tool::PROJECT_ID,
     settings::Settings,
     tools::{
@@ -34,7 +36,6 @@ use crate::{
     },
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 4] = [
     "tas-mcp report latest",
     r#"tas-mcp report "Release smoke" --compare-with previous"#,
@@ -53,6 +54,22 @@ const TREND: &str = "trend";
 
 /// Smallest and largest number of executions of a trend.
 const TREND_RANGE: std::ops::RangeInclusive<i64> = 2..=20;
+
+/// File name that stands for standard output.
+const STANDARD_OUTPUT: &str = "-";
+
+/// Time in which a launcher that fails has ended. Some launchers run as long as the browser.
+const LAUNCH_TIME: Duration = Duration::from_secs(3);
+
+/// The program that opens a file, and its arguments before the path.
+const LAUNCHER: (&str, &[&str]) = if cfg!(target_os = "macos") {
+    ("open", &[])
+} else if cfg!(windows) {
+    // `start` of the command interpreter would interpret characters of the path.
+    ("rundll32.exe", &["url.dll,FileProtocolHandler"])
+} else {
+    ("xdg-open", &[])
+};
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
@@ -199,7 +216,7 @@ impl ReportRequest {
     }
 
     /// Prints a result as text on a terminal, otherwise as JSON.
-    fn print(&self, result: &PrintedResult) -> std::io::Result<()> {
+    fn print(&self, result: &PrintedResult) -> io::Result<()> {
         match result {
             PrintedResult::Summary(summary) if self.prints_json => print_line(json!(summary)),
             PrintedResult::Summary(summary) => print_text(SummaryText(summary)),
@@ -207,5 +224,118 @@ impl ReportRequest {
             // The text contains no characters of the service that could control the terminal, but colours.
             PrintedResult::Trend(trend) => write!(anstream::stdout(), "{}", TrendText(trend)),
         }
+    }
+}
+
+/// Where the result goes.
+#[derive(Debug)]
+enum ReportTarget {
+    /// The summary is printed.
+    Text,
+    /// The page is printed.
+    StandardOutput,
+    /// The page is written to a file.
+    File(PageFile),
+}
+
+/// The file of a page.
+#[derive(Debug)]
+enum PageFile {
+    /// The file of the flag `--html`.
+    Named(PathBuf, OutputFile),
+    /// A new file in the directory for temporary files.
+    Temporary,
+}
+
+impl ReportTarget {
+    /// Returns the target that the flags name. Checks that the file can be written before any request is sent.
+    ///
+    /// # Errors
+    /// `file_error` with the reason why the file cannot be written; `invalid_arguments` for a page that is to be opened
+    /// but goes to standard output.
+    fn from_flags(matches: &ArgMatches) -> Result<Self, Failure> {
+        let opens = matches.get_flag(OPEN);
+        let path = matches.get_one::<PathBuf>(HTML);
+
+        match path {
+            None if opens => Ok(Self::File(PageFile::Temporary)),
+            None => Ok(Self::Text),
+            Some(path) if path != Path::new(STANDARD_OUTPUT) => {
+                let file = OutputFile::from_flag(matches, HTML)?;
+                Ok(file.map_or(Self::Text, |file| Self::File(PageFile::Named(path.clone(), file))))
+            }
+            Some(_) if opens => {
+                let message = format!("`--{OPEN}` needs a file, but `--{HTML} -` writes to standard output");
+                Err(Failure::new(Code::InvalidArguments, message)
+                    .hint(format!("leave out `--{HTML}`: the page is then written to a temporary file")))
+            }
+            Some(_) => Ok(Self::StandardOutput),
+        }
+    }
+}
+
+impl PageFile {
+    /// Writes the page, and returns the path of its file, which is also printed on standard error.
+    ///
+    /// # Errors
+    /// `file_error` with the reason.
+    fn write(&self, page: &str) -> Result<PathBuf, Failure> {
+        let path = match self {
+            Self::Named(path, file) => {
+                file.write(page)?;
+                path.clone()
+            }
+            Self::Temporary => {
+                let path = write_temporary_file(page)?;
+                note_written(&path);
+                path
+            }
+        };
+
+        Ok(path)
+    }
+}
+
+/// Writes the page to a new file that only its owner can read.
+fn write_temporary_file(page: &str) -> Result<PathBuf, Failure> {
+    let write = || {
+        let mut file = tempfile::Builder::new().prefix("tas-mcp-report-").suffix(".html").tempfile()?;
+        file.write_all(page.as_bytes())?;
+        file.keep().map(|(_, path)| path).map_err(|error| error.error)
+    };
+
+    write().map_err(|error| {
+        let message = format!("the temporary file for `--{OPEN}` cannot be written: {error}");
+        Failure::new(Code::FileError, message).hint(format!("name a file with `--{HTML}`"))
+    })
+}
+
+/// Opens a page in the browser. If there is no browser, says which file to open.
+async fn open(path: &Path) {
+    if let Err(error) = launch_browser(path).await {
+        let path = path.display();
+        note(&format!("no browser could be started ({error}): open {path} in a browser"));
+    }
+}
+
+/// Starts the launcher of the platform.
+///
+/// # Errors
+/// The launcher cannot be started or fails at once.
+async fn launch_browser(path: &Path) -> io::Result<()> {
+    let (program, arguments) = LAUNCHER;
+    let mut command = process::Command::new(program);
+    command.args(arguments.iter().map(OsStr::new).chain([path.as_os_str()]));
+    // A browser in the terminal would replace what it shows.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+
+    let mut launcher = command.spawn()?;
+    match tokio::time::timeout(LAUNCH_TIME, launcher.wait()).await {
+        Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => Ok(()),
+        Ok(status) => {
+            Err(status.err().unwrap_or_else(|| io::Error::other(format!("`{program}` has failed"))))
+        }
+        // The launcher is still running, so that it has found a browser.
+        Err(_) => Ok(()),
     }
 }

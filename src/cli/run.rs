@@ -1,9 +1,8 @@
 //! `tas-mcp run`: starts a test or a plan. With `--wait` the exit status reports the verdicts.
 
-mod file_defaults;
 mod start_reply;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
@@ -11,24 +10,15 @@ use serde_json::Value;
 
 use self::start_reply::StartReply;
 use super::{
-    caller::build_caller_with_files,
-    command_error::CommandError,
-    confirmation::call_with_confirmation,
-    cost_question::ask_before_cost,
-    exit_status::ExitStatus,
-    failure_output::OutputFormat,
-    help_end::help_end,
-    interrupted_wait::WaitSubject,
+    calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    name_completion::complete_name,
     name_resolution::NameResolver,
-    named_arguments,
-    notes::note,
-    output::{print_line, prints_json, status_after_output},
-    output_file::OutputFile,
-    tool_arguments::{self, read_arguments, wants_json},
-    value_completion::complete_name,
-    wait::MAX_TIMEOUT_S,
-    wait_progress::WaitProgress,
-    wait_result::{self, JUNIT, WaitResult},
+    named_arguments::{self, DEVICES_BY_NUMBER},
+    output::{note, print_line, prints_json, status_after_output, wants_json},
+    tool_arguments::{self, read_arguments},
+    waiting::{JUNIT, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, junit_flag, options_with_progress},
 };
 use crate::{
     call::{
@@ -44,7 +34,6 @@ use crate::{
     },
     settings::Settings,
     tools::{
-        call_options::CallOptions,
         catalog::{ListedTool as _, Tool},
         waiting::Wait,
     },
@@ -128,7 +117,7 @@ pub(super) fn command() -> Command {
             .arg_required_else_help(true)
             .arg(wait.global(true).help("Wait until everything has finished, and print the verdicts"))
             .arg(timeout.global(true).help("Maximum time to wait"))
-            .arg(wait_result::junit_flag().global(true).help("Write the verdicts as JUnit XML; needs --wait"))
+            .arg(junit_flag().global(true).help("Write the verdicts as JUnit XML; needs --wait"))
             .subcommands(StartCommand::all().iter().map(StartCommand::command))
     })
 }
@@ -140,7 +129,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let start = start.context("the subcommand is unknown")?;
     check_wait_flags(matches)?;
     let mut arguments = read_arguments(start.tool.info, matches)?;
-    let junit = wait_result::junit_file(matches)?;
+    let output = VerdictOutput::from_matches(matches)?;
 
     let tools = build_caller_with_files(settings)?;
     let project = arguments.common.project_id.clone();
@@ -148,7 +137,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     if let Some(name) = matches.get_one::<String>(SUBJECT) {
         arguments.own.insert(start.id_argument.to_owned(), Value::from(name.as_str()));
     }
-    file_defaults::add(settings, &mut arguments.own);
+    add_file_defaults(settings, &mut arguments.own);
     named_arguments::resolve(resolver, start.tool.info, &mut arguments.own).await?;
 
     ask_before_cost(start.tool.name, &arguments.own, matches)?;
@@ -159,7 +148,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let project = project.or_else(|| reply.project().map(str::to_owned));
     let started = Started { settings, caller: &tools.caller, reply: &reply, project };
     if matches.get_flag(WAIT) {
-        return started.wait(matches, junit, !names_build).await;
+        return started.wait(matches, output, !names_build).await;
     }
 
     let printed =
@@ -195,6 +184,8 @@ impl Started<'_> {
             project: self.project.as_deref(),
             target,
             jobs,
+            started: Some(started.clone()),
+            not_started: StartReply(started).not_started(),
         })
     }
 
@@ -204,8 +195,8 @@ impl Started<'_> {
         let Ok(subject) = self.subject() else { return print_line(format_args!("{:#}", self.reply.value())) };
         subject.announce();
 
-        for run in StartReply(self.reply.value()).not_started() {
-            let device = Some(run.device).filter(|device| !device.is_empty());
+        for run in &subject.not_started {
+            let device = Some(&run.device).filter(|device| !device.is_empty());
             let device = device.map(|device| format!(" on {device}")).unwrap_or_default();
             note(&format!("not started{device}: {}", run.reason));
         }
@@ -229,40 +220,30 @@ impl Started<'_> {
     async fn wait(
         &self,
         matches: &ArgMatches,
-        junit: Option<OutputFile>,
+        output: VerdictOutput,
         reports_build: bool,
     ) -> Result<ExitStatus, CommandError> {
-        let timeout = Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S));
-        let started = self.reply.value().clone();
         let subject = self.subject()?;
-        subject.announce();
-
         let wait = Wait {
             target: subject.target.clone(),
             expected_jobs: subject.jobs.clone(),
             project: self.project.clone(),
-            timeout,
+            timeout: Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S)),
             interval: None,
         };
-        let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
         let completion = async {
+            let options = options_with_progress();
             if reports_build {
                 self.report_chosen_build().await;
             }
+
             wait.run(self.caller, &options).await.map_err(|failure| {
                 let hint = format!("the start succeeded; {}", subject.advice());
-                failure.detail("started", started.clone()).hint(hint)
+                failure.detail("started", self.reply.value().clone()).hint(hint)
             })
         };
-        let Some(completion) = subject.interruptible(completion).await? else {
-            return Ok(ExitStatus::TimedOut);
-        };
 
-        let not_started = StartReply(&started).not_started();
-        let result = WaitResult { completion, not_started, started: Some(started.clone()) };
-        let format = OutputFormat::from_matches(matches);
-
-        Ok(result.output(&subject, junit, format).await)
+        subject.finish(completion, output).await
     }
 }
 
@@ -275,5 +256,23 @@ fn check_wait_flags(matches: &ArgMatches) -> Result<(), Failure> {
             Err(failure.hint("nothing was sent"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Adds the device and the build of the project file where `arguments` has none, and says so.
+fn add_file_defaults(settings: &Settings, arguments: &mut Fields) {
+    let Some((defaults, path)) = settings.run_defaults() else { return };
+    // These arguments name the devices and builds of each player, and exclude the defaults.
+    if DEVICES_BY_NUMBER.iter().any(|name| arguments.contains_key(*name)) {
+        return;
+    }
+
+    let defaults =
+        [("deployment_config_id", "device", &defaults.device), ("build_id", "build", &defaults.build)];
+    for (argument, word, default) in defaults {
+        if let Some(default) = default.as_ref().filter(|_| !arguments.contains_key(argument)) {
+            note(&format!("{word} from the project file {}: {default}", path.display()));
+            arguments.insert(argument.to_owned(), Value::from(default.as_str()));
+        }
     }
 }

@@ -5,13 +5,10 @@ use serde::Serialize;
 
 use super::{
     accounts::{Account, Accounts},
-    command_error::CommandError,
     doctor::{self, DoctorReport, PermissionProbe},
-    exit_status::ExitStatus,
-    help_end::help_end,
-    notes::note,
-    output::{print_line, print_text, prints_json, status_after_output},
-    tool_arguments::{json_flag, wants_json},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    output::{json_flag, note, print_line, print_text, prints_json, status_after_output, wants_json},
 };
 use crate::{settings::Settings, text::single_line};
 

@@ -4,16 +4,15 @@ use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
-    caller::build_caller,
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
+    calls::build_caller,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::{Latest, NameResolver, jobs_of},
-    output::{print_line, print_table, prints_json, status_after_output},
-    record_table::plain_text,
+    output::{json_flag, print_line, print_table, prints_json, status_after_output, wants_json},
+    reply_output::plain_text,
     table::Table,
-    tool_arguments::{json_flag, project_flag, wants_json},
+    tool_arguments::project_flag,
 };
 use crate::{
     call::{

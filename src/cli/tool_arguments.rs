@@ -1,34 +1,57 @@
-//! The arguments of a tool as flags of a command.
+//! A tool that a user names, and its arguments: as flags of a command, or with `--args` as one JSON object.
 
+use std::{fs, io::Read as _};
+
+use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value};
 
 use super::{
-    command_error::CommandError,
+    calls::{YES, may_ask},
     command_line_text::{Names, for_command_line},
-    confirmation::YES,
-    cost_question,
-    exit_status::ExitStatus,
-    help_end::help_end,
-    images,
-    json_arguments::{self, args_flag},
-    value_completion::complete_argument,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    name_completion::complete_argument,
+    output::json_flag,
 };
 use crate::{
     call::arguments::ToolArguments,
+    failure::{Code, Failure},
     fields::Fields,
+    home_path::expand_home,
     service::{
         schema,
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
     },
-    text::guidance::{AllTools, for_caller},
+    text::{
+        guidance::{AllTools, for_caller},
+        trimmed,
+    },
+    tools::catalog::{self, Tool},
 };
 
-/// Flag that prints results and failures as JSON.
-pub(super) const JSON: &str = "json";
+/// Flag with the arguments of a tool as one JSON object.
+pub(super) const ARGS: &str = "args";
+
+/// Maximum size of a file with arguments, in bytes.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Help of a flag for the project.
 const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
+
+/// Returns the tool with this name.
+///
+/// # Errors
+/// `invalid_arguments` with the most similar name.
+pub(super) fn find_tool(name: &str) -> Result<Tool, Failure> {
+    catalog::find_tool(name).ok_or_else(|| {
+        let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
+        match catalog::nearest_name(name) {
+            Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
+            None => failure.hint("`tas-mcp tools` lists the tools"),
+        }
+    })
+}
 
 /// Returns a command whose flags are the arguments of `tool`.
 pub(super) fn command(tool: &'static ToolDefinition) -> Command {
@@ -38,11 +61,16 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         .iter()
         .map(|(name, schema)| complete_argument(argument_flag(name, argument_help(schema)), name, schema));
     let project = argument_flag(PROJECT_ID, PROJECT_HELP.to_owned());
+    let args = Arg::new(ARGS)
+        .long(ARGS)
+        .value_name("JSON")
+        .allow_hyphen_values(true)
+        .help("All arguments as a JSON object; `@FILE` reads it from a file, `-` from standard input");
     let fields = tool
         .takes_fields()
         .then(|| argument_flag(FIELDS, "Return only these fields, with dots: `test.name`".to_owned()));
 
-    let asks = tool.confirmation_question.is_some() || cost_question::may_ask(tool.name);
+    let asks = tool.confirmation_question.is_some() || may_ask(tool.name);
     let yes = asks.then(|| {
         let help = "Do not ask for confirmation; a person has accepted the cost or loss";
         Arg::new(YES).long(YES).action(ArgAction::SetTrue).help(help)
@@ -53,10 +81,9 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         .long_about(tool.description().to_string())
         .after_help(help_end(&[example(tool)], ExitStatus::HELP))
         .args(arguments)
-        .args([project, args_flag(), json_flag()])
+        .args([project, args, json_flag()])
         .args(fields)
         .args(yes)
-        .args(images::flag(tool))
 }
 
 /// Returns the flag for the project.
@@ -64,25 +91,12 @@ pub(super) fn project_flag() -> Arg {
     Arg::new(PROJECT_ID).long("project-id").alias(PROJECT_ID).value_name("ID").help(PROJECT_HELP)
 }
 
-/// Returns the flag that prints results and failures as JSON.
-pub(super) fn json_flag() -> Arg {
-    Arg::new(JSON)
-        .long(JSON)
-        .action(ArgAction::SetTrue)
-        .help("Print results and failures as JSON, on a terminal too")
-}
-
-/// Returns whether results and failures are printed as JSON on a terminal too.
-pub(super) fn wants_json(matches: &ArgMatches) -> bool {
-    matches.get_flag(JSON)
-}
-
 /// Returns the arguments of the call. A flag overrides the same argument in `--args`.
 pub(super) fn read_arguments(
     tool: &ToolDefinition,
     matches: &ArgMatches,
 ) -> Result<ToolArguments, CommandError> {
-    let mut arguments = json_arguments::read(matches)?;
+    let mut arguments = read_json(matches)?;
 
     let names = properties(tool).into_iter().flat_map(Map::keys).map(String::as_str);
     let fields = tool.takes_fields().then_some(FIELDS);
@@ -102,6 +116,53 @@ pub(super) fn read_arguments(
     let is_confirmed = tool.confirmation_question.is_some() && matches.get_flag(YES);
 
     Ok(if is_confirmed { arguments.confirmed() } else { arguments })
+}
+
+/// Returns the arguments that `--args` gives.
+///
+/// # Errors
+/// `file_error` if the file cannot be read, `invalid_arguments` if the text is not a JSON object.
+fn read_json(matches: &ArgMatches) -> Result<Fields, CommandError> {
+    // A command may lack the flag.
+    let Ok(Some(value)) = matches.try_get_one::<String>(ARGS) else { return Ok(Fields::new()) };
+    let text = match value.strip_prefix('@') {
+        Some(path) => read_file(path)?,
+        None if value == "-" => read_input()?,
+        None => value.clone(),
+    };
+
+    let problem = match serde_json::from_str(trimmed(&text)) {
+        Ok(Value::Object(arguments)) => return Ok(arguments),
+        Ok(_) => "it is another JSON value".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let message = format!("`--{ARGS}` must be a JSON object: {problem}");
+
+    Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into())
+}
+
+fn read_input() -> anyhow::Result<String> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+    Ok(text)
+}
+
+fn read_file(path: &str) -> Result<String, Failure> {
+    let failure = |reason: String| {
+        let message = format!("`--{ARGS} @{path}` cannot be read: {reason}");
+        Failure::new(Code::FileError, message).hint("nothing was sent")
+    };
+
+    let file = &*expand_home(path);
+    let metadata = fs::metadata(file).map_err(|error| failure(error.to_string()))?;
+    if metadata.is_dir() {
+        return Err(failure("it is a directory".to_owned()));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(failure("it is larger than 16 MiB".to_owned()));
+    }
+
+    fs::read_to_string(file).map_err(|error| failure(error.to_string()))
 }
 
 /// Returns a call of `tool` with its required arguments.

@@ -1,16 +1,14 @@
 //! `tas-mcp tools`: lists the tools, or shows one of them.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
-    output::{print_line, print_text},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    output::{JSON, print_line, print_text},
     table::Table,
-    token_estimate::estimate_tokens,
-    tool_lookup::find_tool,
+    tool_arguments::find_tool,
 };
 use crate::{
     mcp::{published_tool, published_tools},
@@ -28,8 +26,8 @@ const EXAMPLES: [&str; 2] = ["tas-mcp tools", "tas-mcp tools start_run"];
 /// Name of the tool to show.
 const NAME: &str = "name";
 
-/// Flag that prints JSON.
-const JSON: &str = "json";
+/// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
+const BYTES_PER_TOKEN: usize = 4;
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
@@ -79,4 +77,14 @@ fn row(tool: Tool, is_global: bool, selection: &Selection) -> [String; 7] {
         estimate_tokens(tool, is_global, selection).to_string(),
         tool.access.to_string(),
     ]
+}
+
+/// Returns the approximate number of tokens of the name, description and input schema of `tool`, which a model reads
+/// in every conversation.
+pub(super) fn estimate_tokens(tool: Tool, is_global: bool, selection: &Selection) -> usize {
+    let tool = published_tool(tool.info, is_global, selection);
+    let size = |value: Value| value.to_string().len();
+
+    (size(json!(tool.name)) + size(json!(tool.description)) + size(json!(tool.input_schema)))
+        .div_ceil(BYTES_PER_TOKEN)
 }

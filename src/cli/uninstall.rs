@@ -3,9 +3,8 @@
 use clap::{ArgMatches, Command};
 
 use super::{
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    help_end::help_end,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
     host_change::{EXIT_CODES, change_hosts, flags, selected_hosts},
 };
 

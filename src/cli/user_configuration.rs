@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command};
 
-use super::{help_end::help_end, tool_arguments::json_flag};
+use super::{help::help_end, output::json_flag};
 use crate::{
     failure::{Code, Failure},
     settings::{

@@ -1,22 +1,16 @@
 //! `tas-mcp wait`: waits for jobs, a run or an execution. The exit status reports the verdicts.
 
-use std::sync::Arc;
-
 use clap::{Arg, ArgMatches, Command};
 use serde_json::{Value, json};
 
 use super::{
-    caller::build_caller_with_files,
-    command_error::CommandError,
-    exit_status::ExitStatus,
-    failure_output::OutputFormat,
-    help_end::help_end,
-    interrupted_wait::WaitSubject,
+    calls::build_caller_with_files,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::{Latest, NameResolver},
     tool_arguments::{self, read_arguments},
-    wait_progress::WaitProgress,
-    wait_result::{self, WaitResult},
+    waiting::{MAX_TIMEOUT_S, VerdictOutput, WaitSubject, junit_flag, options_with_progress},
 };
 use crate::{
     failure::{Code, Failure},
@@ -28,17 +22,12 @@ use crate::{
     },
     settings::Settings,
     tools::{
-        call_options::CallOptions,
-        catalog::{ListedTool as _, Tool, typed_answer},
+        catalog::{ListedTool as _, typed_answer},
         composite::WaitForCompletion,
         waiting::WaitTarget,
     },
 };
 
-/// Maximum and default of the time to wait, in seconds.
-pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
-
-/// Commands that the help shows.
 const EXAMPLES: [&str; 2] = [
     "tas-mcp wait --job-id JOB_ID --job-id JOB_ID",
     "tas-mcp wait --test-plan-execution-id EXECUTION_ID --junit report.xml",
@@ -56,14 +45,14 @@ const IDS: &str = "ids";
 pub(super) fn command() -> Command {
     let about = "Waits until jobs, a run or a plan execution have finished, and prints the verdicts";
     Command::new("wait").about(about).after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP)).defer(|command| {
-        let tool_command = tool_arguments::command(tool().info);
+        let tool_command = tool_arguments::command(WaitForCompletion::tool().info);
         let ids = Arg::new(IDS).value_name("ID").num_args(1..).add(name_completions(NameKind::AnyResult));
         let flags = tool_command.get_arguments().filter(|flag| flag.get_id() != FIELDS).cloned();
 
         command
             .arg(ids.help("Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`. Several ids of jobs"))
             .args(flags)
-            .arg(wait_result::junit_flag())
+            .arg(junit_flag())
             .mut_arg(TIMEOUT, |flag| flag.help("1-7200, default 7200"))
             .mut_arg(JOB, |flag| flag.help("Job id from a start; may be repeated"))
             .mut_arg(ResultKind::Run.argument(), |flag| flag.help("Run id, instead of a job"))
@@ -75,8 +64,8 @@ pub(super) fn command() -> Command {
 
 /// Waits and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let mut arguments = read_arguments(tool().info, matches)?;
-    let junit = wait_result::junit_file(matches)?;
+    let mut arguments = read_arguments(WaitForCompletion::tool().info, matches)?;
+    let output = VerdictOutput::from_matches(matches)?;
     let project = arguments.common.project_id.clone();
     let tools = build_caller_with_files(settings)?;
 
@@ -84,7 +73,15 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         let resolver = NameResolver::new(&tools.caller, project.as_deref());
         arguments.own.extend(named_targets(resolver, names).await?);
     }
-    adapt_to_command_line(&mut arguments.own);
+
+    // The flag `--job-id` may be repeated.
+    let own = &mut arguments.own;
+    if own.get(JOB).is_some_and(Value::is_array)
+        && let Some(jobs) = own.shift_remove(JOB)
+    {
+        own.insert(JOBS.to_owned(), jobs);
+    }
+    own.entry(TIMEOUT).or_insert(json!(MAX_TIMEOUT_S));
 
     let subject = WaitSubject {
         settings,
@@ -92,14 +89,16 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         project: project.as_deref(),
         target: target(&arguments.own),
         jobs: Vec::new(),
+        started: None,
+        not_started: Vec::new(),
     };
-    let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
-    subject.announce();
-    let wait = typed_answer::<WaitForCompletion>(tools.tool_call(arguments, options));
-    let Some((completion, _)) = subject.interruptible(wait).await? else { return Ok(ExitStatus::TimedOut) };
-    let result = WaitResult { completion, started: None, not_started: Vec::new() };
+    let wait = async {
+        let call = tools.tool_call(arguments, options_with_progress());
+        let (completion, _) = typed_answer::<WaitForCompletion>(call).await?;
+        Ok(completion)
+    };
 
-    Ok(result.output(&subject, junit, OutputFormat::from_matches(matches)).await)
+    subject.finish(wait, output).await
 }
 
 /// Returns the arguments of the tool for what a user names: one id or name of any kind, or several ids of jobs.
@@ -141,19 +140,4 @@ fn target(arguments: &Fields) -> WaitTarget {
     let jobs = jobs.filter_map(|id| id.as_str().map(str::to_owned)).collect();
 
     single.map_or(WaitTarget::Jobs(jobs), WaitTarget::Single)
-}
-
-fn tool() -> Tool {
-    WaitForCompletion::tool()
-}
-
-/// Adapts the arguments of the tool to the command line: `--job-id` may be repeated, and the default of the time limit
-/// is its maximum.
-fn adapt_to_command_line(arguments: &mut Fields) {
-    if arguments.get(JOB).is_some_and(Value::is_array)
-        && let Some(jobs) = arguments.shift_remove(JOB)
-    {
-        arguments.insert(JOBS.to_owned(), jobs);
-    }
-    arguments.entry(TIMEOUT).or_insert(json!(MAX_TIMEOUT_S));
 }

@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    cli::token_estimate::estimate_tokens, service::tool::Toolset, settings::Settings,
-    tools::selection::Selection,
+    cli::tools::estimate_tokens, service::tool::Toolset, settings::Settings, tools::selection::Selection,
 };
 
 /// The tools that hosts are offered.

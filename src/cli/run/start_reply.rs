@@ -4,7 +4,7 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use crate::{
-    cli::wait_result::NotStarted,
+    cli::waiting::NotStarted,
     failure::{Code, Failure},
     service::result_kind::{ResultId, ResultKind},
     tools::waiting::WaitTarget,

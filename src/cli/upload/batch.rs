@@ -1,23 +1,30 @@
-//! The files of one command, and the upload of each file.
+//! The files of one upload command: their names and patterns, the checks before the first request, and the upload of each.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use clap::ArgMatches;
-use serde_json::Value;
+use indexmap::IndexMap;
+use serde_json::{Value, json};
 
-use super::{
-    file_names::expand_names,
-    flags::{FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, tool_arguments},
-};
+use super::{AUTO_DELETE, FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, TAG, VALUE_FLAGS};
 use crate::{
-    call::{Caller, CheckedArguments},
-    cli::{command_error::CommandError, confirmation::confirm},
+    call::{
+        Caller, CheckedArguments,
+        arguments::{CommonArguments, ToolArguments},
+    },
+    cli::{
+        calls::{YES, confirm},
+        exit_status::CommandError,
+    },
     failure::{Code, Failure},
+    fields::Fields,
+    home_path::expand_home,
+    service::tool::PROJECT_ID,
     tools::{
         catalog::ListedTool as _,
         composite::UploadBuild,
         context::CallerWithFiles,
-        files::FilesRoot,
+        files::{FilesRoot, SearchError, file_error, find_files, is_pattern, read_error},
         upload::{BuildArguments, FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
     },
 };
@@ -122,4 +129,83 @@ fn check_build(
     })?;
 
     Ok((build, project_id))
+}
+
+/// Returns the arguments of the tool `upload_build` for the first of the files.
+fn tool_arguments(matches: &ArgMatches, paths: &[String]) -> ToolArguments {
+    let mut arguments = Fields::from_iter([("path".to_owned(), json!(paths.first()))]);
+    for (name, ..) in VALUE_FLAGS {
+        // The project is not an argument of the tool itself.
+        if name != PROJECT_ID
+            && let Some(value) = matches.get_one::<String>(name)
+        {
+            arguments.insert(name.to_owned(), Value::from(value.as_str()));
+        }
+    }
+
+    if let Some(tags) = matches.get_many::<String>(TAG) {
+        arguments.insert("tags".to_owned(), tags.map(String::as_str).collect());
+    }
+
+    if matches.get_flag(AUTO_DELETE) {
+        arguments.insert("auto_delete".to_owned(), Value::Bool(true));
+    }
+
+    let project_id = matches.get_one::<String>(PROJECT_ID).cloned();
+    let is_confirmed = matches.get_flag(YES);
+
+    ToolArguments::new(arguments, CommonArguments { project_id, is_confirmed })
+}
+
+/// Returns the files in the order of `names`, each file once.
+///
+/// # Errors
+/// The failures of all names.
+fn expand_names<'a>(
+    root: &FilesRoot,
+    names: impl Iterator<Item = &'a String>,
+) -> Result<Vec<String>, Vec<Failure>> {
+    let (mut files, mut failures) = (IndexMap::new(), Vec::new());
+    for name in names {
+        let matches = expand_name(root, &expand_home(name)).unwrap_or_else(|failure| {
+            failures.push(failure);
+            Vec::new()
+        });
+
+        for file in matches {
+            match root.resolve_file(&file) {
+                Ok(path) => drop(files.entry(path).or_insert(file)),
+                Err(failure) => failures.push(failure),
+            }
+        }
+    }
+
+    if failures.is_empty() { Ok(files.into_values().collect()) } else { Err(failures) }
+}
+
+/// Returns the files that `name` matches. A name that is not a pattern, or that is the name of a file, matches itself.
+fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
+    if !is_pattern(name) || root.path().join(name).exists() {
+        return Ok(vec![name.to_owned()]);
+    }
+
+    let files = find_files(root.path(), name).map_err(|error| match error {
+        SearchError::Pattern(problem) => {
+            let message = format!("upload: `{name}` is not a pattern: {problem}");
+            Failure::new(Code::InvalidArguments, message).hint("nothing was sent")
+        }
+        SearchError::Unreadable(directory, error) => read_error(&relative_name(root, &directory), &error)
+            .hint("the pattern may match files in it; nothing was sent"),
+    })?;
+
+    if files.is_empty() {
+        Err(file_error(name, "matches no file").hint("nothing was sent"))
+    } else {
+        Ok(files.iter().map(|path| relative_name(root, path)).collect())
+    }
+}
+
+/// Returns the path relative to the root, as a user would write it.
+fn relative_name(root: &FilesRoot, path: &Path) -> String {
+    path.strip_prefix(root.path()).unwrap_or(path).to_string_lossy().into_owned()
 }

@@ -1,0 +1,201 @@
+//! What commands do before a call: they build the caller that the settings describe, and ask the user at the terminal before
+//! a costly or irreversible call. The service cannot undo a start or an export.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::ArgMatches;
+use serde_json::Value;
+
+use super::exit_status::CommandError;
+use crate::{
+    call::{Caller, arguments::ToolArguments, reply::Reply},
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        api::{exports::ExportTmsysRun, runs::StartRun},
+        operation::Operation as _,
+        result_kind::ResultKind,
+    },
+    settings::Settings,
+    text::single_line,
+    tools::{
+        call_options::CallOptions,
+        catalog::Tool,
+        context::{CallerWithFiles, ToolCall},
+    },
+};
+
+/// Flag that confirms a costly or irreversible call.
+pub(super) const YES: &str = "yes";
+
+/// Returns the caller that the settings describe.
+///
+/// # Errors
+/// The settings are unusable. The hint tells how to set them on the command line instead of in the configuration of a
+/// host.
+pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
+    Ok(build_caller_with_files(settings)?.caller)
+}
+
+/// Returns the caller that the settings describe, for commands that read or write files or call any tool.
+///
+/// # Errors
+/// As [`build_caller`].
+pub(super) fn build_caller_with_files(settings: &Settings) -> Result<CallerWithFiles, Failure> {
+    settings.tools_config().map(CallerWithFiles::new).map_err(|failure| {
+        failure.hint(
+            "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings",
+        )
+    })
+}
+
+/// Answer to a question at the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConsentAnswer {
+    Yes,
+    No,
+    /// There is no terminal, so that nobody was asked.
+    NotAsked,
+}
+
+/// Asks the user at the terminal whether to continue.
+pub(super) fn ask(statement: &str) -> std::io::Result<ConsentAnswer> {
+    // Both streams must be terminals: the question is printed on one and answered on the other.
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(ConsentAnswer::NotAsked);
+    }
+
+    write!(anstream::stderr(), "{}. Continue? [y/N] ", single_line(statement))?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+
+    Ok(if matches!(answer.trim(), "y" | "Y" | "yes") { ConsentAnswer::Yes } else { ConsentAnswer::No })
+}
+
+/// Returns whether the user at the terminal confirms the call that `failure` refused.
+///
+/// # Errors
+/// `failure` if it is no question or nobody can be asked; otherwise that the user declined.
+pub(super) fn confirm(failure: Failure) -> Result<(), CommandError> {
+    if failure.code != Code::ConfirmationRequired {
+        return Err(failure.into());
+    }
+
+    match ask(&failure.message)? {
+        ConsentAnswer::Yes => Ok(()),
+        ConsentAnswer::No => Err(declined().into()),
+        ConsentAnswer::NotAsked => Err(failure.into()),
+    }
+}
+
+/// Asks the user at the terminal before something on this machine is changed. `subject` begins the message of a failure.
+///
+/// # Errors
+/// `confirmation_required`: the user declined, or nobody can be asked.
+pub(super) fn confirm_change(statement: &str, subject: &str) -> Result<(), Failure> {
+    let answer = ask(statement).unwrap_or(ConsentAnswer::NotAsked);
+    let refusal = |reason: &str, hint: &'static str| {
+        Err(Failure::new(Code::ConfirmationRequired, format!("{subject}: {reason}")).hint(hint))
+    };
+
+    match answer {
+        ConsentAnswer::Yes => Ok(()),
+        ConsentAnswer::No => refusal("not confirmed", "nothing was changed"),
+        ConsentAnswer::NotAsked => {
+            refusal("nobody can be asked without a terminal", "add `--yes` to make the change")
+        }
+    }
+}
+
+/// Returns the failure of a confirmation that the user at the terminal did not give.
+pub(super) fn declined() -> Failure {
+    Failure::new(Code::ConfirmationRequired, "not confirmed").hint("nothing was sent")
+}
+
+/// Calls a tool. If the tool requires a confirmation and the user at the terminal confirms, calls it again.
+pub(super) async fn call_with_confirmation(
+    tools: &CallerWithFiles,
+    tool: Tool,
+    arguments: ToolArguments,
+) -> Result<Reply, CommandError> {
+    let call = tools.tool_call(arguments, CallOptions::silent());
+    let outcome = (tool.run)(call.clone()).await;
+    let Err(failure) = outcome else { return Ok(outcome?) };
+    confirm(failure)?;
+
+    // The first call was refused before any request, so nothing is sent twice.
+    Ok((tool.run)(ToolCall { arguments: call.arguments.confirmed(), ..call }).await?)
+}
+
+/// Returns whether calls of the tool `tool` may cost more than a user expects.
+pub(super) fn may_ask(tool: &str) -> bool {
+    [StartRun::NAME, ExportTmsysRun::NAME].contains(&tool)
+}
+
+/// Asks the user at the terminal before a costly call, unless `--yes` is given. Without a terminal nobody is asked: a
+/// CI job has named what it wants.
+///
+/// # Errors
+/// That the user declined.
+pub(super) fn ask_before_cost(
+    tool: &str,
+    arguments: &Fields,
+    matches: &ArgMatches,
+) -> Result<(), CommandError> {
+    let Some(statement) = statement(tool, arguments).filter(|_| !matches.get_flag(YES)) else {
+        return Ok(());
+    };
+
+    match ask(&statement)? {
+        ConsentAnswer::No => Err(declined().into()),
+        ConsentAnswer::Yes | ConsentAnswer::NotAsked => Ok(()),
+    }
+}
+
+/// Returns what a call costs; `None` if it is one start, or an export that returns an existing entry.
+fn statement(tool: &str, arguments: &Fields) -> Option<String> {
+    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
+    let is = |value: &Value, expected: bool| {
+        value.as_bool().or_else(|| value.as_str()?.parse().ok()) == Some(expected)
+    };
+
+    if tool == StartRun::NAME {
+        let instances = arguments.get("instances").and_then(number).filter(|instances| *instances > 1)?;
+        return Some(format!("This starts {instances} runs, and each costs as much as one run"));
+    }
+
+    let is_execution = arguments.contains_key(ResultKind::Execution.argument());
+    let returns_existing = arguments.get("force_new_run").is_some_and(|value| is(value, false));
+    let creates_another = tool == ExportTmsysRun::NAME && !(is_execution && returns_existing);
+    creates_another.then(|| {
+        "This creates a new entry in the test-management system, even if these results were exported before"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn several_starts_and_new_entries_are_stated() {
+        let cases = [
+            ("start_run", json!({}), false),
+            ("start_run", json!({"instances": 1}), false),
+            ("start_run", json!({"instances": "3"}), true),
+            ("start_run", json!({"instances": 3}), true),
+            ("export_tmsys_run", json!({"multiplayer_run_id": "r"}), true),
+            ("export_tmsys_run", json!({"multiplayer_run_id": "r", "force_new_run": false}), true),
+            ("export_tmsys_run", json!({"test_plan_execution_id": "e"}), true),
+            ("export_tmsys_run", json!({"test_plan_execution_id": "e", "force_new_run": "false"}), false),
+            ("stop_runs", json!({"job_ids": ["j"]}), false),
+        ];
+
+        for (tool, arguments, is_stated) in cases {
+            let fields = arguments.as_object().expect("an object");
+            assert_eq!(statement(tool, fields).is_some(), is_stated, "{tool} {arguments}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Help texts: the end of the help of each command, the settings of every command, and the explanation of the program.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::Command;
+
+use super::{exit_status::ExitStatus, output::print_text};
+use crate::settings::{SETTINGS, Setting};
+
+/// Where the settings are described.
+const SETTINGS_LINE: &str = "Settings of every command: tas-mcp help settings";
+
+/// What applies to all settings.
+const NOTES: &str = "A flag overrides a variable. A variable overrides the project file .tas-mcp.toml, which overrides the profile in the configuration file (tas-mcp config path). The flag --profile chooses a profile that overrides variables. A secret has no flag, because every user of a machine can read the arguments of a process.";
+
+/// What the program is, for a user who starts it on a terminal without a subcommand: nobody can speak MCP by hand.
+const EXPLANATION: &str = "\
+tas-mcp is an MCP server for the Test Automation Service, and a command line for people and CI.
+
+Without a subcommand, tas-mcp serves MCP on standard input and output. An assistant or an IDE
+starts it so. This terminal is neither, so nothing was started.
+
+  tas-mcp demo                          a session of an assistant, with an embedded sandbox
+  tas-mcp --sandbox call list_tests     a command, with an embedded sandbox; needs no account
+  tas-mcp help                          all commands
+  tas-mcp help settings                 address, key, project and the other settings
+  tas-mcp doctor                        what is set, and whether the service can be used
+
+To connect an assistant, add this to its configuration:
+
+  {\"mcpServers\": {\"tas\": {\"command\": \"tas-mcp\", \"args\": [\"--sandbox\"]}}}
+";
+
+/// Returns the end of the help of a command: examples, notes such as the exit codes, and where the settings are
+/// described.
+pub(super) fn help_end(examples: &[impl AsRef<str>], notes: &str) -> String {
+    let examples: Vec<_> = examples.iter().map(AsRef::as_ref).collect();
+    let examples = format!("Examples:\n  {}", examples.join("\n  "));
+
+    let mut sections = vec![examples.as_str(), notes, SETTINGS_LINE];
+    sections.retain(|section| !section.is_empty());
+    sections.join("\n\n")
+}
+
+/// Returns the definition of the command whose help is shown by `tas-mcp help settings`.
+pub(super) fn settings_command() -> Command {
+    Command::new("settings")
+        .about("The settings of every command: flag, variable, default and meaning")
+        .help_template("{about}{after-help}\n")
+        // The command is found through the help of the other commands.
+        .hide(true)
+        .defer(|command| command.after_help(format!("{}\n\n{NOTES}", settings_table())))
+}
+
+/// Prints the settings: `tas-mcp settings`.
+pub(super) fn print_settings(mut program: Command) -> std::io::Result<()> {
+    program.build();
+    let help = program.find_subcommand_mut("settings").map(Command::render_help).unwrap_or_default();
+    print_text(help)
+}
+
+/// Returns the settings as a table with the meaning of each setting below its names, where clap can wrap it.
+fn settings_table() -> String {
+    let head = ["Flag", "Variable", "Default"].map(str::to_owned);
+    let rows: Vec<_> =
+        SETTINGS.iter().map(|setting| (names(setting), Some(setting.meaning.clone()))).collect();
+    let rows = std::iter::once((head, None)).chain(rows);
+
+    let lines = rows.map(|([flag, variable, default], meaning)| {
+        let names = format!("{flag:<28}{variable:<22}{default}");
+        let meaning = meaning.map(|meaning| format!("\n    {meaning}")).unwrap_or_default();
+        format!("{}{meaning}", names.trim_end())
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the flag, the variable and the default of `setting`.
+fn names(setting: &Setting) -> [String; 3] {
+    let flag = match (setting.flag, setting.value) {
+        ("", _) => "-".to_owned(),
+        (flag, "") => format!("--{flag}"),
+        (flag, value) => format!("--{flag} <{value}>"),
+    };
+    let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+
+    [flag, or_dash(setting.variable), or_dash(setting.default)]
+}
+
+/// Returns whether a user has started the server on a terminal.
+pub fn is_started_by_person() -> bool {
+    std::io::stdin().is_terminal()
+}
+
+/// Explains on standard error what the program is. Returns the status of a command line without a command.
+pub fn explain_program() -> ExitStatus {
+    // If standard error is closed, the exit status is all that can be reported.
+    drop(anstream::stderr().write_all(EXPLANATION.as_bytes()));
+
+    ExitStatus::InvalidInput
+}
