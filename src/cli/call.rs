@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use clap::{Arg, ArgMatches, Command};
 
 use super::{
-    calls::{ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
+    calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     file_flags::path_value,
@@ -72,7 +72,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
     if may_ask(tool.name) {
-        ask_before_cost(tool.name, &arguments.own, matches)?;
+        ask_before_cost(tool.name, &arguments.own, || matches.get_flag(YES))?;
     }
     let reply = call_with_confirmation(&tools, tool, arguments).await?;
 

@@ -3,7 +3,6 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use clap::ArgMatches;
 use serde_json::Value;
 
 use super::exit_status::CommandError;
@@ -132,7 +131,7 @@ pub(super) fn may_ask(tool: &str) -> bool {
     [StartRun::NAME, ExportTmsysRun::NAME].contains(&tool)
 }
 
-/// Asks the user at the terminal before a costly call, unless `--yes` is given. Without a terminal nobody is asked: a
+/// Asks the user at the terminal before a costly call, unless a flag has accepted the cost. Without a terminal nobody is asked: a
 /// CI job has named what it wants.
 ///
 /// # Errors
@@ -140,9 +139,9 @@ pub(super) fn may_ask(tool: &str) -> bool {
 pub(super) fn ask_before_cost(
     tool: &str,
     arguments: &Fields,
-    matches: &ArgMatches,
+    is_accepted: impl FnOnce() -> bool,
 ) -> Result<(), CommandError> {
-    let Some(statement) = statement(tool, arguments).filter(|_| !matches.get_flag(YES)) else {
+    let Some(statement) = statement(tool, arguments).filter(|_| !is_accepted()) else {
         return Ok(());
     };
 

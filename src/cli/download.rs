@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -12,10 +13,10 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     file_flags::path_value,
     help::help_end,
-    name_completion::{NameKind, complete_choices, name_completions},
+    name_completion::{NameKind, name_completions},
     name_resolution::{Latest, NameResolver},
     named_arguments::is_result_id,
-    output::{json_flag, print_json_or_table, print_line, prints_json, status_after_output, wants_json},
+    output::{JsonFlag, print_json_or_table, print_line, prints_json, status_after_output},
     table::Table,
 };
 use crate::{
@@ -42,13 +43,6 @@ const RUN_EXAMPLES: [&str; 2] = [
 ];
 const MINION_EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x86_64 --to installers"];
 
-const RUN_ID: &str = "run-id";
-const PLAYER: &str = "player";
-const PATTERN: &str = "pattern";
-const PLATFORM: &str = "platform";
-const TO: &str = "to";
-const OVERWRITE: &str = "overwrite";
-
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     Command::new("download")
@@ -60,47 +54,72 @@ pub(super) fn command() -> Command {
         .subcommands([run_command(), minion_command()])
 }
 
-fn run_command() -> Command {
-    let run_id = Arg::new(RUN_ID).value_name("RUN").required(true);
-    let player = Arg::new(PLAYER).long(PLAYER).value_name("N").action(ArgAction::Append);
-    let pattern = Arg::new(PATTERN).long(PATTERN).value_name("GLOB").action(ArgAction::Append);
+#[derive(Args)]
+struct RunArguments {
+    #[command(flatten)]
+    output: JsonFlag,
 
-    Command::new("run")
+    /// Id of a run or of one player (RUN-PLAYER), `latest`, or the name of a test: its latest run
+    #[arg(value_name = "RUN", add = name_completions(NameKind::Result(ResultKind::Run)))]
+    run_id: String,
+
+    /// Directory, created if missing. Default: a directory named after the run
+    #[arg(long, value_name = "DIR", value_parser = path_value())]
+    to: Option<PathBuf>,
+
+    /// Only this player, counted from 1
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    player: Option<Vec<u64>>,
+
+    /// Only files whose names match: `*.png`, `deliverables/**`
+    #[arg(long, value_name = "GLOB")]
+    pattern: Option<Vec<String>>,
+
+    /// Replace other files of the same names
+    #[arg(long)]
+    overwrite: bool,
+}
+
+#[derive(Args)]
+struct MinionArguments {
+    #[command(flatten)]
+    output: JsonFlag,
+
+    #[arg(long, value_name = "P", help = platform_help(), add = ArgValueCandidates::new(platforms))]
+    platform: Option<String>,
+
+    /// Directory, created if missing. Default: the working directory
+    #[arg(long, value_name = "DIR", value_parser = path_value())]
+    to: Option<PathBuf>,
+
+    /// Replace another file of the same name
+    #[arg(long)]
+    overwrite: bool,
+}
+
+fn run_command() -> Command {
+    let command = Command::new("run")
         .about("Saves the files of a run. With several players, each has a directory of its own")
-        .after_help(help_end(&RUN_EXAMPLES, ExitStatus::HELP))
-        .arg(json_flag())
-        .arg(
-            run_id
-                .help("Id of a run or of one player (RUN-PLAYER), `latest`, or the name of a test: its latest run")
-                .add(name_completions(NameKind::Result(ResultKind::Run))),
-        )
-        .arg(to_flag("Directory, created if missing. Default: a directory named after the run"))
-        .arg(player.value_parser(value_parser!(u64).range(1..)).help("Only this player, counted from 1"))
-        .arg(pattern.help("Only files whose names match: `*.png`, `deliverables/**`"))
-        .arg(overwrite_flag("Replace other files of the same names"))
+        .after_help(help_end(&RUN_EXAMPLES, ExitStatus::HELP));
+
+    RunArguments::augment_args(command)
 }
 
 fn minion_command() -> Command {
-    let names = MinionPlatform::ALL.map(MinionPlatform::name);
-    let [first, second, third] = &names;
-    let help = format!("{first}, {second} or {third}. Default: the platform of this machine");
-    let platform = Arg::new(PLATFORM).long(PLATFORM).value_name("P").help(help);
-
-    Command::new("minion")
+    let command = Command::new("minion")
         .about("Saves the latest installer of a Minion, the helper agent of a test machine")
-        .after_help(help_end(&MINION_EXAMPLES, ExitStatus::HELP))
-        .arg(json_flag())
-        .arg(complete_choices(platform, names.to_vec()))
-        .arg(to_flag("Directory, created if missing. Default: the working directory"))
-        .arg(overwrite_flag("Replace another file of the same name"))
+        .after_help(help_end(&MINION_EXAMPLES, ExitStatus::HELP));
+
+    MinionArguments::augment_args(command)
 }
 
-fn to_flag(help: &'static str) -> Arg {
-    Arg::new(TO).long(TO).value_name("DIR").value_parser(path_value()).help(help)
+fn platform_help() -> String {
+    let [first, second, third] = MinionPlatform::ALL.map(MinionPlatform::name);
+    format!("{first}, {second} or {third}. Default: the platform of this machine")
 }
 
-fn overwrite_flag(help: &'static str) -> Arg {
-    Arg::new(OVERWRITE).long(OVERWRITE).action(ArgAction::SetTrue).help(help)
+fn platforms() -> Vec<CompletionCandidate> {
+    MinionPlatform::ALL.map(MinionPlatform::name).into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// Downloads the files and prints what was saved.
@@ -109,26 +128,29 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let progress = DownloadProgress::new();
 
     match matches.subcommand() {
-        Some(("run", matches)) => download_run(matches, &tools, &progress).await,
-        Some(("minion", matches)) => download_minion(matches, &tools, &progress).await,
+        Some(("run", matches)) => {
+            download_run(RunArguments::from_arg_matches(matches)?, &tools, &progress).await
+        }
+        Some(("minion", matches)) => {
+            download_minion(MinionArguments::from_arg_matches(matches)?, &tools, &progress).await
+        }
         _ => Err(anyhow::anyhow!("the subcommand is missing").into()),
     }
 }
 
 /// Saves the files of a run and prints them.
 async fn download_run(
-    matches: &ArgMatches,
+    arguments: RunArguments,
     tools: &CallerWithFiles,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
-    let run = matches.get_one::<String>(RUN_ID).cloned().unwrap_or_default();
-    let run_id = resolve_run(&tools.caller, run).await?;
-    let destination = destination(matches, &tools.files, &run_id)?;
+    let run_id = resolve_run(&tools.caller, arguments.run_id).await?;
+    let destination = destination(arguments.to, &tools.files, &run_id)?;
     let request = DownloadRequest {
         project: None,
-        players: matches.get_many::<u64>(PLAYER).map(|players| players.copied().collect()),
-        patterns: matches.get_many::<String>(PATTERN).map(|patterns| patterns.cloned().collect()),
-        overwrite: matches.get_flag(OVERWRITE),
+        players: arguments.player,
+        patterns: arguments.pattern,
+        overwrite: arguments.overwrite,
         run_id,
         files: None,
     };
@@ -138,8 +160,8 @@ async fn download_run(
     progress.clear();
 
     let report = outcome.map_err(CommandError::AfterRequests)?;
-    let hint = report.hint.clone().filter(|_| !prints_json(wants_json(matches)));
-    let printed = print_json_or_table(&report, run_table(&report), wants_json(matches))
+    let hint = report.hint.clone().filter(|_| !prints_json(arguments.output.json));
+    let printed = print_json_or_table(&report, run_table(&report), arguments.output.json)
         .and_then(|()| hint.map_or(Ok(()), print_line));
 
     // The first file that could not be downloaded determines the status.
@@ -185,14 +207,14 @@ fn run_table(report: &DownloadReport) -> Table {
 
 /// Saves the installer and prints its path.
 async fn download_minion(
-    matches: &ArgMatches,
+    arguments: MinionArguments,
     tools: &CallerWithFiles,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
-    let named = matches.get_one::<String>(PLATFORM).map(|name| parse_platform(name)).transpose()?;
+    let named = arguments.platform.as_deref().map(parse_platform).transpose()?;
     let platform = minion_platform(named)?;
-    let destination = destination(matches, &tools.files, ".")?;
-    let request = InstallerRequest { project: None, platform, overwrite: matches.get_flag(OVERWRITE) };
+    let destination = destination(arguments.to, &tools.files, ".")?;
+    let request = InstallerRequest { project: None, platform, overwrite: arguments.overwrite };
 
     let (options, storage) = (progress.call_options(), &tools.files.storage);
     let download = DownloadOptions::default();
@@ -200,7 +222,7 @@ async fn download_minion(
     progress.clear();
 
     let installer = outcome.map_err(CommandError::AfterRequests)?;
-    let printed = print_json_or_table(&installer, installer_table(&installer), wants_json(matches));
+    let printed = print_json_or_table(&installer, installer_table(&installer), arguments.output.json);
 
     Ok(status_after_output(ExitStatus::Success, printed))
 }
@@ -212,7 +234,7 @@ fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
         let suggestion = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
         let rule = format!("must be one of {}{suggestion}", platforms.join(", "));
 
-        Failure::invalid_arguments("download minion", &[Violation::new(PLATFORM, rule)])
+        Failure::invalid_arguments("download minion", &[Violation::new("platform", rule)])
     })
 }
 
@@ -227,8 +249,8 @@ fn installer_table(installer: &SavedInstaller) -> Table {
 ///
 /// # Errors
 /// The failure of unusable settings, or of a directory that must not be used.
-fn destination(matches: &ArgMatches, files: &FileServices, default: &str) -> Result<Destination, Failure> {
-    let directory = matches.get_one::<PathBuf>(TO).map(|path| path.to_string_lossy().into_owned());
+fn destination(to: Option<PathBuf>, files: &FileServices, default: &str) -> Result<Destination, Failure> {
+    let directory = to.map(|path| path.to_string_lossy().into_owned());
     files.download_root_for_user()?.destination(directory.as_deref().unwrap_or(default))
 }
 

@@ -86,6 +86,12 @@ impl From<anyhow::Error> for CommandError {
     }
 }
 
+impl From<clap::Error> for CommandError {
+    fn from(error: clap::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
 impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::Other(error.into())

@@ -1,17 +1,17 @@
 //! `tas-mcp export`: exports results to the test-management system, by any id or name.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::{
-    calls::{YES, ask_before_cost, build_caller},
+    calls::{ask_before_cost, build_caller},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::{Latest, NameResolver},
-    output::{json_flag, print_line, prints_json, status_after_output, wants_json},
+    output::{JsonFlag, print_line, prints_json, status_after_output},
     reply_output::plain_text,
-    tool_arguments::project_flag,
+    tool_arguments::ProjectFlag,
 };
 use crate::{
     call::arguments::{CommonArguments, ToolArguments},
@@ -19,63 +19,72 @@ use crate::{
     fields::Fields,
     service::{
         api::exports::ExportTmsysRun, catalog::ListedOperation as _, operation::Operation as _,
-        result_kind::ResultKind, tool::PROJECT_ID,
+        result_kind::ResultKind,
     },
     settings::Settings,
 };
 
-const IDS: &str = "ids";
-const NAME: &str = "name";
-const NEW: &str = "new";
-const KEEP_OPEN: &str = "keep-open";
+#[derive(Args)]
+struct ExportArguments {
+    /// Id of an execution, a run or a job; or the name of a plan or a test: its latest result; or `latest`. Several ids
+    /// of runs
+    #[arg(value_name = "ID", num_args = 1.., required = true, add = name_completions(NameKind::AnyResult))]
+    ids: Vec<String>,
+
+    /// Name of the entry. Default: generated
+    #[arg(long)]
+    name: Option<String>,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    output: JsonFlag,
+
+    /// Create another entry for an execution that was exported before
+    #[arg(long)]
+    new: bool,
+
+    /// Leave the entry open for further results
+    #[arg(long)]
+    keep_open: bool,
+
+    /// Do not ask before another entry is created
+    #[arg(long)]
+    yes: bool,
+}
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let ids = Arg::new(IDS)
-        .value_name("ID")
-        .num_args(1..)
-        .required(true)
-        .add(name_completions(NameKind::AnyResult));
-    let ids = ids.help(
-        "Id of an execution, a run or a job; or the name of a plan or a test: its latest result; or `latest`. Several ids of runs",
-    );
-    let name = Arg::new(NAME).long(NAME).value_name("NAME").help("Name of the entry. Default: generated");
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
-
-    Command::new("export")
+    let command = Command::new("export")
         .about("Exports results to the test-management system")
-        .after_help(help_end(&["tas-mcp export EXECUTION_ID"], ExitStatus::HELP))
-        .args([ids, name, project_flag(), json_flag()])
-        .args([
-            switch(NEW, "Create another entry for an execution that was exported before"),
-            switch(KEEP_OPEN, "Leave the entry open for further results"),
-            switch(YES, "Do not ask before another entry is created"),
-        ])
+        .after_help(help_end(&["tas-mcp export EXECUTION_ID"], ExitStatus::HELP));
+
+    ExportArguments::augment_args(command)
 }
 
 /// Exports the results and prints where they are.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let project = matches.get_one::<String>(PROJECT_ID).map(String::as_str);
+    let arguments = ExportArguments::from_arg_matches(matches)?;
+    let project = arguments.project.project_id.as_deref();
     let caller = build_caller(settings)?;
     let resolver = NameResolver::new(&caller, project);
-    let mut own = sources(resolver, matches).await?;
-    if let Some(name) = matches.get_one::<String>(NAME) {
+    let mut own = sources(resolver, &arguments.ids).await?;
+    if let Some(name) = &arguments.name {
         own.insert("custom_run_name".to_owned(), json!(name));
     }
     let is_execution = own.contains_key(ResultKind::Execution.argument());
     // An execution has one entry. Exports of runs always create one.
-    own.insert("force_new_run".to_owned(), json!(matches.get_flag(NEW) || !is_execution));
-    own.insert("close_run_on_completion".to_owned(), json!(!matches.get_flag(KEEP_OPEN)));
-    ask_before_cost(ExportTmsysRun::NAME, &own, matches)?;
+    own.insert("force_new_run".to_owned(), json!(arguments.new || !is_execution));
+    own.insert("close_run_on_completion".to_owned(), json!(!arguments.keep_open));
+    ask_before_cost(ExportTmsysRun::NAME, &own, || arguments.yes)?;
 
-    let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let reply = caller.call_guarded(ExportTmsysRun::entry(), arguments).await?;
+    let call = ToolArguments::new(own, CommonArguments::in_project(project));
+    let reply = caller.call_guarded(ExportTmsysRun::entry(), call).await?;
 
     let value = reply.value();
     let printed =
-        if prints_json(wants_json(matches)) { print_line(value) } else { print_line(description(value)) };
+        if prints_json(arguments.output.json) { print_line(value) } else { print_line(description(value)) };
     let is_successful = value.get("success") == Some(&Value::Bool(true));
     let status = if is_successful { ExitStatus::Success } else { ExitStatus::Rejected };
 
@@ -83,11 +92,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Returns the argument of the tool that names the results.
-async fn sources(resolver: NameResolver<'_>, matches: &ArgMatches) -> Result<Fields, Failure> {
-    let names: Vec<_> = matches.get_many::<String>(IDS).into_iter().flatten().collect();
+async fn sources(resolver: NameResolver<'_>, names: &[String]) -> Result<Fields, Failure> {
     let mut runs = Vec::new();
 
-    for name in &names {
+    for name in names {
         let result = resolver.result(name, Latest::Result).await?;
         match result.kind {
             ResultKind::Execution if names.len() == 1 => return Ok(result.to_arguments()),

@@ -7,10 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{
-    ArgMatches,
-    builder::{PathBufValueParser, TypedValueParser},
-};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use tempfile::NamedTempFile;
 
 use super::output::note_written;
@@ -41,12 +38,11 @@ pub(super) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Returns the file that `flag` names. Checks that the file can be written before any request is sent.
+    /// Returns the file that `flag` names: `path`. Checks that the file can be written before any request is sent.
     ///
     /// # Errors
     /// `file_error` with the reason why the file cannot be written.
-    pub(super) fn from_flag(matches: &ArgMatches, flag: &str) -> Result<Option<Self>, Failure> {
-        let Some(path) = matches.get_one::<PathBuf>(flag) else { return Ok(None) };
+    pub(super) fn from_flag(flag: &str, path: &Path) -> Result<Self, Failure> {
         let argument = format!("--{flag} {}", path.display());
         let refusal = |reason: &dyn Display| {
             not_writable(&argument, reason).hint("name a file in an existing directory; nothing was sent")
@@ -64,7 +60,7 @@ impl OutputFile {
         };
         check.map_err(|error| refusal(&error))?;
 
-        Ok(Some(Self { argument, path: path.clone(), target }))
+        Ok(Self { argument, path: path.to_owned(), target })
     }
 
     /// Writes the document. A regular file is replaced by a complete new file.

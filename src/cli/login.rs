@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _, stdin};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 use serde::Serialize;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     doctor::{self, DoctorReport, PermissionProbe},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{json_flag, note, print_line, print_text, prints_json, status_after_output, wants_json},
+    output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
     status::{lines, permission_lines},
 };
 use crate::{
@@ -35,32 +35,54 @@ const NOTES: &str = "The key is stored in the keychain of the system, or with `-
 /// Maximum size of standard input with a key, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
-const WITH_KEY: &str = "with-key";
-const STORE: &str = "store";
+#[derive(Args)]
+struct LoginArguments {
+    /// Read the key from standard input
+    #[arg(long)]
+    with_key: bool,
 
-/// Words of the flag `--store`.
-const PLACES: [(&str, KeyPlace); 2] = [("keychain", KeyPlace::Keychain), ("file", KeyPlace::File)];
+    /// Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question
+    #[arg(long, value_name = "PLACE")]
+    store: Option<Store>,
+
+    #[command(flatten)]
+    output: JsonFlag,
+}
+
+/// Where a user wants the key to be stored.
+#[derive(Clone, Copy, ValueEnum)]
+enum Store {
+    Keychain,
+    File,
+}
+
+impl From<Store> for KeyPlace {
+    fn from(store: Store) -> Self {
+        match store {
+            Store::Keychain => Self::Keychain,
+            Store::File => Self::File,
+        }
+    }
+}
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let with_key = Arg::new(WITH_KEY).long(WITH_KEY).action(ArgAction::SetTrue);
-    let store = Arg::new(STORE).long(STORE).value_name("PLACE").value_parser(PLACES.map(|(word, _)| word));
-    let store = store.help("Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question");
-
-    Command::new("login")
+    let command = Command::new("login")
         .about("Stores the address and the API key of an account, after checking them")
-        .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{}", ExitStatus::HELP)))
-        .args([with_key.help("Read the key from standard input"), store, json_flag()])
+        .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{}", ExitStatus::HELP)));
+
+    LoginArguments::augment_args(command)
 }
 
 /// Asks for the account, checks it, stores it and prints what its key permits.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let arguments = LoginArguments::from_arg_matches(matches)?;
     let accounts = Accounts::read()?;
     let name = accounts.configuration.changed_profile(settings)?;
     ConfigurationFile::check_name(name)?;
 
     let address = read_address(settings, accounts.configuration.content.profiles.get(name))?;
-    let key = read_key(matches.get_flag(WITH_KEY), &address)?;
+    let key = read_key(arguments.with_key, &address)?;
     let checked = settings.with_account(address.as_str(), &key);
     let report = doctor::examine(&checked).await?;
     if !report.is_key_accepted() {
@@ -69,7 +91,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let record = stored_record(&checked)?;
     let project = project(&checked).await;
-    let stored = store_key(matches, &accounts, name, record).await?;
+    let stored = store_key(arguments.store, &accounts, name, record).await?;
     let place = stored.place;
     let is_default = write_profile(&accounts, &checked, name, project.as_deref(), stored).await?;
     if let Some(variable) = settings.key_origin_before_account() {
@@ -85,7 +107,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         project,
         probes: &report.probes,
     };
-    let printed = if prints_json(wants_json(matches)) {
+    let printed = if prints_json(arguments.output.json) {
         print_line(serde_json::to_string(&outcome)?)
     } else {
         print_text(outcome.text())
@@ -205,7 +227,7 @@ struct ReplacedKey {
 /// # Errors
 /// The place cannot be used, or there is no keychain and the user has not chosen the file.
 async fn store_key(
-    matches: &ArgMatches,
+    chosen: Option<Store>,
     accounts: &Accounts,
     account: &str,
     record: StoredRecord,
@@ -218,20 +240,18 @@ async fn store_key(
         Ok(FoundKey::Missing(_)) | Err(_) => None,
     };
 
-    let place = store_new_key(matches, accounts, account, record).await?;
+    let place = store_new_key(chosen, accounts, account, record).await?;
     Ok(ReplacedKey { place, earlier })
 }
 
 /// Stores the key in the place that the user chooses. Returns the place.
 async fn store_new_key(
-    matches: &ArgMatches,
+    chosen: Option<Store>,
     accounts: &Accounts,
     account: &str,
     record: StoredRecord,
 ) -> Result<KeyPlace, CommandError> {
-    let word = matches.get_one::<String>(STORE);
-    let chosen = PLACES.into_iter().find(|(known, _)| word.is_some_and(|word| word == known));
-    let place = chosen.map_or(KeyPlace::Keychain, |(_, place)| place);
+    let place = chosen.map_or(KeyPlace::Keychain, KeyPlace::from);
 
     match save(accounts, place, account, record.clone()).await {
         Ok(()) => Ok(place),

@@ -85,7 +85,7 @@ pub(super) fn complete_name(flag: Arg, name: &str) -> Arg {
 }
 
 /// Returns `flag`, which is completed with these words.
-pub(super) fn complete_choices(flag: Arg, choices: Vec<String>) -> Arg {
+fn complete_choices(flag: Arg, choices: Vec<String>) -> Arg {
     let candidates = move || choices.iter().map(CompletionCandidate::new).collect();
     flag.add(ArgValueCandidates::new(candidates))
 }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use clap::{Arg, ArgAction, ArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args};
 use serde::Serialize;
 
 use super::{exit_status::ExitStatus, table::Table};
@@ -15,11 +15,17 @@ use crate::text::{single_line, visible};
 /// Flag that prints results and failures as JSON.
 pub(super) const JSON: &str = "json";
 
+const JSON_HELP: &str = "Print results and failures as JSON, on a terminal too";
+
+// The flag of `json_flag`, for commands with typed arguments. A doc comment would become the description of the command.
+#[derive(Args)]
+pub(super) struct JsonFlag {
+    #[arg(long, help = JSON_HELP)]
+    pub(super) json: bool,
+}
+
 pub(super) fn json_flag() -> Arg {
-    Arg::new(JSON)
-        .long(JSON)
-        .action(ArgAction::SetTrue)
-        .help("Print results and failures as JSON, on a terminal too")
+    Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help(JSON_HELP)
 }
 
 /// Returns whether results and failures are printed as JSON on a terminal too.

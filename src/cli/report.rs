@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 use serde_json::json;
 use tokio::process;
 
@@ -21,12 +21,11 @@ use super::{
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
-    output::{JSON, json_flag, note, note_written, print_line, print_text, prints_json, status_after_output},
-    tool_arguments::project_flag,
+    output::{JsonFlag, note, note_written, print_line, print_text, prints_json, status_after_output},
+    tool_arguments::ProjectFlag,
 };
 use crate::{
     failure::{Code, Failure},
-    service::tool::PROJECT_ID,
     settings::Settings,
     tools::{
         context::CallerWithFiles,
@@ -42,18 +41,6 @@ const EXAMPLES: [&str; 4] = [
     r#"tas-mcp report "Release smoke" --trend 10"#,
     r#"tas-mcp report "Pause and resume" --html report.html"#,
 ];
-
-const ID_HELP: &str = "Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`. With --trend the plan, or one of its executions";
-
-const ID: &str = "id";
-const HTML: &str = "html";
-const OPEN: &str = "open";
-const NO_PICTURES: &str = "no-pictures";
-const COMPARE_WITH: &str = "compare-with";
-const TREND: &str = "trend";
-
-/// Smallest and largest number of executions of a trend.
-const TREND_RANGE: std::ops::RangeInclusive<i64> = 2..=20;
 
 /// File name that stands for standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -71,71 +58,72 @@ const LAUNCHER: (&str, &[&str]) = if cfg!(target_os = "macos") {
     ("xdg-open", &[])
 };
 
+#[derive(Args)]
+struct ReportArguments {
+    /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`. With --trend
+    /// the plan, or one of its executions
+    #[arg(add = name_completions(NameKind::AnyResult))]
+    id: String,
+
+    /// Write one HTML file that loads nothing, with screenshots; `-` for standard output
+    #[arg(long, value_name = "FILE", value_parser = path_value())]
+    html: Option<PathBuf>,
+
+    /// Open the page in the browser; without --html it is a temporary file
+    #[arg(long)]
+    open: bool,
+
+    /// Leave the screenshots out of the page
+    #[arg(long)]
+    no_pictures: bool,
+
+    /// Show the changes since `previous`, or since an earlier execution, job or run
+    #[arg(long, value_name = "ID")]
+    compare_with: Option<String>,
+
+    /// Show the last N executions of the plan, test by test; 2 to 20
+    #[arg(long, value_name = "N", conflicts_with = "compare_with", value_parser = value_parser!(u8).range(2..=20))]
+    trend: Option<u8>,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    output: JsonFlag,
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let id = Arg::new(ID).value_name("ID").required(true);
-    let html = Arg::new(HTML).long(HTML).value_name("FILE").value_parser(path_value());
-    let open = Arg::new(OPEN).long(OPEN).action(ArgAction::SetTrue);
-    let no_pictures = Arg::new(NO_PICTURES).long(NO_PICTURES).action(ArgAction::SetTrue);
-    let compare_with = Arg::new(COMPARE_WITH).long(COMPARE_WITH).value_name("ID");
-    let trend = Arg::new(TREND).long(TREND).value_name("N").conflicts_with(COMPARE_WITH);
-
-    Command::new("report")
+    let command = Command::new("report")
         .about("Summarizes a run, a job or a plan execution, or shows the trend of a plan; with --html as a page")
-        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
-        .arg(id.help(ID_HELP).add(name_completions(NameKind::AnyResult)))
-        .arg(html.help("Write one HTML file that loads nothing, with screenshots; `-` for standard output"))
-        .arg(open.help("Open the page in the browser; without --html it is a temporary file"))
-        .arg(no_pictures.help("Leave the screenshots out of the page"))
-        .arg(
-            compare_with.help("Show the changes since `previous`, or since an earlier execution, job or run"),
-        )
-        .arg(
-            trend
-                .value_parser(value_parser!(u8).range(TREND_RANGE))
-                .help("Show the last N executions of the plan, test by test; 2 to 20"),
-        )
-        .args([project_flag(), json_flag()])
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP));
+
+    ReportArguments::augment_args(command)
 }
 
 /// Prints the summary or the trend, or writes the page.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let target = ReportTarget::from_flags(matches)?;
-    let request = ReportRequest {
-        tools: build_caller_with_files(settings)?,
-        project: matches.get_one::<String>(PROJECT_ID).cloned(),
-        id: matches.get_one::<String>(ID).cloned().unwrap_or_default(),
-        compare_with: matches.get_one::<String>(COMPARE_WITH).cloned(),
-        trend: matches.get_one::<u8>(TREND).copied(),
-        with_pictures: !matches.get_flag(NO_PICTURES),
-        prints_json: prints_json(matches.get_flag(JSON)),
-    };
+    let arguments = ReportArguments::from_arg_matches(matches)?;
+    let target = arguments.target()?;
+    let report = Report { tools: build_caller_with_files(settings)?, arguments };
 
     match target {
-        ReportTarget::File(file) => {
-            request.write_page(&file, matches.get_flag(OPEN), OutputFormat::from_matches(matches)).await
-        }
+        ReportTarget::File(file) => report.write_page(&file, OutputFormat::from_matches(matches)).await,
         ReportTarget::StandardOutput => {
-            let page = report::page_with_data(&json!(request.gather().await?));
+            let page = report::page_with_data(&json!(report.gather().await?));
             Ok(status_after_output(ExitStatus::Success, print_text(page)))
         }
         ReportTarget::Text => {
-            let printed = request.print(&request.read_result().await?);
+            let printed = report.print(&report.read_result().await?);
             Ok(status_after_output(ExitStatus::Success, printed))
         }
     }
 }
 
-/// What the command asks for.
-struct ReportRequest {
+/// What the command asks for, and how to read it.
+struct Report {
+    arguments: ReportArguments,
     tools: CallerWithFiles,
-    project: Option<String>,
-    id: String,
-    compare_with: Option<String>,
-    /// Number of executions of a trend; `None` for the report of one result.
-    trend: Option<u8>,
-    with_pictures: bool,
-    prints_json: bool,
 }
 
 /// A result that is printed.
@@ -144,53 +132,52 @@ enum PrintedResult {
     Trend(Trend),
 }
 
-impl ReportRequest {
-    async fn subject(&self) -> Result<ReportSubject, Failure> {
-        let resolver = NameResolver::new(&self.tools.caller, self.project.as_deref());
-        let subject = resolver.subject(&self.id).await?;
+impl Report {
+    fn project(&self) -> Option<&str> {
+        self.arguments.project.project_id.as_deref()
+    }
 
-        Ok(subject.compared_with(self.compare_with.as_deref()))
+    async fn subject(&self) -> Result<ReportSubject, Failure> {
+        let resolver = NameResolver::new(&self.tools.caller, self.project());
+        let subject = resolver.subject(&self.arguments.id).await?;
+
+        Ok(subject.compared_with(self.arguments.compare_with.as_deref()))
     }
 
     /// Returns the data of the page.
     async fn gather(&self) -> Result<ReportData, Failure> {
-        if let Some(count) = self.trend {
+        if let Some(count) = self.arguments.trend {
             return Ok(self.read_trend(count).await?.into());
         }
 
-        let (subject, project) = (self.subject().await?, self.project.as_deref());
-        report::gather_data(&subject, &self.tools, project, self.with_pictures).await
+        let (subject, project) = (self.subject().await?, self.project());
+        report::gather_data(&subject, &self.tools, project, !self.arguments.no_pictures).await
     }
 
     async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
-        let (caller, project) = (&self.tools.caller, self.project.as_deref());
+        let (caller, project) = (&self.tools.caller, self.project());
         // The id of a plan or of an execution is a UUID, and stays as it is.
-        let plan = NameResolver::new(caller, project).id(RecordKind::TestPlan, &self.id).await?;
+        let plan = NameResolver::new(caller, project).id(RecordKind::TestPlan, &self.arguments.id).await?;
 
         report::read_trend(caller, project, &plan, count.into()).await
     }
 
     /// Returns the summary or the trend.
     async fn read_result(&self) -> Result<PrintedResult, Failure> {
-        if let Some(count) = self.trend {
+        if let Some(count) = self.arguments.trend {
             return Ok(PrintedResult::Trend(self.read_trend(count).await?));
         }
 
-        let summary = self.subject().await?.summarize(&self.tools, self.project.as_deref()).await?;
+        let summary = self.subject().await?.summarize(&self.tools, self.project()).await?;
         Ok(PrintedResult::Summary(Box::new(summary)))
     }
 
     /// Writes the page. If the file cannot be written, prints the result instead, so that the result is not lost.
-    async fn write_page(
-        &self,
-        file: &PageFile,
-        opens: bool,
-        format: OutputFormat,
-    ) -> Result<ExitStatus, CommandError> {
+    async fn write_page(&self, file: &PageFile, format: OutputFormat) -> Result<ExitStatus, CommandError> {
         let data = self.gather().await?;
         let failure = match file.write(&report::page_with_data(&json!(data))) {
             Ok(path) => {
-                if opens {
+                if self.arguments.open {
                     open(&path).await;
                 }
                 return Ok(ExitStatus::Success);
@@ -217,10 +204,11 @@ impl ReportRequest {
 
     /// Prints a result as text on a terminal, otherwise as JSON.
     fn print(&self, result: &PrintedResult) -> io::Result<()> {
+        let prints_json = prints_json(self.arguments.output.json);
         match result {
-            PrintedResult::Summary(summary) if self.prints_json => print_line(json!(summary)),
+            PrintedResult::Summary(summary) if prints_json => print_line(json!(summary)),
             PrintedResult::Summary(summary) => print_text(SummaryText(summary)),
-            PrintedResult::Trend(trend) if self.prints_json => print_line(json!(trend)),
+            PrintedResult::Trend(trend) if prints_json => print_line(json!(trend)),
             // The text contains no characters of the service that could control the terminal, but colours.
             PrintedResult::Trend(trend) => write!(anstream::stdout(), "{}", TrendText(trend)),
         }
@@ -247,29 +235,26 @@ enum PageFile {
     Temporary,
 }
 
-impl ReportTarget {
+impl ReportArguments {
     /// Returns the target that the flags name. Checks that the file can be written before any request is sent.
     ///
     /// # Errors
     /// `file_error` with the reason why the file cannot be written; `invalid_arguments` for a page that is to be opened
     /// but goes to standard output.
-    fn from_flags(matches: &ArgMatches) -> Result<Self, Failure> {
-        let opens = matches.get_flag(OPEN);
-        let path = matches.get_one::<PathBuf>(HTML);
-
-        match path {
-            None if opens => Ok(Self::File(PageFile::Temporary)),
-            None => Ok(Self::Text),
+    fn target(&self) -> Result<ReportTarget, Failure> {
+        match &self.html {
+            None if self.open => Ok(ReportTarget::File(PageFile::Temporary)),
+            None => Ok(ReportTarget::Text),
             Some(path) if path != Path::new(STANDARD_OUTPUT) => {
-                let file = OutputFile::from_flag(matches, HTML)?;
-                Ok(file.map_or(Self::Text, |file| Self::File(PageFile::Named(path.clone(), file))))
+                let file = OutputFile::from_flag("html", path)?;
+                Ok(ReportTarget::File(PageFile::Named(path.clone(), file)))
             }
-            Some(_) if opens => {
-                let message = format!("`--{OPEN}` needs a file, but `--{HTML} -` writes to standard output");
+            Some(_) if self.open => {
+                let message = "`--open` needs a file, but `--html -` writes to standard output";
                 Err(Failure::new(Code::InvalidArguments, message)
-                    .hint(format!("leave out `--{HTML}`: the page is then written to a temporary file")))
+                    .hint("leave out `--html`: the page is then written to a temporary file"))
             }
-            Some(_) => Ok(Self::StandardOutput),
+            Some(_) => Ok(ReportTarget::StandardOutput),
         }
     }
 }
@@ -305,8 +290,8 @@ fn write_temporary_file(page: &str) -> Result<PathBuf, Failure> {
     };
 
     write().map_err(|error| {
-        let message = format!("the temporary file for `--{OPEN}` cannot be written: {error}");
-        Failure::new(Code::FileError, message).hint(format!("name a file with `--{HTML}`"))
+        let message = format!("the temporary file for `--open` cannot be written: {error}");
+        Failure::new(Code::FileError, message).hint("name a file with `--html`")
     })
 }
 

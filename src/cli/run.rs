@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use self::start_reply::StartReply;
 use super::{
-    calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
+    calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::complete_name,
@@ -140,7 +140,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     add_file_defaults(settings, &mut arguments.own);
     named_arguments::resolve(resolver, start.tool.info, &mut arguments.own).await?;
 
-    ask_before_cost(start.tool.name, &arguments.own, matches)?;
+    ask_before_cost(start.tool.name, &arguments.own, || matches.get_flag(YES))?;
     let names_build = arguments.own.contains_key("build_id");
     let reply = call_with_confirmation(&tools, start.tool, arguments).await?;
 

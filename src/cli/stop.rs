@@ -1,6 +1,6 @@
 //! `tas-mcp stop`: stops runs, by any id or name.
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::{
@@ -9,10 +9,10 @@ use super::{
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::{Latest, NameResolver, jobs_of},
-    output::{json_flag, print_line, print_table, prints_json, status_after_output, wants_json},
+    output::{JsonFlag, print_line, print_table, prints_json, status_after_output},
     reply_output::plain_text,
     table::Table,
-    tool_arguments::project_flag,
+    tool_arguments::ProjectFlag,
 };
 use crate::{
     call::{
@@ -21,40 +21,45 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::{api::runs::StopRuns, catalog::ListedOperation as _, tool::PROJECT_ID},
+    service::{api::runs::StopRuns, catalog::ListedOperation as _},
     settings::Settings,
     tools::waiting::WaitTarget,
 };
 
-const IDS: &str = "ids";
+#[derive(Args)]
+struct StopArguments {
+    /// Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`
+    #[arg(value_name = "ID", num_args = 1.., required = true, add = name_completions(NameKind::AnyResult))]
+    ids: Vec<String>,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    output: JsonFlag,
+}
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let ids = Arg::new(IDS)
-        .value_name("ID")
-        .num_args(1..)
-        .required(true)
-        .add(name_completions(NameKind::AnyResult));
-    let ids = ids.help(
-        "Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`",
-    );
-    Command::new("stop")
+    let command = Command::new("stop")
         .about("Stops queued and running jobs with their runs")
-        .after_help(help_end(&["tas-mcp stop JOB_ID"], ExitStatus::HELP))
-        .args([ids, project_flag(), json_flag()])
+        .after_help(help_end(&["tas-mcp stop JOB_ID"], ExitStatus::HELP));
+
+    StopArguments::augment_args(command)
 }
 
 /// Stops the jobs and prints the outcome of each.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let project = matches.get_one::<String>(PROJECT_ID).map(String::as_str);
+    let arguments = StopArguments::from_arg_matches(matches)?;
+    let project = arguments.project.project_id.as_deref();
     let caller = build_caller(settings)?;
-    let jobs = jobs(&caller, project, matches).await?;
+    let jobs = jobs(&caller, project, &arguments.ids).await?;
 
     let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
-    let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let reply = caller.call_guarded(StopRuns::entry(), arguments).await?;
+    let call = ToolArguments::new(own, CommonArguments::in_project(project));
+    let reply = caller.call_guarded(StopRuns::entry(), call).await?;
 
-    let printed = if prints_json(wants_json(matches)) {
+    let printed = if prints_json(arguments.output.json) {
         print_line(reply.value())
     } else {
         print_table(table(reply.value()))
@@ -66,10 +71,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Returns the ids of the jobs of all named results, each once.
-async fn jobs(caller: &Caller, project: Option<&str>, matches: &ArgMatches) -> Result<Vec<String>, Failure> {
+async fn jobs(caller: &Caller, project: Option<&str>, names: &[String]) -> Result<Vec<String>, Failure> {
     let resolver = NameResolver::new(caller, project);
     let mut jobs = Vec::new();
-    for name in matches.get_many::<String>(IDS).into_iter().flatten() {
+    for name in names {
         let target = WaitTarget::Single(resolver.result(name, Latest::Start).await?);
         for job in jobs_of(caller, project, &target, &[]).await? {
             if !jobs.contains(&job) {

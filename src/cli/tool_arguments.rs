@@ -3,7 +3,7 @@
 use std::{fs, io::Read as _};
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use serde_json::{Map, Value};
 
 use super::{
@@ -86,9 +86,11 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         .args(yes)
 }
 
-/// Returns the flag for the project.
-pub(super) fn project_flag() -> Arg {
-    Arg::new(PROJECT_ID).long("project-id").alias(PROJECT_ID).value_name("ID").help(PROJECT_HELP)
+// A doc comment here would become the description of the command.
+#[derive(Args)]
+pub(super) struct ProjectFlag {
+    #[arg(long, alias = PROJECT_ID, value_name = "ID", help = PROJECT_HELP)]
+    pub(super) project_id: Option<String>,
 }
 
 /// Returns the arguments of the call. A flag overrides the same argument in `--args`.

@@ -3,6 +3,7 @@
 
 use std::{
     io::{IsTerminal as _, Result as IoResult, Write as _},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -76,7 +77,8 @@ pub(super) struct VerdictOutput {
 impl VerdictOutput {
     /// Returns what the flags select. Checks that the JUnit file can be written before any request is sent.
     pub(super) fn from_matches(matches: &ArgMatches) -> Result<Self, Failure> {
-        let junit = OutputFile::from_flag(matches, JUNIT)?;
+        let path = matches.get_one::<PathBuf>(JUNIT);
+        let junit = path.map(|path| OutputFile::from_flag(JUNIT, path)).transpose()?;
         Ok(Self { junit, format: OutputFormat::from_matches(matches) })
     }
 }
