@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use super::command_line_text::quoted;
 use crate::{settings::Settings, text::visible};
 
 /// Time without output after which the end of the program is noticed. A browser that it has opened may keep the output open.
@@ -66,16 +67,6 @@ impl fmt::Display for HostCommand {
     /// Writes the command as a user types it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.program)?;
-        self.arguments.iter().try_for_each(|argument| write!(formatter, " {}", shell_word(argument)))
+        self.arguments.iter().try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
     }
-}
-
-/// Returns a word in the quotes that a shell needs.
-fn shell_word(word: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
