@@ -87,7 +87,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     Ok(status_after_output(status, printed))
 }
 
-/// Returns the flag, if the replies of `tool` contain images.
+/// Returns the flag for the directory of images; `None` for a tool whose replies contain no images.
 fn images_flag(tool: &ToolDefinition) -> Option<Arg> {
     let flag = Arg::new(IMAGES)
         .long(IMAGES)

@@ -236,7 +236,7 @@ fn merged(before: Option<&Value>, fields: &Fields) -> Value {
         start.is_some_and(|start| earlier.contains_key(*start))
     });
     let mut entry = earlier.cloned().unwrap_or_default();
-    // A second way to the server would confuse the host, and may contain a key.
+    // An entry with both a command and an address is ambiguous, and the earlier address may contain a key.
     entry.retain(|name, _| fields.contains_key(name) || !START_FIELDS.contains(&name.as_str()));
     remove_earlier_key(&mut entry, fields);
 

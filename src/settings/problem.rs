@@ -196,7 +196,7 @@ fn without_possible_keys(value: &str, reason: String) -> String {
     hidden.iter().fold(reason, |reason, hidden| reason.replace(hidden, UNUSABLE))
 }
 
-/// Returns the parts of a reason between backticks.
+/// Returns the texts in a reason that stand between backticks.
 fn quoted_spans(reason: &str) -> impl Iterator<Item = &str> {
     reason.split('`').skip(1).step_by(2)
 }

@@ -279,6 +279,7 @@ impl OwnerLookup<'_> {
             LookupResult::Found(record) => {
                 let project = project_of(record.answer.json.as_ref());
                 drop(record);
+
                 match project {
                     Some(project) => Ok(project),
                     // A project key reads only records of its own project.
@@ -389,9 +390,7 @@ impl OwnerLookup<'_> {
             }
         }
     }
-}
 
-impl OwnerLookup<'_> {
     /// Returns what it means that the service refuses to let the key read the record of an id.
     fn without_access(self, failure: Failure, id: &ResultId, project: Option<&str>) -> LookupResult {
         if let (Some(entry), Some(missing)) = (self.decided_by_service, &failure.facts.missing_permission)
