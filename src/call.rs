@@ -6,6 +6,7 @@
 pub mod arguments;
 mod artifact;
 mod caller;
+mod dry_run;
 mod files;
 mod guard;
 mod ids;
@@ -27,6 +28,7 @@ use tokio::time::Instant;
 pub use self::{
     arguments::CheckedArguments,
     artifact::{Artifact, OpenRefusal},
+    dry_run::RequestPreview,
 };
 use self::{
     arguments::ToolArguments,
@@ -142,14 +144,13 @@ impl Caller {
         entry: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
+        let is_dry_run = arguments.common.is_dry_run;
         let mut checked = self.check_call(entry, arguments)?;
         let warnings = std::mem::take(&mut checked.warnings);
-        let sender = self.sender().await?;
-        let resolved =
-            Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
-        let call = self.prepare(checked, sender, resolved)?;
+        let call = self.prepare_call(entry, checked).await?;
 
         let reply = match duplicate_check(entry, &call.request.arguments) {
+            _ if is_dry_run => Box::pin(self.dry_run(call)).await?,
             None => Box::pin(self.execute(call)).await?,
             Some(check) => {
                 let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
@@ -169,11 +170,9 @@ impl Caller {
         arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
         let checked = self.check_call(entry, arguments)?;
-        let sender = self.sender().await?;
-        let resolved =
-            Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
+        let call = self.prepare_call(entry, checked).await?;
 
-        let reply = Box::pin(self.execute(self.prepare(checked, sender, resolved)?)).await?;
+        let reply = Box::pin(self.execute(call)).await?;
         Ok(reply.without_memory())
     }
 
@@ -202,6 +201,22 @@ impl Caller {
             deadline: Instant::now() + CALL_LIMIT,
             tmsys_name: &self.reply_settings.tmsys_name,
         })
+    }
+
+    /// Finds the project of a checked call.
+    ///
+    /// # Errors
+    /// `not_configured` if there is no usable key, and the failures of the search for the project.
+    async fn prepare_call(
+        &self,
+        entry: &'static OperationEntry,
+        checked: CheckedCall,
+    ) -> Result<PreparedCall<'_>, Failure> {
+        let sender = self.sender().await?;
+        let resolved =
+            Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
+
+        self.prepare(checked, sender, resolved)
     }
 
     /// Returns the call for the project that was found.
@@ -278,32 +293,33 @@ impl Caller {
             return failure;
         }
 
-        match self.read_current_record(request, sender, project).await {
-            Some(record) => failure.hint(MERGE).detail("current", record),
-            None => failure,
-        }
+        let Ok(Some(record)) = self.read_current_record(request, sender, project).await else {
+            return failure;
+        };
+        // A long record is cut off the serving thread. The failure is then cut on it.
+        let (max_chars, source) = (self.reply_settings.max_reply_chars, ReplySource::Call(request.entry));
+        failure.hint(MERGE).detail("current", record.into_limited(max_chars, source).await.0)
     }
 
-    /// Reads the record that `request` changes, cut to the length of a reply. Returns `None` if the record cannot be
-    /// read.
+    /// Reads the record that `request` changes. Returns `None` if the operation names no way to read it.
     async fn read_current_record(
         &self,
         request: &OperationRequest,
         sender: &RequestSender<'_>,
         project: Option<&str>,
-    ) -> Option<Value> {
-        let entry = catalog::find(request.entry.request.current_record?)?;
+    ) -> Result<Option<Reply>, Failure> {
+        let Some(entry) = request.entry.request.current_record.and_then(catalog::find) else {
+            return Ok(None);
+        };
         let id = |name: &'static str| Some((name.to_owned(), request.arguments.get(name)?.clone()));
         let arguments = entry.request.path_fields().filter_map(id).collect();
 
-        let request = sender.request(entry, arguments).ok()?;
-        let answer = sender.send_successfully(&request, project).await.ok()?;
+        let request = sender.request(entry, arguments)?;
+        let answer = sender.send_successfully(&request, project).await?;
         let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
-        let max_chars = settings.max_reply_chars;
-        let (reply, _) = Conversion { request, answer, key, settings, selection: None }.run().await.ok()?;
+        let (reply, _) = Conversion { request, answer, key, settings, selection: None }.run().await?;
 
-        // A long record is cut off the serving thread. The failure is then cut on it.
-        Some(reply.into_limited(max_chars, ReplySource::Call(entry)).await.0)
+        Ok(Some(reply))
     }
 }
 

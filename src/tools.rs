@@ -12,6 +12,7 @@ pub mod name_search;
 pub mod newest;
 pub mod project_client;
 pub mod report;
+pub mod rerun;
 pub mod selection;
 pub mod summary;
 mod time_limit;

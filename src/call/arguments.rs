@@ -1,5 +1,5 @@
-//! The arguments of a call: those of the tool itself, and those that all tools have: `project_id`, `confirm` and
-//! `fields`.
+//! The arguments of a call: those of the tool itself, and those that all tools have: `project_id`, `confirm`,
+//! `dry_run` and `fields`.
 //!
 //! Hosts send them together. [`ToolArguments::from_host`] separates them once; after that the common ones travel beside
 //! the others. Callers inside the program pass [`CommonArguments`] directly.
@@ -19,7 +19,7 @@ use crate::{
         arguments::{self, Findings, Mode},
         catalog::OperationEntry,
         request,
-        tool::{CONFIRM, FIELDS, PROJECT_ID, ToolDefinition},
+        tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
     text::quoted_argument,
     violation::Violation,
@@ -28,19 +28,21 @@ use crate::{
 /// Argument with which hosts name the call. No tool has an argument of this form.
 const CALL_ID: &str = "toolCallId";
 
-/// The project of a call, and the agreement of a user.
+/// The project of a call, the agreement of a user, and whether the call is a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommonArguments {
     /// The project that the caller named; `None` if the settings, the key or the ids decide it.
     pub project_id: Option<String>,
     /// Whether a user has agreed to a call that is irreversible or costly.
     pub is_confirmed: bool,
+    /// Whether the request is shown instead of sent.
+    pub is_dry_run: bool,
 }
 
 impl CommonArguments {
     /// Creates the common arguments of a call in `project`, without the agreement of a user.
     pub fn in_project(project: Option<&str>) -> Self {
-        Self { project_id: project.map(str::to_owned), is_confirmed: false }
+        Self { project_id: project.map(str::to_owned), ..Self::default() }
     }
 
     /// Adds the agreement of a user.
@@ -70,11 +72,17 @@ impl ToolArguments {
         let mut violations = Vec::new();
         let project_id = take_project(&mut arguments, &mut violations);
         let is_confirmed =
-            tool.confirmation_question.is_some() && take_confirmation(&mut arguments, &mut violations);
+            tool.confirmation_question.is_some() && take_flag(CONFIRM, &mut arguments, &mut violations);
+        let is_dry_run = tool.takes_dry_run() && take_flag(DRY_RUN, &mut arguments, &mut violations);
         let selection =
             if tool.takes_fields() { take_selection(tool, &mut arguments, &mut violations) } else { None };
 
-        Self { own: arguments, common: CommonArguments { project_id, is_confirmed }, selection, violations }
+        Self {
+            own: arguments,
+            common: CommonArguments { project_id, is_confirmed, is_dry_run },
+            selection,
+            violations,
+        }
     }
 
     /// Creates the arguments of a call that the program itself makes.
@@ -110,6 +118,10 @@ pub struct CheckedArguments {
     pub project_id: Option<String>,
     /// The fields of the reply that the caller wants; `None` for all.
     pub selection: Option<FieldSelection>,
+    /// Whether a user has agreed to a call that is irreversible or costly.
+    pub is_confirmed: bool,
+    /// Whether the requests that change something are shown instead of sent.
+    pub is_dry_run: bool,
 }
 
 impl Caller {
@@ -132,8 +144,9 @@ impl Caller {
 
         self.check_confirmation(tool, &arguments)?;
         let ToolArguments { own, common, selection, .. } = arguments;
+        let CommonArguments { project_id, is_confirmed, is_dry_run } = common;
 
-        Ok(CheckedArguments { own, project_id: common.project_id, selection })
+        Ok(CheckedArguments { own, project_id, selection, is_confirmed, is_dry_run })
     }
 
     /// Checks the arguments of an operation, and lays out its request.
@@ -198,14 +211,31 @@ impl Caller {
     /// Refuses a call that needs the agreement of a user and does not have it. Its arguments are valid: a user is asked
     /// about no other call.
     fn check_confirmation(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<(), Failure> {
-        if !self.requires_confirmation || arguments.is_confirmed() {
+        if arguments.common.is_dry_run {
             return Ok(());
         }
 
-        let Some(effect) = tool.confirmation_question.and_then(|describe| describe(&arguments.own)) else {
+        match tool.confirmation_question.and_then(|describe| describe(&arguments.own)) {
+            Some(effect) => {
+                self.require_agreement(arguments.is_confirmed(), || format!("{} {effect}", tool.name))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a call to which no user has agreed. `effect` returns what the call would do.
+    ///
+    /// # Errors
+    /// `confirmation_required`, if the settings require the agreement of a user.
+    pub fn require_agreement(
+        &self,
+        is_confirmed: bool,
+        effect: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        if !self.requires_confirmation || is_confirmed {
             return Ok(());
-        };
-        let failure = Failure::new(Code::ConfirmationRequired, format!("{} {effect}", tool.name));
+        }
+        let failure = Failure::new(Code::ConfirmationRequired, effect());
 
         Err(failure.hint("nothing was sent: a person must agree; then call again with `confirm: true`"))
     }
@@ -278,14 +308,14 @@ fn check_project(project: &str) -> Option<Violation> {
     request::check_segment(project).err().map(|rule| Violation::new(PROJECT_ID, rule))
 }
 
-/// Removes the agreement from the arguments. The text `true` is accepted, because some hosts send every value as text.
-fn take_confirmation(arguments: &mut Fields, violations: &mut Vec<Violation>) -> bool {
-    match arguments.shift_remove(CONFIRM) {
-        Some(Value::Bool(is_confirmed)) => is_confirmed,
+/// Removes an argument that is true or false. The text `true` is accepted, because some hosts send every value as text.
+fn take_flag(name: &str, arguments: &mut Fields, violations: &mut Vec<Violation>) -> bool {
+    match arguments.shift_remove(name) {
+        Some(Value::Bool(is_set)) => is_set,
         Some(Value::String(text)) if text == "true" => true,
         None | Some(Value::Null) => false,
         Some(_) => {
-            violations.push(Violation::new(CONFIRM, "must be true or false"));
+            violations.push(Violation::new(name, "must be true or false"));
             false
         }
     }
@@ -356,7 +386,7 @@ mod tests {
             let mut arguments = Fields::from_iter([(CONFIRM.to_owned(), value)]);
             let mut found = Vec::new();
 
-            assert_eq!(take_confirmation(&mut arguments, &mut found), is_confirmed);
+            assert_eq!(take_flag(CONFIRM, &mut arguments, &mut found), is_confirmed);
             assert_eq!(found.len(), violations, "{found:?}");
         }
     }

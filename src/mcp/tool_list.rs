@@ -15,7 +15,10 @@ use crate::{
     service::{
         answer_schema::AnswerTypes,
         schema,
-        tool::{CONFIRM, CONFIRM_DESCRIPTION, FIELDS, PROJECT_ID, PROJECT_ID_DESCRIPTION, ToolDefinition},
+        tool::{
+            CONFIRM, CONFIRM_DESCRIPTION, DRY_RUN, DRY_RUN_DESCRIPTION, FIELDS, PROJECT_ID,
+            PROJECT_ID_DESCRIPTION, ToolDefinition,
+        },
     },
     text::guidance::{OfferedTools, for_caller},
 };
@@ -102,6 +105,9 @@ fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fiel
         };
         if tool.confirmation_question.is_some() {
             add(CONFIRM, "boolean", CONFIRM_DESCRIPTION);
+        }
+        if tool.takes_dry_run() {
+            add(DRY_RUN, "boolean", DRY_RUN_DESCRIPTION);
         }
         if tool.takes_fields() {
             add(FIELDS, "string", &fields_description(tool, answer));

@@ -34,6 +34,12 @@ pub const CONFIRM: &str = "confirm";
 /// Description of [`CONFIRM`].
 pub const CONFIRM_DESCRIPTION: &str = "True if a person agreed.";
 
+/// Argument of tools that change records: the call is checked, and its request is shown instead of sent.
+pub const DRY_RUN: &str = "dry_run";
+
+/// Description of [`DRY_RUN`].
+pub const DRY_RUN_DESCRIPTION: &str = "Shows the request, sends nothing.";
+
 /// Argument of tools that read: the wanted fields of the answer, as dotted names separated by commas.
 pub const FIELDS: &str = "fields";
 
@@ -82,7 +88,9 @@ impl ToolDefinition {
 
     /// Returns the schema of the answer as hosts receive it. The types in it come from `types`.
     pub fn published_output_schema(&self, types: &mut AnswerTypes) -> Fields {
-        types.published(self.answer_type, self.info.required_fields)
+        // The reply to a dry run has no field of the answer.
+        let required = if self.info.takes_dry_run() { &[] } else { self.info.required_fields };
+        types.published(self.answer_type, required)
     }
 
     fn input(&self) -> &(String, Fields) {
@@ -251,6 +259,13 @@ impl ToolInfo {
     /// Returns whether a caller can select fields of the answer with the argument [`FIELDS`].
     pub const fn takes_fields(&self) -> bool {
         self.effect.is_read_only()
+    }
+
+    /// Returns whether a caller can see with the argument [`DRY_RUN`] what a call would change at the service.
+    pub const fn takes_dry_run(&self) -> bool {
+        // A download changes local files only.
+        let saves_files = self.uses_local_files && matches!(self.effect, Effect::Replaces);
+        !self.effect.is_read_only() && !saves_files
     }
 
     /// Returns the message for a call of a tool that the setting `setting` switches off.

@@ -23,8 +23,8 @@ use crate::{
     tools::{
         artifact_links,
         composite::{
-            CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, SummarizeResults, UploadBuild,
-            UploadRemoteBuild, WaitForCompletion,
+            CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, RerunResults, SummarizeResults,
+            UploadBuild, UploadRemoteBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
         newest,
@@ -87,6 +87,7 @@ list_composite_tools!(
     UploadBuild,
     WaitForCompletion,
     SummarizeResults,
+    RerunResults,
     DownloadRunFiles,
     DownloadMinion,
 );
@@ -178,10 +179,11 @@ pub async fn typed_answer<T: CompositeTool + ListedTool>(
     call: ToolCall,
 ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {
     let ToolCall { caller, files, arguments, options } = call;
-    let CheckedArguments { own, project_id, selection } = caller.check(&T::tool(), arguments)?;
+    let checked = caller.check(&T::tool(), arguments)?;
+    let CheckedArguments { own, project_id: project, selection, is_confirmed, is_dry_run } = checked;
     let tool = serde_json::from_value::<T>(Value::Object(own))
         .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
-    let answer = tool.run(ToolContext { caller, files, project: project_id, options }).await?;
+    let answer = tool.run(ToolContext { caller, files, project, is_confirmed, is_dry_run, options }).await?;
 
     Ok((answer, selection))
 }

@@ -22,6 +22,7 @@ use crate::{
     tools::{
         context::ToolContext,
         name_search::{NameSearch, NameSearchAnswer, RecordKind},
+        rerun::{Rerun, RerunRequest, RerunSelection},
         summary::{Summary, SummaryRequest, SummaryTarget},
         waiting::{Completion, Wait, WaitTarget},
     },
@@ -195,5 +196,65 @@ impl SummarizeResults {
         run.or(job).or(execution).or(plan).or(test).ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
         })
+    }
+}
+
+/// Starts again what did not pass in a run, a job or a plan execution: one start for each test.
+///
+/// Pass exactly one id. A repeated call starts nothing twice. The started jobs have the tag `rerun-of:<job>`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RerunResults {
+    /// From `tool:list_runs`.
+    pub run_id: Option<Id>,
+    /// From `tool:start_run|list_jobs|list_runs`.
+    pub job_id: Option<Uuid>,
+    /// From `tool:start_run|list_test_plan_executions`.
+    pub test_plan_execution_id: Option<Id>,
+    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED or no run; `failed`: also FAILED, BLOCKED, MAX_STEPS; `flaky`:
+    /// passed after a retry.
+    pub which: Option<RerunSelection>,
+    /// Default: the device of each run, if only one fits.
+    pub deployment_config_id: Option<Uuid>,
+    /// Default: the build of each run.
+    pub build_id: Option<Uuid>,
+    /// Default: the service chooses.
+    pub agent_config_id: Option<Uuid>,
+}
+
+impl CompositeTool for RerunResults {
+    const TOOL: ToolInfo = ToolInfo::creates("rerun_results", "Rerun results", Toolset::Runs)
+        .core()
+        .needs("project:operate-runs")
+        .rules(&[Rule::ExactlyOne(&[
+            ResultKind::Run.argument(),
+            ResultKind::Job.argument(),
+            ResultKind::Execution.argument(),
+        ])])
+        .recovery_hint("call again: what was started is found by its tag")
+        // The number of starts is known only after the results are read.
+        .asks_confirmation(|_| None);
+    type Answer = Rerun;
+
+    async fn run(self, context: ToolContext) -> Result<Rerun, Failure> {
+        let id = |kind, id: Option<&str>| id.map(|id| ResultId::new(kind, id));
+        let source = id(ResultKind::Run, self.run_id.as_ref().map(|id| id.0.as_str()))
+            .or(id(ResultKind::Job, self.job_id.as_ref().map(|id| id.0.as_str())))
+            .or(id(ResultKind::Execution, self.test_plan_execution_id.as_ref().map(|id| id.0.as_str())));
+        let request = RerunRequest {
+            source: source.ok_or_else(|| {
+                Failure::new(Code::InvalidArguments, "rerun_results: one of the ids is required")
+            })?,
+            selection: self.which.unwrap_or_default(),
+            project: context.project,
+            device: self.deployment_config_id.map(|id| id.0),
+            build: self.build_id.map(|id| id.0),
+            agent: self.agent_config_id.map(|id| id.0),
+            is_dry_run: context.is_dry_run,
+            is_confirmed: context.is_confirmed,
+        };
+
+        let mut rerun = request.run(&context.caller, &context.options).await?;
+        rerun.next.iter_mut().for_each(|next| next.address(&*context.options.tools));
+        Ok(rerun)
     }
 }

@@ -65,6 +65,10 @@ pub struct ToolContext {
     pub files: Arc<FileServices>,
     /// The project that the arguments name, if any.
     pub project: Option<String>,
+    /// Whether a user has agreed to a call that is irreversible or costly.
+    pub is_confirmed: bool,
+    /// Whether the requests that change something are shown instead of sent.
+    pub is_dry_run: bool,
     /// What the host or the command offers to the call.
     pub options: CallOptions,
 }

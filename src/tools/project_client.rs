@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     call::{
-        Caller,
+        Caller, RequestPreview,
         arguments::{CommonArguments, ToolArguments},
         paging::page_arguments,
         reply::Reply,
@@ -36,6 +36,12 @@ impl ProjectClient {
     pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
         let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
         self.caller.call_guarded(O::entry(), arguments).await.map(Reply::without_memory)
+    }
+
+    /// Returns the request of `operation`, which is not sent.
+    pub(super) async fn preview<O: ListedOperation>(&self, operation: &O) -> Result<RequestPreview, Failure> {
+        let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
+        self.caller.preview(O::entry(), arguments).await
     }
 
     /// Reads the record of a run, a job or an execution.

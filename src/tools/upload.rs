@@ -25,6 +25,7 @@ use self::{
 };
 use crate::{
     backoff::Backoff,
+    call::RequestPreview,
     client::{CALL_LIMIT, StorageClient},
     failure::{Code, Failure},
     service::api::uploads::InitiateBuildUpload,
@@ -183,6 +184,14 @@ enum UploadStage {
 }
 
 impl UploadJob {
+    /// Returns the request that initiates the upload, which is not sent.
+    ///
+    /// # Errors
+    /// Those of the initiation before its request.
+    pub(crate) async fn preview(&self) -> Result<RequestPreview, Failure> {
+        self.session.client.preview(&self.initiation).await
+    }
+
     /// Uploads the file. If this fails, the upload has been cancelled at the service, or the failure tells what
     /// remains.
     ///

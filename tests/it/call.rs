@@ -3,6 +3,7 @@
 mod artifacts;
 mod authoring;
 mod deleting;
+mod dry_run;
 mod duplicate_guard;
 mod exporting;
 mod knowledge;

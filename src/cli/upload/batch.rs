@@ -154,7 +154,7 @@ fn tool_arguments(matches: &ArgMatches, paths: &[String]) -> ToolArguments {
     let project_id = matches.get_one::<String>(PROJECT_ID).cloned();
     let is_confirmed = matches.get_flag(YES);
 
-    ToolArguments::new(arguments, CommonArguments { project_id, is_confirmed })
+    ToolArguments::new(arguments, CommonArguments { project_id, is_confirmed, ..CommonArguments::default() })
 }
 
 /// Returns the files in the order of `names`, each file once.

@@ -138,7 +138,8 @@ impl Operation for UpdateTestPlan {
         })])
         .recovery_hint("check with `tool:get_test_plan` before another call");
     // A plan has no version, so that a concurrent change cannot be detected (service.md 4.4).
-    const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}");
+    const REQUEST: RequestInfo =
+        RequestInfo::patch("/test-plans/{test_plan_id}").current_record(GetTestPlan::NAME);
     type Answer = TestPlan;
 }
 

@@ -15,7 +15,7 @@ use super::{
 ///
 /// Every id is a UUID. Returns job ids, not run ids[[; wait for them with `tool:wait_for_completion`]].[[ One device per slot of a plan:
 /// `tool:start_test_plan_run`.]]
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
     /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,

@@ -9,14 +9,18 @@ use serde_with::apply;
 
 use super::CompositeTool;
 use crate::{
+    call::RequestPreview,
     failure::Failure,
     fields::Fields,
     service::{
-        api::uploads::{
-            CompletedPart, UploadedFile, automatic_deletion_question, check_etags, check_part_numbers,
+        api::{
+            Open,
+            uploads::{
+                CompletedPart, UploadedFile, automatic_deletion_question, check_etags, check_part_numbers,
+            },
         },
         rule::Rule,
-        tool::{ToolInfo, Toolset},
+        tool::{DRY_RUN, ToolInfo, Toolset},
         view::{lenient, objects, view},
     },
     tools::{
@@ -53,10 +57,14 @@ pub struct UploadBuild {
 }
 
 /// An upload, finished or not (service.md 15).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct UploadBuildAnswer {
-    /// `uploaded` or `uploading`.
+    /// `uploaded` or `uploading`; `dry_run`: nothing was sent.
     pub status: &'static str,
+    /// The request of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Open")]
+    pub request: Option<RequestPreview>,
     /// Argument of the next call while the status is `uploading`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_token: Option<String>,
@@ -71,7 +79,13 @@ pub struct UploadBuildAnswer {
 
 impl From<FinishedUpload> for UploadBuildAnswer {
     fn from(build: FinishedUpload) -> Self {
-        Self { status: "uploaded", upload_token: None, progress: None, ids: None, build: Some(build) }
+        Self { status: "uploaded", build: Some(build), ..Self::default() }
+    }
+}
+
+impl From<RequestPreview> for UploadBuildAnswer {
+    fn from(request: RequestPreview) -> Self {
+        Self { status: DRY_RUN, request: Some(request), ..Self::default() }
     }
 }
 
@@ -97,6 +111,7 @@ impl CompositeTool for UploadBuild {
         // With `wait: true` the caller accepts a call of any duration.
         let wait_limit = context.options.wait_limit.filter(|_| self.wait != Some(true));
         let (token, upload) = if let Some(token) = self.upload_token {
+            refuse_dry_run(context.is_dry_run)?;
             let upload = files.uploads.find(&token)?;
             (token, upload)
         } else {
@@ -109,12 +124,24 @@ impl CompositeTool for UploadBuild {
                 resumes: true,
                 hashes: self.checksum != Some(false),
             };
-            files.uploads.start(request.into_job(&context.caller, files, &files.root()?).await?)
+            let job = request.into_job(&context.caller, files, &files.root()?).await?;
+            if context.is_dry_run {
+                return job.preview().await.map(UploadBuildAnswer::from);
+            }
+            files.uploads.start(job)
         };
         let Some(outcome) = upload.wait(&context.options, wait_limit).await else {
             let (progress, ids) = (Some(upload.progress.describe()), upload.progress.ids());
             let upload_token = Some(token);
-            return Ok(UploadBuildAnswer { status: "uploading", upload_token, progress, ids, build: None });
+            let (request, build) = (None, None);
+            return Ok(UploadBuildAnswer {
+                status: "uploading",
+                upload_token,
+                progress,
+                ids,
+                request,
+                build,
+            });
         };
 
         outcome.map(UploadBuildAnswer::from)
@@ -160,8 +187,12 @@ impl CompositeTool for UploadRemoteBuild {
     async fn run(self, context: ToolContext) -> Result<RemoteUploadAnswer, Failure> {
         let mut upload = RemoteUpload::new(&context.caller, context.project, &context.files);
         if let Some(file) = self.file {
-            return upload.start(file, self.build).await;
+            return match context.is_dry_run {
+                true => upload.preview(file, self.build).await,
+                false => upload.start(file, self.build).await,
+            };
         }
+        refuse_dry_run(context.is_dry_run)?;
 
         // A call without a file has a token: the rules have been checked.
         let sealed = self.upload_token.unwrap_or_default();
@@ -172,6 +203,15 @@ impl CompositeTool for UploadRemoteBuild {
             (None, None) => upload.cancel(&token).await,
         }
     }
+}
+
+/// Refuses a dry run of an upload that has begun.
+fn refuse_dry_run(is_dry_run: bool) -> Result<(), Failure> {
+    let rule = "shows the request of a new upload: leave it or `upload_token` away";
+    if is_dry_run {
+        return Err(Failure::invalid_arguments(UPLOAD_BUILD.name, &[Violation::new(DRY_RUN, rule)]));
+    }
+    Ok(())
 }
 
 // The arguments that a rule reads. Their types may be wrong, which the check of the schema reports.

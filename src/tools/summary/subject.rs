@@ -171,12 +171,12 @@ impl Subject {
 pub(in crate::tools) struct TestResult {
     pub(super) test_id: Option<String>,
     /// The name of the test; empty if it is not known.
-    pub(super) name: String,
+    pub(in crate::tools) name: String,
     pub(super) job_id: Option<String>,
     /// The run of the attempt that decides.
     pub(in crate::tools) run_id: Option<String>,
     /// The result in capitals if it is a known one, `no_result` or `no_run`; `None` if the test is not finished.
-    pub(super) verdict: Option<String>,
+    pub(in crate::tools) verdict: Option<String>,
     /// Why nothing was run.
     pub(super) reason: Option<String>,
     pub(super) created_at: Option<String>,
@@ -197,7 +197,7 @@ pub(in crate::tools) struct TestResult {
 
 impl TestResult {
     /// Creates the result of a job (service.md 3.2).
-    pub(super) fn from_job(mut job: Job) -> Self {
+    pub(in crate::tools) fn from_job(mut job: Job) -> Self {
         let started_at = earliest(job.runs.iter().filter_map(|run| run.started_at.clone()));
 
         // Attempts without a start come first, so that the last of the list decides if none has one.
@@ -316,7 +316,7 @@ impl TestResult {
     }
 
     /// Returns whether the test passed after a failed attempt.
-    pub(super) fn passed_after_retry(&self) -> bool {
+    pub(in crate::tools) fn passed_after_retry(&self) -> bool {
         self.has_passed() && self.earlier.iter().any(|result| result != "SUCCESS")
     }
 }

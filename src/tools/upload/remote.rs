@@ -3,7 +3,7 @@
 //! Nothing is remembered between the calls: everything that a later step needs is in the token of the upload.
 #![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::{Timestamp, tz::TimeZone};
 use schemars::JsonSchema;
@@ -17,11 +17,17 @@ use super::{
     session::{CancelOutcome, PartEtags, UNKNOWN_UPLOAD_HINT, UploadPlan, UploadSession},
 };
 use crate::{
-    call::{Caller, scope::upload_of_other_project},
+    call::{Caller, RequestPreview, scope::upload_of_other_project},
     client::StorageClient,
     failure::{Code, Failure},
     sealing,
-    service::api::uploads::{CompleteBuildUpload, CompletedPart, InitiateBuildUpload, UploadedFile},
+    service::{
+        api::{
+            Open,
+            uploads::{CompleteBuildUpload, CompletedPart, InitiateBuildUpload, UploadedFile},
+        },
+        tool::DRY_RUN,
+    },
     tools::project_client::ProjectClient,
     violation::Violation,
 };
@@ -39,8 +45,12 @@ const REPEAT_HINT: &str =
 /// An upload whose bytes the caller sends, finished or not.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct RemoteUploadAnswer {
-    /// `uploading`, `uploaded` or `cancelled`.
+    /// `uploading`, `uploaded` or `cancelled`; `dry_run`: nothing was sent.
     pub status: &'static str,
+    /// The request of a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Open")]
+    pub request: Option<RequestPreview>,
     /// Argument of the next call while the status is `uploading`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upload_token: Option<String>,
@@ -104,9 +114,7 @@ impl RemoteUpload {
         file: UploadedFile,
         build: BuildArguments,
     ) -> Result<RemoteUploadAnswer, Failure> {
-        let mut initiation = build.into_initiation(file)?;
-        let time_limit = choose_time_limit(&mut initiation);
-        add_details(&mut initiation, [("upload", Some(UploadMethod::Tool.details()))]);
+        let (initiation, time_limit) = initiation(file, build)?;
 
         self.session.resolve_project::<InitiateBuildUpload>().await?;
         let client = &self.session.client;
@@ -121,6 +129,21 @@ impl RemoteUpload {
             Ok(answer) => Ok(answer),
             Err(failure) => Err(self.session.cancel_failed(&plan.ids, failure).await),
         }
+    }
+
+    /// Returns the request that initiates the upload, which is not sent.
+    ///
+    /// # Errors
+    /// Those of the initiation before its request.
+    pub(crate) async fn preview(
+        self,
+        file: UploadedFile,
+        build: BuildArguments,
+    ) -> Result<RemoteUploadAnswer, Failure> {
+        let (initiation, _) = initiation(file, build)?;
+        let request = Some(self.session.client.preview(&initiation).await?);
+
+        Ok(RemoteUploadAnswer { status: DRY_RUN, request, ..RemoteUploadAnswer::default() })
     }
 
     /// Opens the token of an earlier reply. The following steps go to its project.
@@ -221,7 +244,7 @@ impl RemoteUpload {
             next_part,
             ends_at: Some(token.ends_at()),
             next: Some(next_steps(plan, next_part)),
-            build: None,
+            ..RemoteUploadAnswer::default()
         })
     }
 
@@ -280,6 +303,15 @@ impl RemoteUpload {
             }
         }
     }
+}
+
+/// Returns the initiation of the upload of `file`, and how long the upload may take.
+fn initiation(file: UploadedFile, build: BuildArguments) -> Result<(InitiateBuildUpload, Duration), Failure> {
+    let mut initiation = build.into_initiation(file)?;
+    let time_limit = choose_time_limit(&mut initiation);
+    add_details(&mut initiation, [("upload", Some(UploadMethod::Tool.details()))]);
+
+    Ok((initiation, time_limit))
 }
 
 /// Checks the number of parts. A rule of the tool has checked that they are numbered from 1 without gaps.
