@@ -10,6 +10,7 @@ pub mod download;
 pub mod files;
 pub mod name_search;
 pub mod newest;
+pub mod plan_tests;
 pub mod project_client;
 pub mod report;
 pub mod rerun;

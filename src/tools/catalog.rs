@@ -23,8 +23,8 @@ use crate::{
     tools::{
         artifact_links,
         composite::{
-            CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, RerunResults, SummarizeResults,
-            UploadBuild, UploadRemoteBuild, WaitForCompletion,
+            ChangePlanTests, CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, RerunResults,
+            SummarizeResults, UploadBuild, UploadRemoteBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
         newest,
@@ -88,6 +88,7 @@ list_composite_tools!(
     WaitForCompletion,
     SummarizeResults,
     RerunResults,
+    ChangePlanTests,
     DownloadRunFiles,
     DownloadMinion,
 );

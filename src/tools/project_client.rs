@@ -6,7 +6,7 @@ use crate::{
     call::{
         Caller, RequestPreview,
         arguments::{CommonArguments, ToolArguments},
-        paging::page_arguments,
+        paging::{self, MAX_PAGES, Page, page_arguments},
         reply::Reply,
     },
     failure::{Code, Failure},
@@ -14,6 +14,7 @@ use crate::{
     service::{
         catalog::{ListedOperation, OperationEntry},
         result_kind::ResultId,
+        view::{View, view},
     },
 };
 
@@ -66,6 +67,33 @@ impl ProjectClient {
         number: u64,
     ) -> Result<Reply, Failure> {
         self.send(list, page_arguments(filter, number)).await
+    }
+
+    /// Reads all records of the list `L`.
+    ///
+    /// # Errors
+    /// The failure of a page, and `too_large` for a list with more pages than are read: callers that change something need
+    /// all records.
+    pub(super) async fn read_list<L: ListedOperation, R: View>(
+        &self,
+        filter: &Fields,
+    ) -> Result<Vec<R>, Failure> {
+        let read = |number| async move {
+            Page::parse(L::NAME, self.list_page::<L>(filter, number).await?.into_value())
+        };
+        let listed = paging::read_all(MAX_PAGES, self.caller.memory(), read).await?;
+
+        if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
+            return Err(failure);
+        }
+        if listed.has_more_pages {
+            let message = format!("{}: the list has more than {MAX_PAGES} pages", L::NAME);
+            return Err(
+                Failure::new(Code::TooLarge, message).hint("nothing was changed: name a single record")
+            );
+        }
+
+        Ok(listed.records.iter().map(view).collect())
     }
 
     async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {

@@ -13,10 +13,7 @@ use serde_with::{apply, skip_serializing_none};
 
 use super::{call_options::CallOptions, project_client::ProjectClient, summary::TestResult};
 use crate::{
-    call::{
-        Caller, RequestPreview,
-        paging::{self, MAX_PAGES, Page},
-    },
+    call::{Caller, RequestPreview},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -26,10 +23,9 @@ use crate::{
             jobs::{GetJob, Job, ListJobs},
             runs::{GetRun, ListRuns, Run, StartRun},
         },
-        catalog::ListedOperation,
         result_kind::{ResultId, ResultKind},
         tool::DRY_RUN,
-        view::{View, lenient, objects, view},
+        view::{lenient, objects, view},
     },
     text::guidance::Guidance,
 };
@@ -58,18 +54,16 @@ const MAX_LISTED: usize = 10;
 /// Verdicts that say nothing about the tested app.
 const INFRASTRUCTURE: [&str; 5] = ["ERROR", "TIMEOUT", "STOPPED", "no_run", "no_result"];
 
-/// Which tests are started again. Nothing that is still running is.
+// Which tests are started again. Nothing that is still running is. No doc comment, because it would become part of the
+// description of the argument.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the description of the argument explains the words")]
 pub enum RerunSelection {
-    /// Tests that ended for reasons outside of the tested app.
     #[default]
     Infrastructure,
-    /// All that neither passed nor was skipped.
     Failed,
-    /// What passed after a retry.
     Flaky,
-    /// Everything.
     All,
 }
 
@@ -196,7 +190,7 @@ impl RerunRequest {
                 let job_id = Uuid(record.view::<GetRun>().head.job_id);
                 Ok(vec![client.call(&GetJob { job_id }).await?.view::<GetJob>()])
             }
-            ResultKind::Execution => read_list::<ListJobs, _>(client, &self.source.to_arguments()).await,
+            ResultKind::Execution => client.read_list::<ListJobs, _>(&self.source.to_arguments()).await,
         }
     }
 
@@ -229,10 +223,10 @@ impl RerunRequest {
         let Some((first, _)) = selected.first() else { return Ok(Vec::new()) };
         let of_job = ResultId::new(ResultKind::Job, first.job_id.as_str());
         let listed = if self.source.kind == ResultKind::Execution { &self.source } else { &of_job };
-        let devices = read_list::<ListDeploymentConfigs, DeploymentConfig>(client, &Fields::new()).await?;
+        let devices = client.read_list::<ListDeploymentConfigs, DeploymentConfig>(&Fields::new()).await?;
         let runs: Vec<Run> = match self.device {
             Some(_) => Vec::new(),
-            None => read_list::<ListRuns, _>(client, &listed.to_arguments()).await?,
+            None => client.read_list::<ListRuns, _>(&listed.to_arguments()).await?,
         };
 
         let mut unknown = Vec::new();
@@ -289,7 +283,7 @@ impl RerunRequest {
     async fn find_earlier(&self, client: &ProjectClient, mut start: Start) -> Result<Start, Failure> {
         let tags = &start.operation.additional_tags;
         let filter = Fields::from_iter([("tags".to_owned(), json!(tags))]);
-        let jobs: Vec<Job> = read_list::<ListJobs, _>(client, &filter).await?;
+        let jobs: Vec<Job> = client.read_list::<ListJobs, _>(&filter).await?;
 
         let has_build = |job: &Job| self.build.is_none() || job.build_id == self.build;
         start.test.job_ids = jobs.into_iter().filter(has_build).map(|job| job.job_id).collect();
@@ -378,30 +372,6 @@ fn record<T>(
             (test, Some(failure))
         }
     }
-}
-
-/// Reads all records of a list.
-///
-/// # Errors
-/// The failure of a page, and `too_large` for a list with more pages than are read: a part of it is not enough to start runs.
-async fn read_list<L: ListedOperation, R: View>(
-    client: &ProjectClient,
-    filter: &Fields,
-) -> Result<Vec<R>, Failure> {
-    let read = |number| async move {
-        Page::parse(L::NAME, client.list_page::<L>(filter, number).await?.into_value())
-    };
-    let listed = paging::read_all(MAX_PAGES, client.caller.memory(), read).await?;
-
-    if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
-        return Err(failure);
-    }
-    if listed.has_more_pages {
-        let message = format!("rerun_results: {} has more than {MAX_PAGES} pages", L::NAME);
-        return Err(Failure::new(Code::TooLarge, message).hint("pass the `job_id` of a single job"));
-    }
-
-    Ok(listed.records.iter().map(view).collect())
 }
 
 // The two forms of the platform of a player (service.md 2.3).

@@ -3,6 +3,7 @@
 mod downloading;
 mod find_by_name;
 mod newest_runs;
+mod plan_tests;
 mod report;
 mod rerun;
 mod snapshots;
