@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use self::{
+    changes::{ChangePlanTests, RerunResults},
     downloads::{DownloadMinion, DownloadRunFiles, minion_platform},
     uploads::{UploadBuild, UploadBuildAnswer, UploadRemoteBuild},
 };
@@ -22,13 +23,12 @@ use crate::{
     tools::{
         context::ToolContext,
         name_search::{NameSearch, NameSearchAnswer, RecordKind},
-        plan_tests::{ChosenPlans, PlanTests, PlanTestsChange, PlanTestsRequest},
-        rerun::{Rerun, RerunRequest, RerunSelection},
         summary::{Summary, SummaryRequest, SummaryTarget},
         waiting::{Completion, Wait, WaitTarget},
     },
 };
 
+mod changes;
 mod downloads;
 mod uploads;
 
@@ -197,130 +197,5 @@ impl SummarizeResults {
         run.or(job).or(execution).or(plan).or(test).ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
         })
-    }
-}
-
-/// Starts again what did not pass in a run, a job or a plan execution: one start for each test.
-///
-/// Pass exactly one id. A repeated call starts nothing twice. The started jobs have the tag `rerun-of:<job>`.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct RerunResults {
-    /// From `tool:list_runs`.
-    pub run_id: Option<Id>,
-    /// From `tool:start_run|list_jobs|list_runs`.
-    pub job_id: Option<Uuid>,
-    /// From `tool:start_run|list_test_plan_executions`.
-    pub test_plan_execution_id: Option<Id>,
-    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED or no run; `failed`: also FAILED, BLOCKED, MAX_STEPS; `flaky`:
-    /// passed after a retry.
-    pub which: Option<RerunSelection>,
-    /// Default: the device of each run, if only one fits.
-    pub deployment_config_id: Option<Uuid>,
-    /// Default: the build of each run.
-    pub build_id: Option<Uuid>,
-    /// Default: the service chooses.
-    pub agent_config_id: Option<Uuid>,
-}
-
-impl CompositeTool for RerunResults {
-    const TOOL: ToolInfo = ToolInfo::creates("rerun_results", "Rerun results", Toolset::Runs)
-        .core()
-        .needs("project:operate-runs")
-        .rules(&[Rule::ExactlyOne(&[
-            ResultKind::Run.argument(),
-            ResultKind::Job.argument(),
-            ResultKind::Execution.argument(),
-        ])])
-        .recovery_hint("call again: what was started is found by its tag")
-        // The number of starts is known only after the results are read.
-        .asks_confirmation(|_| None);
-    type Answer = Rerun;
-
-    async fn run(self, context: ToolContext) -> Result<Rerun, Failure> {
-        let id = |kind, id: Option<&str>| id.map(|id| ResultId::new(kind, id));
-        let source = id(ResultKind::Run, self.run_id.as_ref().map(|id| id.0.as_str()))
-            .or(id(ResultKind::Job, self.job_id.as_ref().map(|id| id.0.as_str())))
-            .or(id(ResultKind::Execution, self.test_plan_execution_id.as_ref().map(|id| id.0.as_str())));
-        let request = RerunRequest {
-            source: source.ok_or_else(|| {
-                Failure::new(Code::InvalidArguments, "rerun_results: one of the ids is required")
-            })?,
-            selection: self.which.unwrap_or_default(),
-            project: context.project,
-            device: self.deployment_config_id.map(|id| id.0),
-            build: self.build_id.map(|id| id.0),
-            agent: self.agent_config_id.map(|id| id.0),
-            is_dry_run: context.is_dry_run,
-            is_confirmed: context.is_confirmed,
-        };
-
-        let mut rerun = request.run(&context.caller, &context.options).await?;
-        rerun.next.iter_mut().for_each(|next| next.address(&*context.options.tools));
-        Ok(rerun)
-    }
-}
-
-/// Adds, removes or replaces tests of a plan, or of all plans whose names contain a text. Other tests keep their places.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct ChangePlanTests {
-    /// From `tool:list_test_plans`. Pass this or `plan_name`.
-    pub test_plan_id: Option<Uuid>,
-    /// Text in the names of the plans.
-    #[schemars(length(min = 1, max = 200))]
-    pub plan_name: Option<String>,
-    /// Ids of tests. One that is in the plan is not added again.
-    pub add: Option<Vec<Uuid>>,
-    /// Place of the first added test, from 1; default: the end.
-    #[schemars(range(min = 1))]
-    pub position: Option<usize>,
-    /// Of the added tests, 0-10; default 0.
-    #[schemars(range(min = 0, max = 10))]
-    pub retries: Option<u32>,
-    /// Ids of tests.
-    pub remove: Option<Vec<Uuid>>,
-    /// Ids of tests in pairs.
-    pub replace: Option<Vec<ReplacedTest>>,
-}
-
-// A test of a plan, and the test that takes its place.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct ReplacedTest {
-    pub old: Uuid,
-    pub new: Uuid,
-}
-
-impl CompositeTool for ChangePlanTests {
-    const TOOL: ToolInfo =
-        ToolInfo::replaces("change_plan_tests", "Change the tests of plans", Toolset::Plans)
-            .needs("project:edit-tests")
-            .rules(&[
-                Rule::ExactlyOne(&["test_plan_id", "plan_name"]),
-                Rule::AtLeastOne(&["add", "remove", "replace"]),
-                Rule::Needs("position", "add"),
-                Rule::Needs("retries", "add"),
-            ])
-            .recovery_hint("call again: a plan that has the change already is not changed again")
-            // The number of plans is known only after they are read.
-            .asks_confirmation(|_| None);
-    type Answer = PlanTests;
-
-    async fn run(self, context: ToolContext) -> Result<PlanTests, Failure> {
-        let ids = |ids: Option<Vec<Uuid>>| ids.into_iter().flatten().map(|id| id.0).collect();
-        let replaced = self.replace.into_iter().flatten().map(|pair| (pair.old.0, pair.new.0));
-        let change = PlanTestsChange {
-            add: ids(self.add),
-            position: self.position,
-            retries: self.retries,
-            remove: ids(self.remove),
-            replace: replaced.collect(),
-        };
-        let plans = match (self.test_plan_id, self.plan_name) {
-            (Some(id), _) => ChosenPlans::One(id.0),
-            (None, name) => ChosenPlans::Named(name.unwrap_or_default()),
-        };
-
-        let (project, is_dry_run, is_confirmed) = (context.project, context.is_dry_run, context.is_confirmed);
-        PlanTestsRequest { plans, project, change, is_dry_run, is_confirmed }.run(&context.caller).await
     }
 }
