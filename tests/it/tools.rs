@@ -4,6 +4,7 @@ mod downloading;
 mod find_by_name;
 mod newest_runs;
 mod report;
+mod saved_tests;
 mod snapshots;
 mod summary;
 mod upload_build;
