@@ -187,7 +187,9 @@ pub(super) fn compare_with_baseline(subject: &mut Subject, baseline: Baseline) -
         };
         list.extend(change(Some(test), was));
     }
-    lists.iter_mut().for_each(|list| sort_changes(list));
+    for list in &mut lists {
+        sort_changes(list);
+    }
 
     let is_complete = subject.is_complete && earlier.is_complete;
     // An empty list would say that there is no such test.

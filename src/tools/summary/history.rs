@@ -26,7 +26,7 @@ use crate::{
         result_kind::{ResultId, ResultKind},
         view::view,
     },
-    text::shorten_line,
+    text::{shorten_line, visible},
 };
 
 /// Number of failures of a test whose causes are read, the newest ones.
@@ -37,7 +37,7 @@ const MOST_CAUSES: usize = 60;
 
 /// Longest id, longest build and longest time of a result, in characters. Thirty results leave room for tests.
 const LONGEST_ID: usize = 40;
-const LONGEST_BUILD: usize = 24;
+const LONGEST_BUILD: usize = 32;
 const LONGEST_TIME: usize = 20;
 
 /// Verdicts that are no failure of a test.
@@ -245,8 +245,20 @@ fn to_result(subject: &Subject) -> HistoryResult {
     HistoryResult {
         id: shorten_line(&subject.target.id, LONGEST_ID),
         started_at: subject.started_at().map(|start| minute(&start)),
-        build: build.map(|build| shorten_line(&build, LONGEST_BUILD)),
+        build: build.map(|build| end_of(&build)),
     }
+}
+
+/// Returns the end of a long name of a build, where the number is that tells it apart.
+fn end_of(build: &str) -> String {
+    let line = shorten_line(build, usize::MAX);
+    let length = line.chars().count();
+    if length <= LONGEST_BUILD {
+        return line;
+    }
+
+    let end: String = line.chars().skip(length + 1 - LONGEST_BUILD).collect();
+    visible(&format!("…{end}")).into_owned()
 }
 
 /// Returns a time to the minute, at UTC.
@@ -348,6 +360,15 @@ mod tests {
         };
         assert_eq!(numbers("FFSFFRF"), [7, 5, 4]);
         assert!(numbers("FFFF").is_empty());
+    }
+
+    #[test]
+    fn a_long_name_of_a_build_keeps_its_end() {
+        assert_eq!(end_of("Emberfall 1.4.0 nightly 412"), "Emberfall 1.4.0 nightly 412");
+        assert_eq!(
+            end_of("Emberfall for every platform 1.4.0 nightly 412"),
+            "…every platform 1.4.0 nightly 412"
+        );
     }
 
     #[test]

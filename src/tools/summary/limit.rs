@@ -65,7 +65,7 @@ const DETAIL_LEVELS: [DetailLevel; 3] = [
 /// Returns the answer, shortened to less than [`MOST_CHARS`] characters.
 pub(super) fn fit(mut full: Summary) -> Summary {
     let mut counts = BTreeMap::new();
-    let history = full.history.take().map(|history| fit_history(history, &mut counts));
+    let history = full.history.take().map(|history| fit_history(&history, &mut counts));
     let history_chars = history.as_ref().map_or(0, |history| json_length(history) + HISTORY_NAME_CHARS);
 
     Summary { history, ..fit_rest(full, counts, MOST_CHARS.saturating_sub(history_chars)) }
@@ -117,7 +117,7 @@ fn state_left_out(mut answer: Summary, counts: BTreeMap<String, usize>, full: &S
 
 /// Returns the history, shortened to less than [`HISTORY_CHARS`] characters: first its causes, then the tests from the
 /// end, where those that did not change are.
-fn fit_history(full: History, counts: &mut BTreeMap<String, usize>) -> History {
+fn fit_history(full: &History, counts: &mut BTreeMap<String, usize>) -> History {
     let mut history = History::default();
     for (most_causes, most_chars) in HISTORY_LEVELS {
         history = full.clone();
