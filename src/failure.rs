@@ -81,7 +81,7 @@ impl Code {
             Self::NotConfigured => "the setting must be corrected, and the server restarted",
             Self::ProjectRequired => "pass `project_id`",
             Self::ProjectNotResolved => "check the ids",
-            Self::ProjectScopeMismatch => "leave `project_id` out, or pass the project that owns the ids",
+            Self::ProjectScopeMismatch => "ask the user before another project is used",
             Self::Unauthenticated => "the API key must be checked or replaced",
             Self::PermissionDenied => "a key with the permission is needed",
             Self::FeatureDisabled => "a project administrator can enable the feature",

@@ -13,6 +13,9 @@ use crate::{
     text::{first_characters, without_open_joiner},
 };
 
+/// Largest number of records that a caller may request per page (service.md 1.3).
+const LARGEST_PAGE: usize = 100;
+
 /// Field with the arguments of the next page.
 pub(super) const NEXT: &str = "next";
 
@@ -84,7 +87,7 @@ impl ReplySource {
             ),
             (Some(kept), None) if tool.takes_pages() => format!(
                 "select fewer fields with `fields`, or fewer records per page with `page_size: {}`, and continue with `page`",
-                kept.max(1)
+                kept.clamp(1, LARGEST_PAGE)
             ),
             (Some(_), None) => {
                 "the list is longer than the limit of a reply: select fewer fields with `fields`".to_owned()

@@ -187,8 +187,13 @@ impl Reply {
 
     /// Sets how the records are limited, and what is said before them.
     #[must_use]
-    pub fn limited_by(mut self, limit: RecordLimit, statement: Fields) -> Self {
-        self.record_limit = Some(limit);
+    pub fn limited_by(self, limit: RecordLimit, statement: Fields) -> Self {
+        Self { record_limit: Some(limit), ..self }.with_statement(statement)
+    }
+
+    /// Adds fields before all others.
+    #[must_use]
+    pub fn with_statement(mut self, statement: Fields) -> Self {
         if let Value::Object(fields) = &mut self.value {
             for (position, (name, value)) in statement.into_iter().enumerate() {
                 fields.shift_insert(position, name, value);
@@ -206,7 +211,7 @@ impl Reply {
     }
 
     /// Adds how to request the next page, if there is one.
-    fn add_next_page(&mut self) {
+    pub(crate) fn add_next_page(&mut self) {
         let number = |name| self.value.pointer(name).and_then(Value::as_u64);
         let Some(page) = number("/pagination/page").and_then(|page| page.checked_add(1)) else { return };
 

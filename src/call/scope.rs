@@ -29,6 +29,9 @@ use crate::{
 pub(crate) const ASK_OPERATOR: &str =
     "nothing was sent: the person can ask the operator of this MCP server for the permission";
 
+/// What a host does before it goes to another project than the user asked for.
+const ASK_ABOUT_PROJECT: &str = "ask the user before another project is used";
+
 /// The project of a server, or of each call.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
@@ -322,7 +325,9 @@ pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
     scope_mismatch(requested, bound, message)
-        .hint("leave `project_id` out; another project needs a server of its own")
+        .hint(format!(
+            "{ASK_ABOUT_PROJECT}: it needs a server of its own; for `{bound}`, leave `project_id` out"
+        ))
         .detail("id", Value::Null)
 }
 
@@ -332,7 +337,9 @@ pub(crate) fn upload_of_other_project(requested: &str, owner: &str, build_id: &s
         "the upload of build `{build_id}` belongs to project `{owner}`, not to `{requested}`; nothing was sent"
     );
     scope_mismatch(requested, owner, message)
-        .hint(format!("continue the upload where project `{owner}` is served, or start an upload here"))
+        .hint(format!(
+            "{ASK_ABOUT_PROJECT}: continue the upload where project `{owner}` is served, or start an upload here"
+        ))
         .detail("id", build_id)
 }
 

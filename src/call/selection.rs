@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::limit::NEXT;
 use crate::{
     fields::Fields,
     service::{
@@ -24,8 +25,8 @@ const VALID: &str = "valid_fields";
 /// Name that selects the id of a record, whatever field holds it.
 const ID: &str = "id";
 
-/// Field of a page that is always kept: without it a caller cannot know that there are more pages.
-const PAGINATION: &str = "pagination";
+/// Fields of a page that are always kept: without them a caller cannot know that there are more pages.
+const PAGE: [&str; 2] = ["pagination", NEXT];
 
 /// Fields at the beginning of an incomplete reply, which are always kept: without them it would look complete.
 pub const INCOMPLETE: [&str; 2] = ["incomplete", "repeat"];
@@ -101,13 +102,13 @@ impl FieldSelection {
     /// Removes the fields that are not selected, and adds the selected names that do not exist.
     pub fn apply(mut self, reply: &mut Value) {
         let kept = |name: &&'static str| Some((*name, reply.get(*name)?.clone()));
-        let pagination = kept(&PAGINATION);
+        let page: Vec<_> = PAGE.iter().filter_map(kept).collect();
         let incomplete: Vec<_> = INCOMPLETE.iter().filter_map(kept).collect();
         self.retain_selected(reply);
 
         let Value::Object(fields) = reply else { return };
-        if let Some((name, pagination)) = pagination {
-            fields.insert(name.to_owned(), pagination);
+        for (name, value) in page {
+            fields.insert(name.to_owned(), value);
         }
         for (position, (name, value)) in incomplete.into_iter().enumerate() {
             fields.shift_insert(position, name.to_owned(), value);

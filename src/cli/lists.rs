@@ -25,7 +25,7 @@ use crate::{
             jobs::ListJobs,
             plans::ListTestPlans,
             runs::{ListRuns, NEWEST, Run},
-            tests::ListTests,
+            tests::{ALL_FOLDERS, ListTests},
         },
         catalog::{ListedOperation as _, OperationEntry},
         view::view,
@@ -40,7 +40,7 @@ const TEST: &str = "test";
 const PLAN: &str = "plan";
 
 /// Arguments of lists that the command fills in by itself.
-const OWN_ARGUMENTS: [&str; 6] = ["page", "page_size", NEWEST, "sort_by", "sort_order", ARGS];
+const OWN_ARGUMENTS: [&str; 7] = ["page", "page_size", NEWEST, ALL_FOLDERS, "sort_by", "sort_order", ARGS];
 
 /// A list command.
 pub(super) struct ListCommand {

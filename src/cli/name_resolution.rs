@@ -189,7 +189,7 @@ impl<'a> NameResolver<'a> {
     }
 
     async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
-        let search = NameSearch { names: vec![name.to_owned()], kinds: kinds.to_vec() };
+        let search = NameSearch { names: vec![name.to_owned()], kinds: kinds.to_vec(), with_details: false };
         let answer = search.run(self.caller, self.project.map(str::to_owned), &CallOptions::silent()).await?;
         for omission in &answer.unread {
             tracing::warn!("{} could not be read: {}", omission.what, omission.why);

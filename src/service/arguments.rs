@@ -64,7 +64,8 @@ pub fn check(schema: &Fields, arguments: &mut Fields, mode: Mode) -> Findings {
     findings
 }
 
-/// Removes the arguments that have their default value and need another argument, which is absent.
+/// Removes the arguments that have their default value and need another argument, which is absent, or are one of several
+/// of which exactly one must be given.
 pub fn remove_idle_defaults(schema: &Fields, rules: &[Rule], arguments: &mut Fields) {
     let default_of = |name: &str| schema::properties(schema)?.get(name)?.get("default");
 
@@ -74,6 +75,10 @@ pub fn remove_idle_defaults(schema: &Fields, rules: &[Rule], arguments: &mut Fie
             && arguments.get(*name).is_some_and(|value| default_of(name) == Some(value))
         {
             arguments.shift_remove(*name);
+        }
+        if let Rule::ExactlyOne(names) = rule {
+            arguments
+                .retain(|name, value| !names.contains(&name.as_str()) || default_of(name) != Some(value));
         }
     }
 }

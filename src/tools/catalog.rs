@@ -15,8 +15,9 @@ use crate::{
     },
     failure::{Code, Failure},
     service::{
-        api,
+        api::{self, tests::ListTests},
         catalog::{ListedOperation, OperationEntry, for_each_operation},
+        operation::Operation as _,
         tool::ToolDefinition,
     },
     text::most_similar,
@@ -27,7 +28,7 @@ use crate::{
             SummarizeResults, UploadBuild, UploadRemoteBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
-        newest,
+        newest, saved_tests,
     },
 };
 
@@ -143,9 +144,12 @@ impl Debug for Tool {
     }
 }
 
-/// Makes a call of an operation. The newest records of a list take several requests.
+/// Makes a call of an operation. The newest records of a list, and the tests of every folder, take several requests.
 async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
     let ToolCall { caller, arguments, options, .. } = call;
+    if entry.name == ListTests::NAME {
+        return Box::pin(saved_tests::list(&caller, arguments, &options)).await;
+    }
     if newest::is_requested(entry, &arguments.own) {
         let checked = caller.check(entry, arguments)?;
         return Box::pin(newest::list_newest_runs(&caller, entry, checked, &options)).await;

@@ -14,6 +14,7 @@ pub use self::{
 };
 use crate::{
     failure::{Code, Failure},
+    fields::Fields,
     service::{
         api::{Id, Uuid},
         result_kind::{ResultId, ResultKind},
@@ -26,6 +27,7 @@ use crate::{
         summary::{Summary, SummaryRequest, SummaryTarget},
         waiting::{Completion, Wait, WaitTarget},
     },
+    violation::Violation,
 };
 
 mod changes;
@@ -50,8 +52,8 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
 /// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
 ///
-/// Returns all records with the name, or else the nearest ones, marked `similar`. The `id` of a test is the
-/// `multiplayer_test_id` of other tools.
+/// Returns all records with the name, or else the nearest ones, marked `similar`; for plans with slots, for tests with
+/// players. The `id` of a test is the `multiplayer_test_id` of other tools.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FindByName {
     /// 1-20 names or ids.
@@ -66,7 +68,8 @@ impl CompositeTool for FindByName {
     type Answer = NameSearchAnswer;
 
     async fn run(self, context: ToolContext) -> Result<NameSearchAnswer, Failure> {
-        let search = NameSearch { names: self.names, kinds: self.kinds.unwrap_or_default() };
+        let search =
+            NameSearch { names: self.names, kinds: self.kinds.unwrap_or_default(), with_details: true };
         search.run(&context.caller, context.project, &context.options).await
     }
 }
@@ -141,7 +144,7 @@ impl WaitForCompletion {
 
 /// Summarizes results: verdicts, failure causes, bugs, retries, changes. For "what failed?" and "what is new?".
 ///
-/// Pass exactly one id: of a run, a job or a plan execution, or of a plan or a test for its latest result.
+/// Pass exactly one: the id of a run, a job or a plan execution, of a plan or a test for its latest result, or `latest`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SummarizeResults {
     /// From `tool:list_runs`.
@@ -154,8 +157,16 @@ pub struct SummarizeResults {
     pub test_plan_id: Option<Uuid>,
     /// The latest run of this test.[[ From `tool:find_by_name`.]]
     pub multiplayer_test_id: Option<Uuid>,
+    /// The newest run of the project; default false.
+    #[schemars(extend("default" = false))]
+    pub latest: Option<bool>,
     /// `previous`, or the id of an execution, run or job.
     pub compare_with: Option<Id>,
+    /// Name or id of a build, or `latest-passed`: adds which failures are new, known and fixed since its last result.
+    pub baseline: Option<String>,
+    /// 2-30: adds a grid of the last results of the plan or test.
+    #[schemars(range(min = 2, max = 30))]
+    pub history: Option<u8>,
 }
 
 impl CompositeTool for SummarizeResults {
@@ -168,7 +179,9 @@ impl CompositeTool for SummarizeResults {
             ResultKind::Execution.argument(),
             "test_plan_id",
             "multiplayer_test_id",
+            "latest",
         ])])
+        .own_rules(&[Rule::Custom(check_history)])
         .with_view();
     type Answer = Summary;
 
@@ -177,8 +190,10 @@ impl CompositeTool for SummarizeResults {
             target: self.target()?,
             project: context.project,
             compare_with: self.compare_with.map(|id| id.0),
+            baseline: self.baseline,
+            history: self.history.map(usize::from),
         };
-        let mut summary = request.run(&context.caller, &context.options).await?;
+        let mut summary = request.run(&context.caller, &context.options).await?.shortened();
         summary.left_out.iter_mut().for_each(|left_out| left_out.how.address(&*context.options.tools));
 
         Ok(summary)
@@ -193,9 +208,19 @@ impl SummarizeResults {
         let execution = self.test_plan_execution_id.as_ref().map(|id| record(ResultKind::Execution, &id.0));
         let plan = self.test_plan_id.as_ref().map(|id| SummaryTarget::LatestExecution(id.0.clone()));
         let test = self.multiplayer_test_id.as_ref().map(|id| SummaryTarget::LatestRun(id.0.clone()));
+        let latest = self.latest.filter(|latest| *latest).map(|_| SummaryTarget::Latest);
 
-        run.or(job).or(execution).or(plan).or(test).ok_or_else(|| {
+        run.or(job).or(execution).or(plan).or(test).or(latest).ok_or_else(|| {
             Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
         })
+    }
+}
+
+/// A history is one of a plan or a test.
+fn check_history(arguments: &Fields, violations: &mut Vec<Violation>) {
+    let has_owner =
+        ["test_plan_id", "multiplayer_test_id"].iter().any(|owner| arguments.contains_key(*owner));
+    if arguments.contains_key("history") && !has_owner {
+        violations.push(Violation::new("history", "requires `test_plan_id` or `multiplayer_test_id`"));
     }
 }

@@ -1,23 +1,19 @@
 //! The search for records by their names, in the lists of the service.
 
+mod details;
 mod matching;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use futures_util::{StreamExt as _, future::join_all, stream};
+use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 use self::matching::Matches;
 pub use self::matching::is_named;
 use crate::{
     call::{
         Caller,
-        paging::{
-            self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, Omission, Page, how_to_repeat,
-        },
+        paging::{LONG_LIST_PAGES, ListRecords, Omission, how_to_repeat},
     },
     failure::Failure,
     fields::Fields,
@@ -37,13 +33,10 @@ use crate::{
     text::shorten_line,
     tools::{
         call_options::CallOptions,
-        project_client::ProjectClient,
-        time_limit::{StopSignal, StoppableReader, run_with_limit},
+        list_reader::{FolderTests, ListReader, shows_folders},
+        time_limit::run_with_limit,
     },
 };
-
-/// Largest number of folders whose tests are read.
-const MAX_FOLDERS: usize = 500;
 
 /// Longest reason for an incomplete match, in characters.
 const LONGEST_REASON: usize = 300;
@@ -120,7 +113,8 @@ pub struct FoundRecord {
     /// `case` if the record differs in case, and others do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub r#match: Option<NameMatch>,
-    /// Fields that tell records with the same name apart.
+    /// Fields that tell records with the same name apart. If the name matches, `slots` of a plan and `players` of a
+    /// test: number to name.
     #[serde(flatten)]
     pub more: Fields,
 }
@@ -261,6 +255,8 @@ pub struct NameSearch {
     pub names: Vec<String>,
     /// The kinds of records to search; all kinds if empty.
     pub kinds: Vec<RecordKind>,
+    /// Whether the slots of plans and the players of tests are read.
+    pub with_details: bool,
 }
 
 impl NameSearch {
@@ -279,17 +275,20 @@ impl NameSearch {
         kinds.sort_unstable();
         kinds.dedup();
 
-        let reader = ListReader {
-            client: ProjectClient { caller: caller.clone(), project },
-            requests: Semaphore::new(MAX_CONCURRENT_REQUESTS),
-            stop: StopSignal::default(),
-            pages: AtomicU64::new(0),
-            known_pages: AtomicU64::new(0),
-        };
-        let mut search = Search { matches: Matches::new(self.names), unread: Vec::new() };
-        run_with_limit(&reader, &**caller.clock(), options, search.read_lists(&reader, &kinds)).await?;
+        let reader = ListReader::new(caller, project);
+        let (mut search, with_details) =
+            (Search { matches: Matches::new(self.names), unread: Vec::new() }, self.with_details);
+        let work = async {
+            search.read_lists(&reader, &kinds).await?;
 
-        Ok(search.into_answer())
+            let mut answer = search.into_answer();
+            if with_details {
+                details::add(&reader, &mut answer).await;
+            }
+            Ok(answer)
+        };
+
+        run_with_limit(&reader, &**caller.clock(), options, work).await
     }
 }
 
@@ -324,7 +323,7 @@ impl Search {
     /// # Errors
     /// The failure of the first list, if no list could be read.
     async fn read_lists(&mut self, reader: &ListReader, kinds: &[RecordKind]) -> Result<(), Failure> {
-        let lists = join_all(kinds.iter().map(|kind| reader.read(*kind, kind.filter()))).await;
+        let lists = join_all(kinds.iter().map(|kind| reader.read_list(kind.list(), kind.filter()))).await;
         if lists.iter().all(Result::is_err) {
             return lists.into_iter().next().map_or(Ok(()), |first| first.map(drop));
         }
@@ -340,45 +339,20 @@ impl Search {
         }
 
         match tests {
-            Some(tests) if !shows_folders(&tests) => self.read_tests_of_folders(reader, folders).await,
+            Some(tests) if !shows_folders(&tests) => self.add_tests_in_folders(reader, folders).await,
             _ => {}
         }
 
         Ok(())
     }
 
-    /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (service.md
-    /// 6.1). `folders` are the folders if they have been read.
-    async fn read_tests_of_folders(&mut self, reader: &ListReader, folders: Option<Vec<Value>>) {
-        if reader.stop.is_stopped() {
-            return;
-        }
-
-        let folders = match folders {
-            Some(folders) => folders,
-            None => match reader.read(RecordKind::TestFolder, Fields::new()).await {
-                Ok(list) => list.records,
-                Err(failure) => return self.omit("tests in folders".to_owned(), failure.message),
-            },
-        };
-        let mut ids: Vec<_> = folders.iter().map(|folder| view::<TestFolder>(folder).id).collect();
-        ids.retain(|id| !id.is_empty());
-        if ids.len() > MAX_FOLDERS {
-            let what = format!("tests in {} of {} folders", ids.len() - MAX_FOLDERS, ids.len());
-            self.omit(what, "there are too many folders".to_owned());
-            ids.truncate(MAX_FOLDERS);
-        }
-
-        let reads: Vec<_> = ids
-            .iter()
-            .map(|id| {
-                let filter = Fields::from_iter([("folder_id".to_owned(), json!(id))]);
-                reader.read(RecordKind::Test, filter)
-            })
-            .collect();
-        let lists: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
-        for (id, list) in ids.iter().zip(lists) {
-            self.add(RecordKind::Test, list, &format!("tests in the folder {id}")).await;
+    /// Adds the tests of every folder, for a service whose list of tests shows only those of the root (service.md 6.1).
+    /// `folders` are the folders if they have been read.
+    async fn add_tests_in_folders(&mut self, reader: &ListReader, folders: Option<Vec<Value>>) {
+        let FolderTests { lists, unread } = reader.read_tests_in_folders(folders).await;
+        self.unread.extend(unread);
+        for (what, list) in lists {
+            self.add(RecordKind::Test, list, &what).await;
         }
     }
 
@@ -411,59 +385,5 @@ impl Search {
 
     fn omit(&mut self, what: String, why: String) {
         self.unread.push(Omission { what, why });
-    }
-}
-
-/// Returns whether one of the tests is in a folder.
-fn shows_folders(tests: &[Value]) -> bool {
-    let path = |test: &Value| view::<TestSummary>(test).folder_path;
-    tests.iter().filter_map(path).any(|path| path != "/")
-}
-
-/// Reads the lists of one search, with at most [`MAX_CONCURRENT_REQUESTS`] requests at a time for all of them.
-struct ListReader {
-    client: ProjectClient,
-    requests: Semaphore,
-    stop: StopSignal,
-    /// Number of pages that were read.
-    pages: AtomicU64,
-    /// Number of pages of all lists, as far as they are known.
-    known_pages: AtomicU64,
-}
-
-impl ListReader {
-    /// Reads the pages of the list of `kind` that `filter` selects.
-    async fn read(&self, kind: RecordKind, filter: Fields) -> Result<ListRecords, Failure> {
-        let (list, filter) = (kind.list(), &filter);
-        let read = |number| async move {
-            let request = async {
-                // The semaphore is never closed.
-                let _permit = self.requests.acquire().await;
-                self.client.list_page_of(list, filter, number).await
-            };
-            let reply = self.stop.until_stopped(request).await?;
-            let page = Page::parse(list.name, reply.into_value())?;
-
-            self.pages.fetch_add(1, Relaxed);
-            if number == 0 {
-                let pages = page.total_pages.unwrap_or(1).clamp(1, LONG_LIST_PAGES);
-                self.known_pages.fetch_add(pages, Relaxed);
-            }
-
-            Ok(page)
-        };
-
-        paging::read_all(LONG_LIST_PAGES, self.client.caller.memory(), read).await
-    }
-}
-
-impl StoppableReader for ListReader {
-    fn stop(&self) {
-        self.stop.stop();
-    }
-
-    fn progress(&self) -> (u64, u64, String) {
-        let pages = self.pages.load(Relaxed);
-        (pages, self.known_pages.load(Relaxed), format!("{pages} pages read"))
     }
 }

@@ -6,20 +6,25 @@
 //!
 //! # The path of one summary
 //!
-//! 1. [`SummaryTarget`] finds the latest result, if a plan or a test is named.
+//! 1. [`SummaryTarget`] finds the latest result, if a plan or a test is named, or the latest of all is requested.
 //! 2. `reading` reads the record and its jobs, a hundred per page.
-//! 3. `comparison` finds the earlier result, if a comparison is requested, and reads it in the same way.
-//! 4. `reading` reads the runs that failed, and the bugs of all runs that may have some.
-//! 5. `failures` joins failures with the same normalized text, `comparison` computes the changes, and `limit` shortens
-//!    the answer and counts what is left out.
+//! 3. `comparison` finds the earlier result, if a comparison is requested, and reads it in the same way. `baseline` does
+//!    so with the last result on a build.
+//! 4. `reading` reads the runs that failed, and the bugs of all runs that may have some. `history` reads the results
+//!    before, if they are requested.
+//! 5. `failures` joins failures with the same normalized text, `comparison` and `baseline` compute the changes. `limit`
+//!    shortens the answer of the tool and counts what is left out. `gate` decides for CI jobs.
 //!
 //! At most eight requests are sent at once. What cannot be read, or not before the time limit of the call, is listed
 //! under `unread`; the rest is delivered.
 
 mod answer;
+mod baseline;
 mod cause;
 mod comparison;
 mod failures;
+mod gate;
+mod history;
 mod limit;
 mod reading;
 mod subject;
@@ -31,24 +36,32 @@ use jiff::Timestamp;
 
 pub use self::{
     answer::{
-        BaselineName, BugEntry, BuildName, Comparison, FailureEntry, LeftOut, Omission, PassedTest,
-        RetriedTest, StepName, Summary, TestChange, TestName,
+        BaselineComparison, BaselineName, BugEntry, BuildName, Comparison, FailureEntry, History,
+        HistoryCause, HistoryResult, HistoryTest, LeftOut, Omission, PassedTest, RetriedTest, StepName,
+        Summary, TestChange, TestName,
     },
-    trend::{Trend, TrendExecution, TrendResult, TrendTest},
+    gate::{FailOn, Gate, GateDecision},
+    trend::{
+        ABSENT_LETTER, Trend, TrendExecution, TrendResult, TrendTest, UNKNOWN_LETTER, VERDICT_LETTERS,
+        verdict_letter,
+    },
 };
-pub(in crate::tools) use self::{cause::has_failed, subject::TestResult, trend::TrendRequest};
 use self::{
+    baseline::{compare_with_baseline, find_on_build},
     comparison::{Baseline, compare, find_baseline},
     failures::{count_severities, group_failures, passed_after_retry, passed_with_bugs},
+    history::read_history,
     reading::{SummaryReader, arguments, read_details, read_subject},
     subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
 };
+pub(in crate::tools) use self::{cause::has_failed, subject::TestResult, trend::TrendRequest};
 use crate::{
     call::{
         Caller,
-        paging::{ScanEnd, how_to_repeat},
+        paging::{LONG_LIST_PAGES, MAX_PAGES, ScanEnd, how_to_repeat},
     },
     failure::{Code, Failure},
+    fields::Fields,
     service::{
         api::{
             executions::TestPlanExecution,
@@ -74,6 +87,10 @@ pub(crate) struct SummaryRequest {
     pub project: Option<String>,
     /// `previous`, or the id of an execution, a run or a job.
     pub compare_with: Option<String>,
+    /// Name or id of a build, or `latest-passed`.
+    pub baseline: Option<String>,
+    /// Number of the last results of the plan or the test.
+    pub history: Option<usize>,
 }
 
 /// What a summary is requested of.
@@ -85,10 +102,12 @@ pub enum SummaryTarget {
     LatestExecution(String),
     /// The latest run of the test with this id.
     LatestRun(String),
+    /// The latest run of the project.
+    Latest,
 }
 
 impl SummaryRequest {
-    /// Reads the results and summarizes them. Dropping the future ends the reading.
+    /// Reads the results and summarizes them at full length. Dropping the future ends the reading.
     ///
     /// # Errors
     /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
@@ -100,16 +119,32 @@ impl SummaryRequest {
 
     async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
         let mut subject = read_subject(reader, self.target.resolve(reader).await?).await?;
-        let baseline = match &self.compare_with {
+        let earlier = match &self.compare_with {
             Some(compare_with) => Some(find_baseline(reader, &mut subject, compare_with).await?),
             None => None,
         };
+        let baseline = match &self.baseline {
+            Some(build) => Some(find_on_build(reader, &mut subject, build).await?),
+            None => None,
+        };
         read_details(reader, &mut subject).await;
+        let history = match self.history {
+            Some(count) => read_history(reader, &mut subject, &self.target, count).await?,
+            None => None,
+        };
 
-        let mut summary = summarize(subject, baseline);
-        summary.project_id = reader.project();
+        let baseline = baseline.map(|baseline| compare_with_baseline(&mut subject, baseline));
+        let summary = summarize(subject, earlier);
 
-        Ok(limit::fit(summary))
+        Ok(Summary { project_id: reader.project(), baseline, history, ..summary })
+    }
+}
+
+impl Summary {
+    /// Returns the summary, shortened to less than 8,000 characters.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        limit::fit(self)
     }
 }
 
@@ -129,14 +164,20 @@ impl SummaryTarget {
                 (ResultKind::Execution, latest_execution(reader, plan).await?, format!("test plan {plan}"))
             }
             Self::LatestRun(test) => {
-                (ResultKind::Run, latest_run(reader, test).await?, format!("test {test}"))
+                let owner = format!("test {test}");
+                let filter = arguments(&[("multiplayer_test_id", test.as_str())]);
+                (ResultKind::Run, latest_run(reader, &filter, MAX_PAGES, &owner).await?, owner)
+            }
+            Self::Latest => {
+                let owner = "project".to_owned();
+                (ResultKind::Run, latest_run(reader, &Fields::new(), LONG_LIST_PAGES, &owner).await?, owner)
             }
         };
 
         latest.filter(|id| !id.is_empty()).map(|id| ResultId::new(kind, id)).ok_or_else(|| {
             let message = format!("the {owner} has no {}", kind.noun());
             Failure::new(Code::NotFound, message)
-                .hint("check the id and the project; the plan or the test may never have been started")
+                .hint("check the id and the project; nothing may have been started yet")
         })
     }
 }
@@ -161,19 +202,24 @@ async fn latest_execution(reader: &SummaryReader, plan: &str) -> Result<Option<S
     Ok(latest.map(|execution| execution.id))
 }
 
-/// Returns the id of the run of a test that was created last. The order of the list is not specified (service.md 2.2),
-/// so that all pages are read.
+/// Returns the id of the run that was created last among those that `filter` selects, the runs of `owner`. The order of
+/// the list is not specified (service.md 2.2), so that all pages are read.
 ///
 /// # Errors
 /// The failure of a page, because the latest run may be on it.
-async fn latest_run(reader: &SummaryReader, test: &str) -> Result<Option<String>, Failure> {
-    let listed = reader.list_all::<ListRuns>(&arguments(&[("multiplayer_test_id", test)])).await?;
+async fn latest_run(
+    reader: &SummaryReader,
+    filter: &Fields,
+    max_pages: u64,
+    owner: &str,
+) -> Result<Option<String>, Failure> {
+    let listed = reader.list_up_to::<ListRuns>(filter, max_pages).await?;
 
     if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
         return Err(failure);
     }
     if listed.has_more_pages {
-        let message = format!("the test {test} has too many runs to find the latest one");
+        let message = format!("the {owner} has too many runs to find the latest one");
         return Err(Failure::new(Code::TooLarge, message).hint("pass the `run_id` of a run"));
     }
 
@@ -226,8 +272,11 @@ fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
         passed_after_retry: known(&subject, passed_after_retry(&subject.tests)),
         bugs: Some(count_severities(&subject.tests))
             .filter(|bugs| !bugs.is_empty() || has_all_bugs(&subject)),
+        bugs_complete: Some(is_finished && has_all_bugs(&subject)),
         passed_with_bugs: passed_with_bugs(&subject.tests),
         comparison,
+        baseline: None,
+        history: None,
         unread,
         left_out: None,
     }

@@ -6,6 +6,7 @@ mod newest_runs;
 mod plan_tests;
 mod report;
 mod rerun;
+mod saved_tests;
 mod snapshots;
 mod summary;
 mod upload_build;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_with::apply;
 
-use super::{ResolvedProject, scope_mismatch};
+use super::{ASK_ABOUT_PROJECT, ResolvedProject, scope_mismatch};
 use crate::{
     call::{
         ids::is_id,
@@ -527,8 +527,9 @@ fn expected_owner(requested: Option<&str>, owners: &[Owner]) -> Result<String, F
 fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
     let message =
         format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);
-    let hint =
-        format!("use `project_id: \"{owner}\"` or leave `project_id` out, or give ids of `{requested}`");
+    let hint = format!(
+        "{ASK_ABOUT_PROJECT}: with a yes, pass `project_id: \"{owner}\"`; without one, give ids of `{requested}`"
+    );
     scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
 }
 
@@ -548,7 +549,8 @@ fn several_owners(requested: Option<&str>, owners: &[(&ResultId, &str)]) -> Fail
         None => Failure::new(Code::ProjectScopeMismatch, message).status(409),
     };
 
-    failure.hint("make one call for the ids of each project").detail("owners", listed)
+    let hint = format!("{ASK_ABOUT_PROJECT}, then make one call for the ids of each project");
+    failure.hint(hint).detail("owners", listed)
 }
 
 /// Returns the failure for ids that none of the projects `asked` has.

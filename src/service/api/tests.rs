@@ -11,21 +11,31 @@ use super::{
 
 /// Lists saved tests: all, or those directly in one folder.
 ///
-/// Without a folder, the service may list only tests of the root.
+/// Without a folder, the service may list only tests of the root; `covers` in the reply says so.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `folder_id`.
     pub folder_path: Option<String>,
     /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
+    /// Lists the tests of every folder, by default on one page; default false.
+    #[schemars(extend("default" = false))]
+    pub all_folders: Option<bool>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
 }
+
+/// Argument of `list_tests` for the tests of every folder. The service has no such argument.
+pub const ALL_FOLDERS: &str = "all_folders";
 
 impl Operation for ListTests {
     const TOOL: ToolInfo = ToolInfo::reads("list_tests", "List tests", Toolset::Tests)
         .core()
         .rules(&[Rule::Excludes("folder_path", "folder_id")])
+        .own_rules(&[Rule::WhenTrue(
+            ALL_FOLDERS,
+            &[Rule::Excludes(ALL_FOLDERS, "folder_path"), Rule::Excludes(ALL_FOLDERS, "folder_id")],
+        )])
         .columns(&[
             Column::text("test", &["name"]),
             Column::text("folder", &["folder_path"]),
@@ -33,7 +43,7 @@ impl Operation for ListTests {
             Column::id("id", &["id"]),
         ])
         .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/tests");
+    const REQUEST: RequestInfo = RequestInfo::get("/tests").own_arguments(&[ALL_FOLDERS]);
     type Answer = ListPage<TestSummary>;
 }
 

@@ -97,14 +97,16 @@ impl MatchesOfName {
         }
 
         self.similar.push((similarity, found.clone()));
-        self.similar.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        self.similar.sort_by(|(one, record), (other, other_record)| {
+            is_archived(record).cmp(&is_archived(other_record)).then(other.total_cmp(one))
+        });
         self.similar.truncate(MAX_SIMILAR);
     }
 
     fn into_result(self) -> NameResult {
         let Self { asked, mut exact, mut case, similar } = self;
         for list in [&mut exact, &mut case] {
-            list.sort_by(|one, other| (one.kind, &one.id).cmp(&(other.kind, &other.id)));
+            list.sort_by_cached_key(|record| (record.kind, is_archived(record), record.id.clone()));
         }
 
         let (r#match, records) = if !exact.is_empty() {
@@ -123,6 +125,12 @@ impl MatchesOfName {
 
         NameResult { name: asked.text, r#match, reason: None, records }
     }
+}
+
+/// Returns whether a record is a bug that nobody works on any more. Active bugs come first.
+fn is_archived(record: &FoundRecord) -> bool {
+    let status = record.more.get("status").and_then(Value::as_str);
+    record.kind == RecordKind::Bug && status.is_some_and(|status| status.eq_ignore_ascii_case("archived"))
 }
 
 /// A name that is searched for.
@@ -225,6 +233,17 @@ mod tests {
 
         assert_eq!(found.r#match, NameMatch::Similar);
         assert_eq!(ids(&found), ["t1", "t2", "t3", "t4", "t5"]);
+    }
+
+    #[test]
+    fn active_bugs_come_before_archived_ones_whether_they_have_the_name_or_are_similar() {
+        let bug = |id: &str, status: &str| {
+            (RecordKind::Bug, json!({"id": id, "title": "Crash at the gate", "status": status}))
+        };
+        let bugs = [bug("b1", "archived"), bug("b3", "active"), bug("b2", "active")];
+
+        assert_eq!(ids(&result("crash at the gate", &bugs)), ["b2", "b3", "b1"]);
+        assert_eq!(ids(&result("crash at the gates", &bugs)), ["b3", "b2", "b1"]);
     }
 
     #[test]

@@ -13,8 +13,9 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::{
     text::{shorten_line, visible},
     tools::summary::{
-        BugEntry, BuildName, Comparison, FailureEntry, Omission, PassedTest, RetriedTest, Summary,
-        TestChange, Trend, TrendExecution, TrendResult, TrendTest,
+        ABSENT_LETTER, BugEntry, BuildName, Comparison, FailureEntry, Omission, PassedTest, RetriedTest,
+        Summary, TestChange, Trend, TrendExecution, TrendResult, TrendTest, UNKNOWN_LETTER, VERDICT_LETTERS,
+        verdict_letter,
     },
 };
 
@@ -192,26 +193,17 @@ const MINUTE_LENGTH: usize = 16;
 /// A verdict in the table: its sign, the word of the service for the legend, and its colour.
 type Mark = (char, &'static str, AnsiColor);
 
-/// The marks of the known verdicts. The sign is distinct without its colour.
-const MARKS: [Mark; 11] = [
-    ('S', "SUCCESS", AnsiColor::Green),
-    ('F', "FAILED", AnsiColor::Red),
-    ('E', "ERROR", AnsiColor::Red),
-    ('T', "TIMEOUT", AnsiColor::Yellow),
-    ('M', "MAX_STEPS", AnsiColor::Yellow),
-    ('B', "BLOCKED", AnsiColor::Yellow),
-    ('X', "STOPPED", AnsiColor::Yellow),
-    ('-', "SKIPPED", AnsiColor::BrightBlack),
-    ('N', "no_run", AnsiColor::Yellow),
-    ('?', "no_result", AnsiColor::Yellow),
-    ('R', "running", AnsiColor::Blue),
-];
-
-/// Mark of a verdict that is not known.
-const UNKNOWN: Mark = ('U', "unknown verdict", AnsiColor::Yellow);
-
-/// Mark of an execution that did not include the test.
-const ABSENT: Mark = ('.', "not included", AnsiColor::BrightBlack);
+/// Returns the mark of a letter.
+fn coloured((letter, word): (char, &'static str)) -> Mark {
+    let colour = match letter {
+        'S' => AnsiColor::Green,
+        'F' | 'E' => AnsiColor::Red,
+        '-' | '.' => AnsiColor::BrightBlack,
+        'R' => AnsiColor::Blue,
+        _ => AnsiColor::Yellow,
+    };
+    (letter, word, colour)
+}
 
 /// Displays a trend as a table with colours, which the output removes where they are not wanted.
 #[derive(Debug)]
@@ -274,7 +266,7 @@ fn write_grid(to: &mut Formatter<'_>, trend: &Trend) -> fmt::Result {
 fn write_legend(to: &mut Formatter<'_>, trend: &Trend) -> fmt::Result {
     let marks: Vec<_> =
         trend.tests.iter().flat_map(|test| &test.results).map(|result| mark(result.as_ref())).collect();
-    let known = MARKS.into_iter().chain([UNKNOWN, ABSENT]);
+    let known = VERDICT_LETTERS.into_iter().chain([UNKNOWN_LETTER, ABSENT_LETTER]).map(coloured);
 
     let mut words: Vec<_> = known
         .filter(|known| marks.contains(known))
@@ -296,8 +288,7 @@ fn write_execution(to: &mut Formatter<'_>, number: usize, execution: &TrendExecu
 }
 
 fn mark(result: Option<&TrendResult>) -> Mark {
-    let Some(result) = result else { return ABSENT };
-    MARKS.into_iter().find(|(_, verdict, _)| *verdict == result.verdict).unwrap_or(UNKNOWN)
+    coloured(verdict_letter(result))
 }
 
 fn row_name(test: &TrendTest) -> String {

@@ -48,10 +48,14 @@ pub struct Summary {
     pub passed_after_retry: Option<Vec<RetriedTest>>,
     /// Severity to number of bugs, also of runs that passed. Absent: not known.
     pub bugs: Option<BTreeMap<String, usize>>,
+    /// `true`: every bug of the last attempts is in this answer, and none has to be looked up.
+    pub bugs_complete: Option<bool>,
     /// Tests that passed, and whose run has bugs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed_with_bugs: Vec<PassedTest>,
     pub comparison: Option<Comparison>,
+    pub baseline: Option<BaselineComparison>,
+    pub history: Option<History>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Omission>,
@@ -165,6 +169,81 @@ pub struct Comparison {
     pub still_failing: Option<Vec<TestChange>>,
     /// Without a verdict now.
     pub not_run: Option<Vec<TestChange>>,
+}
+
+/// The failures against the last finished result on the baseline build. A list that could not be computed is absent.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct BaselineComparison {
+    /// Absent if there is no such result; `note` says why.
+    pub with: Option<BaselineName>,
+    pub note: Option<String>,
+    /// Failed now, passed there.
+    pub new: Option<Vec<TestChange>>,
+    /// Failed now and there.
+    pub known: Option<Vec<TestChange>>,
+    /// Passed now, failed there.
+    pub fixed: Option<Vec<TestChange>>,
+    /// Failed now, without a verdict there.
+    pub without_verdict: Option<Vec<TestChange>>,
+}
+
+/// The last results of a plan or a test, as a grid.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct History {
+    /// What the letters in `tests[].results` mean.
+    pub letters: BTreeMap<String, String>,
+    /// Executions of the plan, or runs of the test, the oldest first.
+    pub results: Vec<HistoryResult>,
+    /// Number of tests whose verdict changed, or that are flaky. They come first.
+    pub changing: usize,
+    pub tests: Vec<HistoryTest>,
+}
+
+/// A column of the grid.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct HistoryResult {
+    pub id: String,
+    /// To the minute, at UTC.
+    pub started_at: Option<String>,
+    /// Name of the build, or its id, if the whole result tests one.
+    pub build: Option<String>,
+}
+
+/// A row of the grid.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryTest {
+    /// Without the id if it never failed.
+    #[serde(flatten)]
+    pub test: TestName,
+    /// One letter for each result, the oldest first.
+    pub results: String,
+    /// Why the test is flaky.
+    pub flaky: Option<String>,
+    /// Causes of its newest failures, at most three, if it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<HistoryCause>,
+}
+
+/// Why a test failed in some of the results.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct HistoryCause {
+    /// Numbers of the results, from 1.
+    pub results: Vec<usize>,
+    pub verdict: String,
+    /// The first failing step.
+    pub step: Option<StepName>,
+    /// Report of the agent.
+    pub observed: Option<String>,
+    /// The newest of these runs.
+    pub run_id: String,
 }
 
 /// The earlier result of a comparison.

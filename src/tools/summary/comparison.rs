@@ -48,9 +48,20 @@ pub(super) async fn find_baseline(
         find_by_id(reader, subject.target.kind, compare_with).await
     };
 
+    or_omission(subject, "compare_with", compare_with, found)
+}
+
+/// Makes an omission of `subject` of a failure that concerns only the earlier result, which the argument `argument`
+/// selects.
+pub(super) fn or_omission(
+    subject: &mut Subject,
+    argument: &'static str,
+    value: &str,
+    found: Result<Baseline, Failure>,
+) -> Result<Baseline, Failure> {
     match found {
         Err(failure) if is_partial(&failure) => {
-            subject.omissions.add("compare_with", compare_with, failure);
+            subject.omissions.add(argument, value, failure);
             Ok(Err("it could not be read: see `unread`".to_owned()))
         }
         found => found,
@@ -163,7 +174,10 @@ async fn find_earlier_of_test(
 
 /// Returns the latest candidate that is older than `subject`. Excludes `subject` itself and other attempts of its job.
 /// Candidates without an id become an omission, because they cannot be distinguished from `subject`.
-fn latest_before(subject: &mut Subject, candidates: impl Iterator<Item = Subject>) -> Option<Subject> {
+pub(super) fn latest_before(
+    subject: &mut Subject,
+    candidates: impl Iterator<Item = Subject>,
+) -> Option<Subject> {
     let own_age = subject.age();
     let is_older = |candidate: &Subject| match (&own_age, candidate.age()) {
         (Some(own), Some(other)) => other < *own,
@@ -179,11 +193,16 @@ fn latest_before(subject: &mut Subject, candidates: impl Iterator<Item = Subject
         subject.omissions.add_skipped("earlier results without an id:", count, reason);
     }
 
+    latest_other(subject, named.into_iter())
+}
+
+/// Returns the latest candidate that is not `subject` itself or another attempt of its job.
+pub(super) fn latest_other(subject: &Subject, candidates: impl Iterator<Item = Subject>) -> Option<Subject> {
     let is_own = |candidate: &Subject| {
         let same_job = subject.job_id().is_some() && candidate.job_id() == subject.job_id();
         same_job || candidate.target.id.eq_ignore_ascii_case(&subject.target.id)
     };
-    let others = named.into_iter().filter(|candidate| !is_own(candidate));
+    let others = candidates.filter(|candidate| !is_own(candidate));
 
     // The ids decide between equal times, so that equal requests have equal answers.
     others.max_by_key(|candidate| {
@@ -252,12 +271,7 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
     let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
 
     let mut comparison = Comparison {
-        with: Some(BaselineName {
-            target_type: earlier.target.kind.target_type().to_owned(),
-            target_id: shorten_line(&earlier.target.id, LONGEST_ID),
-            started_at: earlier.started_at().map(|start| shorten_line(&start, LONGEST_WORD)),
-            build: earlier.single_build(),
-        }),
+        with: Some(name_baseline(&earlier)),
         note: Some(note).filter(|note| !note.is_empty()),
         ..Comparison::default()
     };
@@ -287,6 +301,16 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
     comparison
 }
 
+/// Returns the earlier result as the answer names it.
+pub(super) fn name_baseline(earlier: &Subject) -> BaselineName {
+    BaselineName {
+        target_type: earlier.target.kind.target_type().to_owned(),
+        target_id: shorten_line(&earlier.target.id, LONGEST_ID),
+        started_at: earlier.started_at().map(|start| shorten_line(&start, LONGEST_WORD)),
+        build: earlier.single_build(),
+    }
+}
+
 /// Returns a note if the choice of the earlier result is questionable.
 fn choice_note(subject: &Subject, earlier: &Subject, is_disjoint: bool) -> Option<&'static str> {
     let (one, other) = (&subject.target, &earlier.target);
@@ -304,7 +328,7 @@ fn choice_note(subject: &Subject, earlier: &Subject, is_disjoint: bool) -> Optio
 }
 
 /// Returns a note if tests are missing in the comparison.
-fn completeness_note(subject: &Subject, earlier: &Subject) -> Option<&'static str> {
+pub(super) fn completeness_note(subject: &Subject, earlier: &Subject) -> Option<&'static str> {
     match (subject.is_complete, earlier.is_complete) {
         (true, true) => {
             let mut tests = subject.tests.iter().chain(&earlier.tests);
@@ -342,27 +366,36 @@ impl Changes {
             (Some(TestEnd::Passed(_)), _) => return,
         };
 
-        let Some((_, test)) = now.or(before) else { return };
-        list.push(TestChange {
-            test: test.test_name(),
-            verdict: now.map(|(end, _)| end.word()),
-            was: before.map(|(end, _)| end.word()),
-            run_id: now.and_then(|(_, test)| test.short_run_id()),
-        });
+        list.extend(change(now, before));
     }
 
-    /// Sorts each list by the verdict now, then by the verdict before, the worst first.
     fn sort(&mut self) {
-        let rank = |word: Option<&String>| word.map_or(usize::MAX, |word| verdict_rank(word));
         let Self { newly_failing, fixed, still_failing, not_run } = self;
-
         for list in [newly_failing, fixed, still_failing, not_run] {
-            list.sort_by_cached_key(|change| {
-                let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
-                (ranks, change.test.clone(), change.run_id.clone())
-            });
+            sort_changes(list);
         }
     }
+}
+
+/// Returns the entry of a test with its end now and before; `None` if it has neither.
+pub(super) fn change(now: Option<&EndedTest<'_>>, before: Option<&EndedTest<'_>>) -> Option<TestChange> {
+    let (_, test) = now.or(before)?;
+
+    Some(TestChange {
+        test: test.test_name(),
+        verdict: now.map(|(end, _)| end.word()),
+        was: before.map(|(end, _)| end.word()),
+        run_id: now.and_then(|(_, test)| test.short_run_id()),
+    })
+}
+
+/// Sorts changes by the verdict now, then by the verdict before, the worst first.
+pub(super) fn sort_changes(changes: &mut [TestChange]) {
+    let rank = |word: Option<&String>| word.map_or(usize::MAX, |word| verdict_rank(word));
+    changes.sort_by_cached_key(|change| {
+        let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
+        (ranks, change.test.clone(), change.run_id.clone())
+    });
 }
 
 #[cfg(test)]

@@ -186,7 +186,7 @@ const PLACEHOLDER: &str = "#";
 
 /// Returns the words of `report` in lower case, with one placeholder for numbers, times, coordinates and ids, because
 /// these differ between runs. `ids` are replaced wherever they occur.
-fn normalize(report: &str, ids: &[&str]) -> String {
+pub(super) fn normalize(report: &str, ids: &[&str]) -> String {
     let mut text = report.to_lowercase();
     for id in ids.iter().filter(|id| id.len() >= SHORTEST_ID) {
         text = text.replace(&id.to_lowercase(), PLACEHOLDER);

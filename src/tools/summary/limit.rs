@@ -8,13 +8,25 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use serde::Serialize;
 
 use super::{
-    answer::{BugEntry, FailureEntry, LeftOut, Summary},
+    answer::{BugEntry, FailureEntry, History, HistoryTest, LeftOut, Summary, TestChange},
     subject::LONGEST_ID,
 };
 use crate::{call::limit, text::shorten_line};
 
 /// Limit of the answer, in characters of its compact JSON. Every answer is shorter.
 const MOST_CHARS: usize = 8_000;
+
+/// Limit of the history in the answer, in characters. The rest belongs to the latest result.
+const HISTORY_CHARS: usize = 5_500;
+
+/// Characters that the name of the field `history` takes.
+const HISTORY_NAME_CHARS: usize = 12;
+
+/// Number of causes of a test in the history, and length of their texts, from the most detailed to the shortest.
+const HISTORY_LEVELS: [(usize, usize); 3] = [(3, 240), (2, 120), (1, 60)];
+
+/// Lists from which nothing may be missing if the bugs of an answer are complete.
+const LISTS_OF_BUGS: [&str; 4] = ["bugs", "severities", "failures", "passed_with_bugs"];
 
 /// Room for the field `left_out`.
 const RESERVE: usize = 500;
@@ -53,6 +65,14 @@ const DETAIL_LEVELS: [DetailLevel; 3] = [
 /// Returns the answer, shortened to less than [`MOST_CHARS`] characters.
 pub(super) fn fit(mut full: Summary) -> Summary {
     let mut counts = BTreeMap::new();
+    let history = full.history.take().map(|history| fit_history(&history, &mut counts));
+    let history_chars = history.as_ref().map_or(0, |history| json_length(history) + HISTORY_NAME_CHARS);
+
+    Summary { history, ..fit_rest(full, counts, MOST_CHARS.saturating_sub(history_chars)) }
+}
+
+/// Returns the answer without a history, shortened to less than `most_chars` characters.
+fn fit_rest(mut full: Summary, mut counts: BTreeMap<String, usize>, most_chars: usize) -> Summary {
     count(&mut counts, "verdicts", keep_largest(&mut full.verdicts));
     count(&mut counts, "severities", full.bugs.as_mut().map_or(0, keep_largest));
     count(&mut counts, "builds", full.builds.len().saturating_sub(MOST_BUILDS));
@@ -63,26 +83,71 @@ pub(super) fn fit(mut full: Summary) -> Summary {
         answer = full.clone();
         answer.failures.iter_mut().flatten().for_each(|entry| shorten(entry, level));
         answer.passed_with_bugs.iter_mut().for_each(|entry| shorten_bugs(&mut entry.bugs, level));
-        answer.left_out = left_out(counts.clone(), &full, &answer);
-        if json_length(&answer) < MOST_CHARS {
+        answer = state_left_out(answer, counts.clone(), &full);
+        if json_length(&answer) < most_chars {
             return answer;
         }
     }
 
     answer.left_out = None;
-    answer = cut_lists(answer);
-    answer.left_out = left_out(counts, &full, &answer);
+    state_left_out(cut_lists(answer, most_chars), counts, &full)
+}
+
+/// Returns the answer with shorter lists, so that there is room for the field `left_out`.
+fn cut_lists(answer: Summary, most_chars: usize) -> Summary {
+    let Ok(mut value) = serde_json::to_value(&answer) else { return answer };
+    limit::cut(&mut value, most_chars.saturating_sub(RESERVE));
+
+    // Shorter lists and texts have the types that the longer ones had.
+    serde_json::from_value(value).unwrap_or(answer)
+}
+
+/// Returns the answer with the field `left_out`, and says that bugs are missing if some are left out.
+fn state_left_out(mut answer: Summary, counts: BTreeMap<String, usize>, full: &Summary) -> Summary {
+    answer.left_out = left_out(counts, full, &answer);
+
+    let is_left_out =
+        |list| answer.left_out.as_ref().is_some_and(|left_out| left_out.counts.contains_key(list));
+    if LISTS_OF_BUGS.into_iter().any(is_left_out) {
+        answer.bugs_complete = Some(false);
+    }
 
     answer
 }
 
-/// Returns the answer with shorter lists, so that there is room for the field `left_out`.
-fn cut_lists(answer: Summary) -> Summary {
-    let Ok(mut value) = serde_json::to_value(&answer) else { return answer };
-    limit::cut(&mut value, MOST_CHARS - RESERVE);
+/// Returns the history, shortened to less than [`HISTORY_CHARS`] characters: first its causes, then the tests from the
+/// end, where those that did not change are.
+fn fit_history(full: &History, counts: &mut BTreeMap<String, usize>) -> History {
+    let mut history = History::default();
+    for (most_causes, most_chars) in HISTORY_LEVELS {
+        history = full.clone();
+        history.tests.iter_mut().for_each(|test| shorten_causes(test, most_causes, most_chars));
+        if json_length(&history) < HISTORY_CHARS {
+            return history;
+        }
+    }
 
-    // Shorter lists and texts have the types that the longer ones had.
-    serde_json::from_value(value).unwrap_or(answer)
+    let tests = std::mem::take(&mut history.tests);
+    let mut used = json_length(&history);
+    let fits = |test: &&HistoryTest| {
+        used += json_length(test) + 1;
+        used < HISTORY_CHARS
+    };
+    let kept = tests.iter().take_while(fits).count();
+    count(counts, "history.tests", tests.len() - kept);
+    history.tests.extend(tests.into_iter().take(kept));
+
+    history
+}
+
+fn shorten_causes(test: &mut HistoryTest, most_causes: usize, most_chars: usize) {
+    test.causes.truncate(most_causes);
+    for cause in &mut test.causes {
+        let goal = cause.step.as_mut().map(|step| &mut step.goal);
+        for text in goal.into_iter().chain([&mut cause.observed]) {
+            *text = text.as_ref().map(|text| shorten_line(text, most_chars)).filter(|text| !text.is_empty());
+        }
+    }
 }
 
 /// Shortens the texts and the lists of a failure.
@@ -138,16 +203,25 @@ fn list_lengths(summary: &Summary) -> impl Iterator<Item = (&'static str, usize)
         ("passed_after_retry", summary.passed_after_retry.as_ref().map_or(0, Vec::len)),
         ("passed_with_bugs", summary.passed_with_bugs.len()),
     ];
-    let of_comparison = summary.comparison.iter().flat_map(|comparison| {
+    let length = |list: &Option<Vec<TestChange>>| list.as_ref().map_or(0, Vec::len);
+    let of_comparison = summary.comparison.iter().flat_map(move |comparison| {
         [
-            ("comparison.newly_failing", comparison.newly_failing.as_ref().map_or(0, Vec::len)),
-            ("comparison.still_failing", comparison.still_failing.as_ref().map_or(0, Vec::len)),
-            ("comparison.fixed", comparison.fixed.as_ref().map_or(0, Vec::len)),
-            ("comparison.not_run", comparison.not_run.as_ref().map_or(0, Vec::len)),
+            ("comparison.newly_failing", length(&comparison.newly_failing)),
+            ("comparison.still_failing", length(&comparison.still_failing)),
+            ("comparison.fixed", length(&comparison.fixed)),
+            ("comparison.not_run", length(&comparison.not_run)),
+        ]
+    });
+    let of_baseline = summary.baseline.iter().flat_map(move |baseline| {
+        [
+            ("baseline.new", length(&baseline.new)),
+            ("baseline.known", length(&baseline.known)),
+            ("baseline.fixed", length(&baseline.fixed)),
+            ("baseline.without_verdict", length(&baseline.without_verdict)),
         ]
     });
 
-    lists.into_iter().chain(of_comparison)
+    lists.into_iter().chain(of_comparison).chain(of_baseline)
 }
 
 fn count(counts: &mut BTreeMap<String, usize>, name: &str, number: usize) {

@@ -91,7 +91,16 @@ impl SummaryReader {
 
     /// Reads all pages of the list `L` that `filter` selects.
     pub(super) async fn list_all<L: ListedOperation>(&self, filter: &Fields) -> Result<ListRecords, Failure> {
-        paging::read_all(MAX_PAGES, self.caller.memory(), |page| self.list_page::<L>(filter, page)).await
+        self.list_up_to::<L>(filter, MAX_PAGES).await
+    }
+
+    /// Reads at most `max_pages` pages of the list `L` that `filter` selects.
+    pub(super) async fn list_up_to<L: ListedOperation>(
+        &self,
+        filter: &Fields,
+        max_pages: u64,
+    ) -> Result<ListRecords, Failure> {
+        paging::read_all(max_pages, self.caller.memory(), |page| self.list_page::<L>(filter, page)).await
     }
 
     /// Reads the executions of a plan, those that were started last first, until `examine` has found what it needs.
@@ -274,7 +283,7 @@ pub(super) fn add_missing_pages(omissions: &mut Omissions, listed: &ListRecords,
 }
 
 /// Joins the runs of each job into one test. A run without a job is a test of its own.
-fn group_by_job(runs: impl Iterator<Item = RunHead>) -> Vec<TestResult> {
+pub(super) fn group_by_job(runs: impl Iterator<Item = RunHead>) -> Vec<TestResult> {
     let mut jobs: BTreeMap<(String, Option<usize>), Vec<RunHead>> = BTreeMap::new();
     for (index, run) in runs.enumerate() {
         let number = Some(index).filter(|_| run.job_id.is_empty());
@@ -368,12 +377,21 @@ async fn read_detail(reader: &SummaryReader, test: &mut TestResult) -> Omissions
 
     if test.may_have_bugs() {
         match reader.read(&ListRunBugs { run_id: Id(run_id.clone()) }).await {
-            Ok(page) => test.bugs = Some(bugs_of_page(page).iter().filter_map(bug_entry).collect()),
+            Ok(page) => add_bugs(test, page),
             Err(failure) => unread.add("bugs of run", run_id, failure),
         }
     }
 
     unread
+}
+
+/// Adds the bugs of a page to the test, and how many the service counts and does not return.
+fn add_bugs(test: &mut TestResult, answer: RunBugPage) {
+    let total = answer.page.pagination.total_count.and_then(|total| usize::try_from(total).ok());
+    let bugs = bugs_of_page(answer);
+
+    test.unlisted_bugs = total.unwrap_or_default().saturating_sub(bugs.len());
+    test.bugs = Some(bugs.iter().filter_map(bug_entry).collect());
 }
 
 /// Returns the bugs of a page. Older services use another name for the list (service.md 1.7).

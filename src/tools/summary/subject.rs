@@ -77,6 +77,17 @@ impl Subject {
         }
     }
 
+    /// Returns whether every test has passed: of an execution, according to the counts of its record.
+    pub(super) fn has_passed(&self) -> bool {
+        let Some(execution) = &self.execution else {
+            return !self.tests.is_empty() && self.tests.iter().all(TestResult::has_passed);
+        };
+        let counts = execution.test_status;
+        let others = counts.failed + counts.skipped + counts.stopped + counts.queued + counts.running;
+
+        counts.passed > 0 && others == 0 && execution.total_tests.is_none_or(|total| total == counts.passed)
+    }
+
     /// Returns the number of tests according to the record of the execution.
     pub(super) fn total_tests(&self) -> Option<usize> {
         self.execution.as_ref()?.total_tests
@@ -193,6 +204,8 @@ pub(in crate::tools) struct TestResult {
     pub(super) bug_count: Option<usize>,
     /// The bugs of the run; `None` if they are not known.
     pub(super) bugs: Option<Vec<BugEntry>>,
+    /// Number of bugs that the service counts beside these.
+    pub(super) unlisted_bugs: usize,
 }
 
 impl TestResult {
@@ -310,9 +323,9 @@ impl TestResult {
         self.is_finished() && self.run_id.is_some() && self.bug_count != Some(0)
     }
 
-    /// Returns whether the bugs of the run are missing.
+    /// Returns whether bugs of the run are missing.
     pub(super) fn lacks_bugs(&self) -> bool {
-        self.may_have_bugs() && self.bugs.is_none()
+        self.may_have_bugs() && (self.bugs.is_none() || self.unlisted_bugs > 0)
     }
 
     /// Returns whether the test passed after a failed attempt.

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Number of executions whose tests are read at the same time. The tests of most executions are one page.
-const CONCURRENT_EXECUTIONS: usize = 4;
+pub(super) const CONCURRENT_EXECUTIONS: usize = 4;
 
 /// Number of changes between passed and failed from which a test is flaky. One change is a regression or a fix, two are
 /// a result that came back.
@@ -32,6 +32,27 @@ const FLAKY_CHANGES: usize = 2;
 
 /// Verdicts that say nothing about the test, because somebody or something else ended it.
 const WITHOUT_EVIDENCE: [&str; 3] = ["SKIPPED", "STOPPED", "no_result"];
+
+/// The letters of the known verdicts in a grid. They are distinct without colours.
+pub const VERDICT_LETTERS: [(char, &str); 11] = [
+    ('S', "SUCCESS"),
+    ('F', "FAILED"),
+    ('E', "ERROR"),
+    ('T', "TIMEOUT"),
+    ('M', "MAX_STEPS"),
+    ('B', "BLOCKED"),
+    ('X', "STOPPED"),
+    ('-', "SKIPPED"),
+    ('N', "no_run"),
+    ('?', "no_result"),
+    ('R', "running"),
+];
+
+/// The letter of a verdict that is not known.
+pub const UNKNOWN_LETTER: (char, &str) = ('U', "unknown verdict");
+
+/// The letter of a test that a result does not include.
+pub const ABSENT_LETTER: (char, &str) = ('.', "not included");
 
 /// A request for the trend of a plan.
 #[derive(Clone, Debug)]
@@ -95,6 +116,12 @@ pub struct TrendResult {
     pub run_id: Option<String>,
 }
 
+/// Returns the letter of a cell, and what it means.
+pub fn verdict_letter(result: Option<&TrendResult>) -> (char, &'static str) {
+    let Some(result) = result else { return ABSENT_LETTER };
+    VERDICT_LETTERS.into_iter().find(|(_, verdict)| *verdict == result.verdict).unwrap_or(UNKNOWN_LETTER)
+}
+
 impl TrendRequest {
     /// Reads the last executions of the plan that were started, and their tests.
     ///
@@ -102,7 +129,7 @@ impl TrendRequest {
     /// Failures of the list of executions, and `not_found` if no execution was started.
     pub(crate) async fn run(&self, caller: &Caller) -> Result<Trend, Failure> {
         let reader = SummaryReader::new(caller, self.project.as_deref());
-        let executions = self.list_executions(&reader).await?;
+        let executions = list_executions(&reader, &self.test_plan_id, self.count).await?;
         let subjects: Vec<Subject> = stream::iter(executions)
             .map(|execution| with_tests(&reader, execution))
             .buffered(CONCURRENT_EXECUTIONS)
@@ -124,35 +151,38 @@ impl TrendRequest {
             unread: omissions.to_entries(),
         })
     }
+}
 
-    /// Returns the last executions that were started, the oldest first, without their tests.
-    async fn list_executions(&self, reader: &SummaryReader) -> Result<Vec<Subject>, Failure> {
-        let mut started = Vec::new();
-        let scan = reader.scan_executions(&self.test_plan_id, &[], |executions| {
-            let executions = executions.into_iter().filter(|execution| self.is_started(execution));
-            started.extend(executions.map(Subject::of_execution));
-            if started.len() >= self.count { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        scan.await?;
+/// Returns the last executions of a plan that were started, the oldest first, without their tests.
+pub(super) async fn list_executions(
+    reader: &SummaryReader,
+    plan: &str,
+    count: usize,
+) -> Result<Vec<Subject>, Failure> {
+    let mut started = Vec::new();
+    let scan = reader.scan_executions(plan, &[], |executions| {
+        let executions = executions.into_iter().filter(|execution| is_started(execution, plan));
+        started.extend(executions.map(Subject::of_execution));
+        if started.len() >= count { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    scan.await?;
 
-        if started.is_empty() {
-            let message = format!("no execution of a test plan `{}` was started", self.test_plan_id);
-            return Err(Failure::new(Code::NotFound, message)
-                .hint("check the id[[; `tool:list_test_plans` lists the test plans]]"));
-        }
-
-        // A service may ignore the order.
-        started.sort_by_cached_key(Subject::age);
-
-        Ok(started.split_off(started.len().saturating_sub(self.count)))
+    if started.is_empty() {
+        let message = format!("no execution of a test plan `{plan}` was started");
+        return Err(Failure::new(Code::NotFound, message)
+            .hint("check the id[[; `tool:list_test_plans` lists the test plans]]"));
     }
 
-    /// Returns whether an execution of the plan was started. A service may ignore the filter by plan.
-    fn is_started(&self, execution: &TestPlanExecution) -> bool {
-        let plan = execution.test_plan_id.as_ref();
-        execution.started_at.is_some()
-            && plan.is_none_or(|plan| plan.eq_ignore_ascii_case(&self.test_plan_id))
-    }
+    // A service may ignore the order.
+    started.sort_by_cached_key(Subject::age);
+
+    Ok(started.split_off(started.len().saturating_sub(count)))
+}
+
+/// Returns whether an execution of the plan was started. A service may ignore the filter by plan.
+fn is_started(execution: &TestPlanExecution, plan: &str) -> bool {
+    let is_of_plan = |other: &String| other.eq_ignore_ascii_case(plan);
+    execution.started_at.is_some() && execution.test_plan_id.as_ref().is_none_or(is_of_plan)
 }
 
 impl TrendExecution {
@@ -179,7 +209,7 @@ struct Evidence {
 }
 
 /// Returns the rows for these executions, the worst newest result first.
-fn build_grid(executions: &[Subject]) -> Vec<TrendTest> {
+pub(super) fn build_grid(executions: &[Subject]) -> Vec<TrendTest> {
     let columns: Vec<_> = executions.iter().map(|subject| tests_by_key(&subject.tests)).collect();
     let keys: BTreeSet<&String> = columns.iter().flat_map(BTreeMap::keys).collect();
 

@@ -100,6 +100,18 @@ impl Case {
         }
     }
 
+    /// Returns the case of a failure that is known, for the reason `reason`: it is skipped, so that it fails no CI job.
+    /// The message keeps what happened.
+    #[must_use]
+    pub fn known(mut self, reason: &str) -> Self {
+        if self.outcome != Outcome::Passed {
+            self.outcome = Outcome::Skipped;
+            let message = format!("{reason}: {}", self.message);
+            first_characters(&message, LONGEST_MESSAGE).clone_into(&mut self.message);
+        }
+        self
+    }
+
     /// Creates the case of a device on which nothing was started.
     pub fn not_started(device: &str, reason: &str, plan: &str) -> Self {
         Self::without_test(format!("[{device}]"), "not started", reason, plan)
@@ -331,6 +343,23 @@ mod tests {
             assert_eq!(elements(&document), expected, "{document}");
             assert!(!has_hidden(&document), "{document}");
         });
+    }
+
+    #[test]
+    fn a_known_failure_is_skipped_with_its_reason_and_what_happened() {
+        let known = case("FAILED", Outcome::Failure).known("fails on build 1, too");
+        assert_eq!(
+            (known.outcome, known.message.as_str()),
+            (Outcome::Skipped, "fails on build 1, too: FAILED")
+        );
+
+        let document = render_document("plan", &[known]).expect("a document");
+        assert!(
+            document.contains("<skipped type=\"FAILED\" message=\"fails on build 1, too: FAILED\""),
+            "{document}"
+        );
+        assert!(document.contains("failures=\"0\""), "{document}");
+        assert_eq!(case("SUCCESS", Outcome::Passed).known("never").outcome, Outcome::Passed);
     }
 
     #[test]

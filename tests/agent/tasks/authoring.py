@@ -68,6 +68,28 @@ class add_a_test_to_a_plan:
         return [] if len(items) == 5 else [f"the plan has {len(items)} tests"]
 
 
+@task("Which saved tests do we have, in whatever folder? I only need their names.", 1)
+class every_saved_test:
+    def solve(call, _):
+        tests = call("list_tests", all_folders=True, fields="name")
+        assert tests["covers"] == "every folder"
+        return str([test["name"] for test in tests["data"]])
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, *[test["name"] for test in sandbox.list("/tests")])
+
+
+@task("How many players has Co-op: light the beacon, and which slots has Cross-play party?", 1)
+class players_and_slots:
+    def solve(call, _):
+        found = call("find_by_name", names=["Co-op: light the beacon", "Cross-play party"])
+        test, plan = [result["records"][0] for result in found["results"]]
+        return f"{len(test['players'])} players; slots {', '.join(plan['slots'].values())}"
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "2 players", "PC", "Phone", "Console")
+
+
 @task("Create a plan 'Menus only' with all tests of the folder Menus.", 2, settings={"TAS_TOOLSETS": "all"})
 class create_a_plan_of_a_folder:
     def solve(call, _):

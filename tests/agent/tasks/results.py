@@ -33,6 +33,41 @@ class latest_result_of_a_test:
         return lacks(answer, "s3sank19vdh", "running")
 
 
+@task("How is our newest run doing?", 1)
+class newest_run:
+    def solve(call, _):
+        summary = call("summarize_results", latest=True)
+        return f"{summary['target_id']}: {summary['state']}"
+
+    def judge(sandbox, _, answer):
+        newest = max(sandbox.list("/runs"), key=lambda run: run["created_at"])
+        return lacks(answer, newest["multiplayer_run_id"], "running")
+
+
+@task("How did the tests of Release smoke come out over its last executions, and which of them are flaky?", 2)
+class history_of_a_plan:
+    def solve(call, _):
+        [plan] = find(call, "Release smoke", kinds=["test_plan"])
+        return str(call("summarize_results", test_plan_id=plan, history=10)["history"])
+
+    def judge(sandbox, _, answer):
+        latest, previous = "6dce3d19-5134-4267-897c-7636f2b678c5", "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
+        return lacks(answer, latest, previous, "Beat the Cinder Golem", "passed only when repeated", "nightly 412")
+
+
+@task("Is the latest failure of Pause and resume new since nightly 412?", 2)
+class failure_against_a_build:
+    def solve(call, _):
+        found = call("find_by_name", names=["Pause and resume", "Emberfall 1.4.0 nightly 412"])
+        [test], build = [result["records"] for result in found["results"]]
+        summary = call("summarize_results", multiplayer_test_id=test["id"], baseline=build[0]["name"])
+        baseline = summary["baseline"]
+        return f"No, it is known: {baseline['known']}" if baseline["known"] else f"Yes: {baseline['new']}"
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "No, it is known", "x03031trjx0")
+
+
 @task("What came out of our five newest runs?", 1)
 class newest_runs:
     def solve(call, _):

@@ -39,17 +39,21 @@ class run_a_test_with_a_build:
         return started(sandbox, "Finish the first level") + lacks(answer, build)
 
 
-@task("Start Cross-play party: the PC slot on Windows PC, the phone on the iPhone 15, the console on the PlayStation 5.", 3)
+@task("Start Cross-play party: the PC slot on Windows PC, the phone on the iPhone 15, the console on the PlayStation 5.", 2)
 class run_a_plan_with_slots:
     def solve(call, _):
-        plan, pc, phone, console = find(call, "Cross-play party", "Windows PC", "iPhone 15", "PlayStation 5")
-        slots = {slot["name"]: str(slot["index"]) for slot in call("get_test_plan", test_plan_id=plan)["slots"]}
+        found = call("find_by_name", names=["Cross-play party", "Windows PC", "iPhone 15", "PlayStation 5"])
+        plan, pc, phone, console = [result["records"][0] for result in found["results"]]
+        slots = {name: number for number, name in plan["slots"].items()}
         devices = {
-            slots["Phone"]: {"deployment_config_id": phone},
-            slots["Console"]: {"deployment_config_id": console},
+            slots["Phone"]: {"deployment_config_id": phone["id"]},
+            slots["Console"]: {"deployment_config_id": console["id"]},
         }
         reply = call(
-            "start_test_plan_run", test_plan_id=plan, deployment_config_id=pc, slot_deployment_configs=devices
+            "start_test_plan_run",
+            test_plan_id=plan["id"],
+            deployment_config_id=pc["id"],
+            slot_deployment_configs=devices,
         )
         return f"Started {len(reply['job_ids'])} jobs."
 

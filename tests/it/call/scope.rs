@@ -35,6 +35,9 @@ fn assert_mismatch(error: &Value, requested: &str, owning: &str, id: impl Into<V
 
     assert_eq!(error["details"], expected);
 
+    let hint = error["hint"].as_str().expect("a hint");
+    assert!(hint.starts_with("ask the user before another project is used"), "{hint}");
+
     let message = error["message"].as_str().expect("a message");
     for name in [requested, owning].into_iter().chain(id.as_str()) {
         assert!(message.contains(&format!("`{name}`")), "{name}: {message}");

@@ -64,6 +64,34 @@ async fn one_call_finds_records_of_several_kinds_by_name() {
 }
 
 #[tokio::test]
+async fn plans_are_found_with_their_slots_and_tests_with_their_players() {
+    let mut session = Fixture::new().open().await;
+    let names = [seed::PLAN_CROSS_PLATFORM, seed::TEST_TWO_PLAYERS, "Release smok"];
+    let answer = session.host.succeed(TOOL, json!({"names": names})).await;
+    let record = |place: usize| &answer["results"][place]["records"][0];
+
+    let plan = json!({"test_plan_id": seed::PLAN_CROSS_PLATFORM});
+    let plan = session.host.succeed("get_test_plan", plan).await;
+    let (first, second) = (&plan["default_slot_name"], &plan["slots"][0]["name"]);
+    let slots = &record(0)["slots"];
+    assert_eq!((&slots["1"], &slots["2"]), (first, second), "{answer}");
+    assert_eq!(slots.as_object().map(serde_json::Map::len), Some(3));
+    assert_eq!(record(1)["players"].as_object().map(serde_json::Map::len), Some(2), "{answer}");
+    assert_eq!((&record(2)["slots"], &answer["unread"]), (&Value::Null, &Value::Null), "only similar");
+}
+
+#[tokio::test]
+async fn a_record_is_found_even_if_its_players_cannot_be_read() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    service.fault(json!({"operation": "get_test", "status": 403, "body": {"error": "no"}})).await;
+    let answer = host.succeed(TOOL, json!({"names": [seed::TEST_PASSES], "kinds": ["test"]})).await;
+
+    assert_eq!(found(&answer)[0].0, "exact");
+    assert_eq!(answer["unread"][0]["what"], format!("players of {}", seed::TEST_PASSES));
+    assert_eq!(answer["incomplete"], true);
+}
+
+#[tokio::test]
 async fn kinds_limit_the_lists_that_are_read() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
     let arguments = json!({"names": ["Windows PC"], "kinds": ["build", "deployment_config", "build"]});
@@ -91,6 +119,9 @@ async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
     let stub = Stub::start(move |target| {
         let (open, most) = (Arc::clone(&counted), Arc::clone(&highest));
         async move {
+            if target.contains("/tests/t2999") {
+                return (200, test(2_999));
+            }
             most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             // The other requests arrive before this one is answered.
             for _ in 0..100 {
@@ -107,8 +138,8 @@ async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
 
     let expected = vec![pair("test", "Level 2999"), pair("build", "Level 2999")];
     assert_eq!(found(&answer), [("case".to_owned(), expected)]);
-    // 30 pages of tests and of builds, and one page of each of the six other lists.
-    assert_eq!(session.service.requests().len(), 66);
+    // 30 pages of tests and of builds, one page of each of the six other lists, and the test that was found.
+    assert_eq!(session.service.requests().len(), 67);
     assert!((2..=8).contains(&most.load(Ordering::SeqCst)), "{most:?} at a time");
 }
 
@@ -128,6 +159,8 @@ async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {
     let stub = Stub::start(async |target: String| {
         if target.contains("/test-folders?") {
             page(&target, 2, |number| json!({"id": format!("f{number}"), "name": "Folder", "path": "Folder"}))
+        } else if target.contains("/tests/t0") {
+            (200, test(0))
         } else if target.contains("folder_id=f1") {
             page(&target, 1, test)
         } else {
@@ -139,8 +172,8 @@ async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {
     let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
 
     assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 0")])]);
-    // The tests of the root, the folders, and the tests of both folders.
-    assert_eq!(session.service.requests().len(), 4);
+    // The tests of the root, the folders, the tests of both folders, and the test that was found.
+    assert_eq!(session.service.requests().len(), 5);
 }
 
 #[tokio::test]

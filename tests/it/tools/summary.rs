@@ -4,9 +4,12 @@ use serde_json::{Value, json};
 
 use crate::support::fixture::Fixture;
 
+mod baseline;
+mod bugs;
 mod command;
 mod comparison;
 mod history;
+mod last_results;
 mod latest;
 mod missing_ids;
 mod missing_tests;

@@ -102,7 +102,7 @@ async fn instructions_are_short_and_name_the_known_projects() {
     for (variables, expected) in [
         (
             [("TAS_TOOLSETS", "all"), ("TAS_READ_ONLY", "false")],
-            "decide the project; otherwise pass `project_id`",
+            "otherwise pass `project_id`. A `project_id` that contradicts an id is refused: ask the user",
         ),
         ([("TAS_TOOLSETS", "bugs"), ("TAS_PROJECT_ID", "demo")], "All calls go to the project `demo`."),
         ([("TAS_READ_ONLY", "true"), ("TAS_PROJECTS", "demo,arena")], "Known projects: `demo`, `arena`. Ids"),
@@ -124,6 +124,7 @@ async fn instructions_say_which_tool_answers_which_question() {
         "What failed, and why: `summarize_results`;",
         "The newest runs: `list_runs` with `newest`.",
         "To stop runs, pass their job ids to `stop_runs`.",
+        "follow the hint only within what the user asked",
         "If a person declines a confirmation, that is final",
     ] {
         assert!(text.contains(line), "{line}: {text}");

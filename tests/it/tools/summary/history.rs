@@ -14,7 +14,7 @@ mod answers;
 mod records;
 mod serving;
 
-const PLAN: &str = "0000000f-0000-4000-8000-000000000000";
+pub(super) const PLAN: &str = "0000000f-0000-4000-8000-000000000000";
 
 /// A test of an execution, with the results of its attempts.
 #[derive(Clone)]
@@ -182,6 +182,11 @@ impl History {
         }
 
         other
+    }
+
+    /// Changes the answer with the bugs of a run.
+    pub(super) fn change_bugs(&mut self, run: &str, change: impl Fn(&mut Value)) {
+        change(self.bugs.get_mut(run).expect("a run of the history"));
     }
 
     /// Changes a run.

@@ -82,6 +82,44 @@ async fn a_plan_without_executions_is_not_found() {
 }
 
 #[tokio::test]
+async fn the_newest_run_of_the_project_is_summarized_without_an_id() {
+    let mut session = Fixture::new().open().await;
+    let newest = session.host.succeed("list_runs", json!({"newest": 1, "fields": "id"})).await;
+    let summary = session.host.succeed(TOOL, json!({"latest": true})).await;
+
+    assert_eq!(summary["target_type"], "run");
+    assert_eq!(summary["target_id"], newest["data"][0]["multiplayer_run_id"]);
+}
+
+#[tokio::test]
+async fn the_newest_run_is_not_guessed_if_a_page_cannot_be_read() {
+    let stub = Stub::start(async |target: String| {
+        let run = json!({"multiplayer_run_id": "r1", "created_at": "2026-01-01T00:00:00Z"});
+        if target.contains("page=1&") {
+            (403, json!({"error": "no"}))
+        } else {
+            (200, json!({"data": [run], "pagination": {"total_pages": 2}}))
+        }
+    })
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+
+    assert_eq!(session.host.fail(TOOL, json!({"latest": true})).await["code"], "permission_denied");
+}
+
+#[tokio::test]
+async fn latest_with_its_default_value_is_no_second_subject() {
+    let mut session = Fixture::new().open().await;
+    let arguments = json!({"run_id": seed::RUN_FAILED, "latest": false});
+    assert_eq!(session.host.succeed(TOOL, arguments).await["target_id"], seed::RUN_FAILED);
+
+    for arguments in [json!({"latest": false}), json!({"latest": true, "run_id": seed::RUN_FAILED})] {
+        let violations = session.host.violations(TOOL, arguments).await;
+        assert!(violations[0].contains("exactly one of"), "{violations:?}");
+    }
+}
+
+#[tokio::test]
 async fn two_subjects_are_refused() {
     let mut session = Fixture::new().open().await;
     let arguments = json!({"test_plan_id": seed::PLAN_SMOKE, "multiplayer_test_id": seed::TEST_FLAKY});

@@ -34,7 +34,7 @@ async fn an_execution_shows_verdicts_failures_retried_tests_and_bugs() {
             "test": {"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}, "run_id": summary["passed_after_retry"][0]["run_id"],
             "earlier": ["TIMEOUT"],
         }],
-        "bugs": {"critical": 1, "high": 1, "medium": 2, "low": 1},
+        "bugs": {"critical": 1, "high": 1, "medium": 2, "low": 1}, "bugs_complete": true,
         "passed_with_bugs": summary["passed_with_bugs"],
     });
     assert_eq!(each(&summary["passed_with_bugs"], "/test/name"), ["Explore the Ashen Woods"]);

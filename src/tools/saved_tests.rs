@@ -1,0 +1,165 @@
+//! `list_tests`: whether its answer covers every folder, and the tests of every folder in one list.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    call::{
+        Caller, CheckedArguments,
+        arguments::{CommonArguments, ToolArguments},
+        paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
+        reply::Reply,
+    },
+    failure::Failure,
+    fields::Fields,
+    service::{
+        api::tests::{ALL_FOLDERS, ListTests, TestSummary},
+        catalog::ListedOperation as _,
+        operation::Operation as _,
+        schema::RECORDS,
+        view::view,
+    },
+    tools::{
+        call_options::CallOptions,
+        list_reader::{ListReader, shows_folders},
+        time_limit::run_with_limit,
+    },
+};
+
+/// Values of the field `covers`.
+const EVERY_FOLDER: &str = "every folder";
+const ONE_FOLDER: &str = "one folder, without the folders in it";
+const NOT_KNOWN: &str =
+    "not known: the service may list only the tests of the root; `all_folders: true` reads every folder";
+const NOT_EVERY_FOLDER: &str = "not every folder: see `unread`";
+
+/// What a list of tests says before its records, whatever fields are selected.
+#[derive(Debug, Serialize)]
+struct Coverage {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repeat: Option<String>,
+    /// Which folders the list covers.
+    covers: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<Omission>,
+}
+
+impl Coverage {
+    fn of_answer(covers: &'static str) -> Self {
+        Self { incomplete: None, repeat: None, covers, unread: Vec::new() }
+    }
+
+    fn of_all_folders(unread: Vec<Omission>) -> Self {
+        let repeat = how_to_repeat(&unread);
+        let covers = if unread.is_empty() { EVERY_FOLDER } else { NOT_EVERY_FOLDER };
+        Self { incomplete: repeat.as_ref().map(|_| true), repeat, covers, unread }
+    }
+
+    fn into_fields(self) -> Fields {
+        json!(self).as_object().cloned().unwrap_or_default()
+    }
+}
+
+/// Lists saved tests: the answer of the service, or the tests of every folder.
+///
+/// # Errors
+/// Every failure of the operation. What is missing in the tests of every folder is named in the reply.
+pub(super) async fn list(
+    caller: &Caller,
+    arguments: ToolArguments,
+    options: &CallOptions,
+) -> Result<Reply, Failure> {
+    let checked = caller.check(ListTests::entry(), arguments)?;
+    let CheckedArguments { own, project_id, selection } = checked;
+
+    let (mut reply, coverage) = if own.get(ALL_FOLDERS) == Some(&Value::Bool(true)) {
+        list_all_folders(caller, &own, project_id, options).await?
+    } else {
+        list_as_answered(caller, own, project_id.as_deref()).await?
+    };
+    if let Some(selection) = selection {
+        reply.select(selection);
+    }
+
+    Ok(reply.with_statement(coverage.into_fields()))
+}
+
+async fn list_as_answered(
+    caller: &Caller,
+    own: Fields,
+    project: Option<&str>,
+) -> Result<(Reply, Coverage), Failure> {
+    let is_one_folder = own.contains_key("folder_path") || own.contains_key("folder_id");
+    let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
+    let reply = caller.call_guarded(ListTests::entry(), arguments).await?;
+
+    let tests = reply.value().get(RECORDS).and_then(Value::as_array);
+    let covers = match tests {
+        _ if is_one_folder => ONE_FOLDER,
+        Some(tests) if shows_folders(tests) => EVERY_FOLDER,
+        _ => NOT_KNOWN,
+    };
+
+    Ok((reply, Coverage::of_answer(covers)))
+}
+
+/// Reads the tests of every folder and returns the page that the arguments select, sorted by folder and name. Without a
+/// page size, one page has all tests.
+async fn list_all_folders(
+    caller: &Caller,
+    own: &Fields,
+    project: Option<String>,
+    options: &CallOptions,
+) -> Result<(Reply, Coverage), Failure> {
+    let reader = ListReader::new(caller, project);
+    let (tests, unread) =
+        run_with_limit(&reader, &**caller.clock(), options, read_all_folders(&reader)).await?;
+
+    let number =
+        |name: &str| own.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok());
+    let size = number("page_size").unwrap_or(tests.len()).max(1);
+    let page = number("page").unwrap_or_default();
+    let pagination = json!({
+        "page": page, "page_size": size, "total_count": tests.len(), "total_pages": tests.len().div_ceil(size),
+    });
+    let data: Vec<_> = tests.into_iter().skip(page.saturating_mul(size)).take(size).collect();
+
+    let mut reply = Reply::from_value(json!({RECORDS: data, "pagination": pagination}));
+    reply.add_next_page();
+
+    Ok((reply, Coverage::of_all_folders(unread)))
+}
+
+/// Returns the tests of every folder, each once, and what could not be read.
+///
+/// # Errors
+/// The failure of the list without a folder.
+async fn read_all_folders(reader: &ListReader) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
+    let list = reader.read_list(ListTests::entry(), Fields::new()).await?;
+    let mut unread = list.unread_pages(ListTests::NAME, LONG_LIST_PAGES);
+    let mut tests = list.records;
+
+    if !shows_folders(&tests) {
+        let in_folders = reader.read_tests_in_folders(None).await;
+        unread.extend(in_folders.unread);
+        for (what, list) in in_folders.lists {
+            match list {
+                Ok(list) => {
+                    unread.extend(list.unread_pages(&what, LONG_LIST_PAGES));
+                    tests.extend(list.records);
+                }
+                Err(failure) => unread.push(Omission { what, why: failure.message }),
+            }
+        }
+    }
+
+    let mut tests = deduplicate(tests, "id");
+    tests.sort_by_cached_key(|test| {
+        let TestSummary { folder_path, name, .. } = view(test);
+        (folder_path, name.to_lowercase())
+    });
+
+    Ok((tests, unread))
+}

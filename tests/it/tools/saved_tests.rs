@@ -1,0 +1,132 @@
+//! `list_tests`: whether its answer covers every folder, and the tests of every folder.
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::seed;
+
+use crate::support::{
+    fixture::{Fixture, Session},
+    stub::Stub,
+};
+
+const TOOL: &str = "list_tests";
+
+fn test(id: &str, folder: &str) -> Value {
+    json!({"id": id, "name": id.to_uppercase(), "type": "task", "folder_id": null, "folder_path": folder})
+}
+
+fn page(records: &[Value]) -> (u16, Value) {
+    let pagination = json!({"page": 0, "page_size": 100, "total_count": records.len(), "total_pages": 1});
+    (200, json!({"data": records, "pagination": pagination}))
+}
+
+/// A service that lists only the tests of the root if no folder is named (service.md 6.1). It has three folders, of
+/// which the one with the id `closed` cannot be read.
+async fn root_only(folders: &'static [&'static str]) -> Stub {
+    Stub::start(move |target: String| async move {
+        if target.contains("/test-folders?") {
+            let folder = |id: &&str| json!({"id": id, "name": id, "path": id});
+            page(&folders.iter().map(folder).collect::<Vec<_>>())
+        } else if target.contains("folder_id=closed") {
+            (403, json!({"error": "no"}))
+        } else if let Some(id) = folders.iter().find(|id| target.contains(&format!("folder_id={id}"))) {
+            page(&[test(&format!("in-{id}"), id)])
+        } else {
+            page(&[test("in-root", "/")])
+        }
+    })
+    .await
+}
+
+fn ids(list: &Value) -> Vec<&str> {
+    let records = list["data"].as_array().expect("a list").iter();
+    records.map(|record| record["id"].as_str().expect("an id")).collect()
+}
+
+#[tokio::test]
+async fn the_answer_says_whether_it_covers_every_folder() {
+    let mut session = Fixture::new().open().await;
+    for (arguments, covers) in [
+        (json!({}), "every folder"),
+        (json!({"fields": "id", "page_size": 3}), "every folder"),
+        (json!({"folder_path": "Levels"}), "one folder, without the folders in it"),
+        (json!({"folder_id": seed::FOLDER_LEVELS}), "one folder, without the folders in it"),
+    ] {
+        let list = session.host.succeed(TOOL, arguments.clone()).await;
+        assert_eq!(list["covers"], covers, "{arguments}");
+    }
+
+    let list = session.host.succeed(TOOL, json!({"fields": "id", "page_size": 3})).await;
+    assert_eq!(list["data"][0].as_object().map(serde_json::Map::len), Some(1), "{list}");
+    assert!(list["next"].is_object(), "{list}");
+}
+
+#[tokio::test]
+async fn a_list_that_shows_no_folder_may_lack_tests_and_says_how_to_get_them() {
+    let mut session = Fixture::new().open_with(root_only(&["a"]).await).await;
+    let list = session.host.succeed(TOOL, json!({})).await;
+
+    let covers = list["covers"].as_str().expect("a text");
+    assert!(covers.starts_with("not known") && covers.contains("`all_folders: true`"), "{covers}");
+    assert_eq!(session.service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn the_tests_of_every_folder_are_one_list() {
+    let mut session = Fixture::new().open_with(root_only(&["b", "a"]).await).await;
+    let list = session.host.succeed(TOOL, json!({"all_folders": true})).await;
+
+    assert_eq!(list["covers"], "every folder");
+    assert_eq!(ids(&list), ["in-root", "in-a", "in-b"]);
+    assert_eq!(list["pagination"]["total_count"], 3);
+    assert!(list["incomplete"].is_null() && list["next"].is_null(), "{list}");
+    // The tests of the root, the folders, and the tests of both folders.
+    assert_eq!(session.service.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_service_that_lists_every_folder_is_not_asked_for_each() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let list = host.succeed(TOOL, json!({"all_folders": true, "fields": "id"})).await;
+
+    assert_eq!(list["covers"], "every folder");
+    assert_eq!(ids(&list).len() as u64, list["pagination"]["total_count"].as_u64().expect("a number"));
+    assert_eq!(service.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_read_is_reported() {
+    let mut session = Fixture::new().open_with(root_only(&["a", "closed"]).await).await;
+    let list = session.host.succeed(TOOL, json!({"all_folders": true, "fields": "id"})).await;
+
+    assert_eq!(ids(&list), ["in-root", "in-a"]);
+    assert_eq!(list["covers"], "not every folder: see `unread`");
+    assert_eq!(list["unread"][0]["what"], "tests in the folder closed");
+    let first = list.as_object().and_then(|fields| fields.keys().next());
+    assert_eq!(first.map(String::as_str), Some("incomplete"));
+}
+
+#[tokio::test]
+async fn the_tests_of_every_folder_can_be_read_in_pages() {
+    let mut session = Fixture::new().open_with(root_only(&["b", "a"]).await).await;
+    let first = session.host.succeed(TOOL, json!({"all_folders": true, "page_size": 2})).await;
+    assert_eq!(first["next"], json!({"page": 1, "remaining_pages": 1}));
+
+    let arguments = json!({"all_folders": true, "page_size": 2, "page": 1});
+    let second = session.host.succeed(TOOL, arguments).await;
+    assert_eq!([ids(&first), ids(&second)].concat(), ["in-root", "in-a", "in-b"]);
+}
+
+#[tokio::test]
+async fn every_folder_is_not_combined_with_one() {
+    let mut session = Fixture::new().open().await;
+    for folder in ["folder_path", "folder_id"] {
+        let mut arguments = json!({"all_folders": true});
+        arguments[folder] = json!("Levels");
+        let violations = session.host.violations(TOOL, arguments.clone()).await;
+        assert_eq!(violations, [format!("all_folders: cannot be combined with `{folder}`")]);
+
+        arguments["all_folders"] = json!(false);
+        arguments[folder] = json!(if folder == "folder_id" { seed::FOLDER_LEVELS } else { "Levels" });
+        session.host.succeed(TOOL, arguments).await;
+    }
+}
