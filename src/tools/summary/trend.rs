@@ -93,6 +93,9 @@ pub struct TrendResult {
     pub verdict: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+    /// Results of the attempts that were retried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
 }
 
 impl TrendRequest {
@@ -210,7 +213,7 @@ fn build_grid(executions: &[Subject]) -> Vec<TrendTest> {
 }
 
 fn result((end, test): &EndedTest<'_>) -> TrendResult {
-    TrendResult { verdict: end.word(), run_id: test.short_run_id() }
+    TrendResult { verdict: end.word(), run_id: test.short_run_id(), earlier: test.earlier.clone() }
 }
 
 fn evidence(subject: &Subject, key: &str, (end, test): &EndedTest<'_>) -> Evidence {
