@@ -22,6 +22,14 @@ const NEEDED_DESCRIPTORS: usize = 8;
 /// A file that can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
+/// What a user can do with a sandbox.
+const SANDBOX_HINTS: &str = "\
+Then try there
+  tas-mcp runs
+  tas-mcp report latest
+
+Ctrl-C stops the sandbox.";
+
 fn main() -> ExitCode {
     let matches = cli::parse_arguments(std::env::args_os());
     // A command line that a shell completes is completed with its own settings.
@@ -126,12 +134,13 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
     let speed = *matches.get_one::<f64>("speed").context("the speed is missing")?;
     let part_size = *matches.get_one::<u64>("part-size").context("the part size is missing")?;
     check_listen_address(listen, matches.get_flag("expose"))?;
-    let options = Options { speed, tmsys_name: settings.server().tmsys_name.clone(), part_size };
+    let tmsys_name = settings.server().tmsys_name.clone();
+    let options = Options { speed, tmsys_name, part_size, ..Options::default() };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
 
     let exports = cli::sandbox_exports(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
-    writeln!(std::io::stdout(), "{}\n{}", sandbox.guide(), exports.trim_end())?;
+    writeln!(std::io::stdout(), "{}\n{}\n{SANDBOX_HINTS}", sandbox.banner(), exports)?;
     TerminationSignals::new().next().await;
 
     Ok(())

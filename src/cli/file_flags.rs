@@ -63,6 +63,14 @@ impl OutputFile {
         Ok(Self { argument, path: path.to_owned(), target })
     }
 
+    /// Returns the directory for files that belong to this one: the name without its extension, and `-{suffix}`. Returns
+    /// `None` for a pipe or a device.
+    pub(super) fn directory_beside(&self, suffix: &str) -> Option<PathBuf> {
+        let WriteTarget::File(_) = self.target else { return None };
+        let stem = self.path.file_stem()?.to_string_lossy();
+        Some(self.path.with_file_name(format!("{stem}-{suffix}")))
+    }
+
     /// Writes the document. A regular file is replaced by a complete new file.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! `tas-mcp report`: summarizes a run, a job or a plan execution, or shows the trend of a plan; with `--html` as a
-//! page.
+//! page, and with `--markdown` for a CI job or a pull request.
 
 use std::{
     ffi::OsStr,
@@ -30,16 +30,17 @@ use crate::{
     tools::{
         context::CallerWithFiles,
         name_search::RecordKind,
-        report::{self, ReportData, ReportSubject, SummaryText, TrendText},
+        report::{self, PictureForm, ReportContent, ReportData, ReportSubject, SummaryText, TrendText},
         summary::{Summary, Trend},
     },
 };
 
-const EXAMPLES: [&str; 4] = [
+const EXAMPLES: [&str; 5] = [
     "tas-mcp report latest",
     r#"tas-mcp report "Release smoke" --compare-with previous"#,
     r#"tas-mcp report "Release smoke" --trend 10"#,
     r#"tas-mcp report "Pause and resume" --html report.html"#,
+    r#"tas-mcp report "Release smoke" --markdown"#,
 ];
 
 /// File name that stands for standard output.
@@ -69,11 +70,16 @@ struct ReportArguments {
     #[arg(long, value_name = "FILE", value_parser = path_value())]
     html: Option<PathBuf>,
 
+    /// Write Markdown of at most 60,000 characters, for the summary of a CI job and for pull requests; without FILE to
+    /// standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = STANDARD_OUTPUT, value_parser = path_value())]
+    markdown: Option<PathBuf>,
+
     /// Open the page in the browser; without --html it is a temporary file
     #[arg(long)]
     open: bool,
 
-    /// Leave the screenshots out of the page
+    /// Leave the screenshots out of the report
     #[arg(long)]
     no_pictures: bool,
 
@@ -95,29 +101,24 @@ struct ReportArguments {
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("report")
-        .about("Summarizes a run, a job or a plan execution, or shows the trend of a plan; with --html as a page")
+        .about("Summarizes a run, a job or a plan execution, or shows the trend of a plan; also as a page or as Markdown")
         .after_help(help_end(&EXAMPLES, ExitStatus::HELP));
 
     ReportArguments::augment_args(command)
 }
 
-/// Prints the summary or the trend, or writes the page.
+/// Prints the summary or the trend, or writes the report in the forms that are asked for.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ReportArguments::from_arg_matches(matches)?;
-    let target = arguments.target()?;
+    let outputs = arguments.outputs()?;
     let report = Report { tools: build_caller_with_files(settings)?, arguments };
 
-    match target {
-        ReportTarget::File(file) => report.write_page(&file, OutputFormat::from_matches(matches)).await,
-        ReportTarget::StandardOutput => {
-            let page = report::page_with_data(&json!(report.gather().await?));
-            Ok(status_after_output(ExitStatus::Success, print_text(page)))
-        }
-        ReportTarget::Text => {
-            let printed = report.print(&report.read_result().await?);
-            Ok(status_after_output(ExitStatus::Success, printed))
-        }
+    if outputs.is_empty() {
+        let printed = report.print(&report.read_result().await?);
+        return Ok(status_after_output(ExitStatus::Success, printed));
     }
+
+    report.write(&outputs, OutputFormat::from_matches(matches)).await
 }
 
 /// What the command asks for, and how to read it.
@@ -144,14 +145,22 @@ impl Report {
         Ok(subject.compared_with(self.arguments.compare_with.as_deref()))
     }
 
-    /// Returns the data of the page.
-    async fn gather(&self) -> Result<ReportData, Failure> {
+    /// Returns the data of the report in these forms.
+    async fn gather(&self, outputs: &[Output]) -> Result<ReportData, Failure> {
         if let Some(count) = self.arguments.trend {
-            return Ok(self.read_trend(count).await?.into());
+            return Ok(ReportData::of_trend(self.read_trend(count).await?, &self.tools.caller));
         }
 
+        let has = |form| outputs.iter().any(|output| output.form == form);
+        let pictures = match (self.arguments.no_pictures, has(ReportForm::Html)) {
+            (true, _) => PictureForm::Absent,
+            (false, true) => PictureForm::Embedded,
+            (false, false) => PictureForm::Linked,
+        };
+        let content = ReportContent { pictures, summarizes_run: has(ReportForm::Markdown) };
+
         let (subject, project) = (self.subject().await?, self.project());
-        report::gather_data(&subject, &self.tools, project, !self.arguments.no_pictures).await
+        report::gather_data(&subject, &self.tools, project, content).await
     }
 
     async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
@@ -172,34 +181,50 @@ impl Report {
         Ok(PrintedResult::Summary(Box::new(summary)))
     }
 
-    /// Writes the page. If the file cannot be written, prints the result instead, so that the result is not lost.
-    async fn write_page(&self, file: &PageFile, format: OutputFormat) -> Result<ExitStatus, CommandError> {
-        let data = self.gather().await?;
-        let failure = match file.write(&report::page_with_data(&json!(data))) {
-            Ok(path) => {
-                if self.arguments.open {
-                    open(&path).await;
-                }
-                return Ok(ExitStatus::Success);
-            }
-            Err(failure) => failure,
-        };
+    /// Writes the report. If a file cannot be written, prints the result instead, so that the result is not lost.
+    async fn write(&self, outputs: &[Output], format: OutputFormat) -> Result<ExitStatus, CommandError> {
+        let data = self.gather(outputs).await?;
+        let mut status = ExitStatus::Success;
+        let mut failures = Vec::new();
 
+        for output in outputs {
+            let text = output.form.render(&data);
+            match &output.destination {
+                Destination::StandardOutput => status = status_after_output(status, print_text(text)),
+                Destination::File(file) => match file.write(&text) {
+                    Ok(path) if self.arguments.open && output.form == ReportForm::Html => open(&path).await,
+                    Ok(_) => {}
+                    Err(failure) => failures.push(failure),
+                },
+            }
+        }
+
+        if failures.is_empty() {
+            return Ok(status);
+        }
+        let printed = self.print_unwritten(data, format).await;
+        for failure in &failures {
+            format.print(failure);
+        }
+
+        Ok(status_after_output(ExitStatus::Rejected, printed))
+    }
+
+    /// Prints the result of a report that could not be written.
+    async fn print_unwritten(&self, data: ReportData, format: OutputFormat) -> io::Result<()> {
         let result = match (data.summary, data.trend) {
             (Some(summary), _) => Ok(PrintedResult::Summary(Box::new(summary))),
             (None, Some(trend)) => Ok(PrintedResult::Trend(trend)),
             (None, None) => self.read_result().await,
         };
-        let printed = match result {
+
+        match result {
             Ok(result) => self.print(&result),
             Err(failure) => {
                 format.print(&failure);
                 Ok(())
             }
-        };
-        format.print(&failure);
-
-        Ok(status_after_output(ExitStatus::Rejected, printed))
+        }
     }
 
     /// Prints a result as text on a terminal, otherwise as JSON.
@@ -215,47 +240,87 @@ impl Report {
     }
 }
 
-/// Where the result goes.
+/// A form in which the report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReportForm {
+    Html,
+    Markdown,
+}
+
+impl ReportForm {
+    const fn flag(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "markdown",
+        }
+    }
+
+    fn render(self, data: &ReportData) -> String {
+        match self {
+            Self::Html => report::page_with_data(&json!(data)),
+            Self::Markdown => report::markdown(data),
+        }
+    }
+}
+
+/// A form of the report, and where it goes.
 #[derive(Debug)]
-enum ReportTarget {
-    /// The summary is printed.
-    Text,
-    /// The page is printed.
+struct Output {
+    form: ReportForm,
+    destination: Destination,
+}
+
+#[derive(Debug)]
+enum Destination {
     StandardOutput,
-    /// The page is written to a file.
     File(PageFile),
 }
 
-/// The file of a page.
+/// The file of a report.
 #[derive(Debug)]
 enum PageFile {
-    /// The file of the flag `--html`.
+    /// The file that a flag names.
     Named(PathBuf, OutputFile),
     /// A new file in the directory for temporary files.
     Temporary,
 }
 
 impl ReportArguments {
-    /// Returns the target that the flags name. Checks that the file can be written before any request is sent.
+    /// Returns the outputs that the flags name; none if the result is only printed. Checks that the files can be written
+    /// before any request is sent.
     ///
     /// # Errors
-    /// `file_error` with the reason why the file cannot be written; `invalid_arguments` for a page that is to be opened
-    /// but goes to standard output.
-    fn target(&self) -> Result<ReportTarget, Failure> {
-        match &self.html {
-            None if self.open => Ok(ReportTarget::File(PageFile::Temporary)),
-            None => Ok(ReportTarget::Text),
-            Some(path) if path != Path::new(STANDARD_OUTPUT) => {
-                let file = OutputFile::from_flag("html", path)?;
-                Ok(ReportTarget::File(PageFile::Named(path.clone(), file)))
-            }
-            Some(_) if self.open => {
-                let message = "`--open` needs a file, but `--html -` writes to standard output";
-                Err(Failure::new(Code::InvalidArguments, message)
-                    .hint("leave out `--html`: the page is then written to a temporary file"))
-            }
-            Some(_) => Ok(ReportTarget::StandardOutput),
+    /// `file_error` with the reason why a file cannot be written; `invalid_arguments` for a page that is to be opened but
+    /// goes to standard output, and for two forms on standard output.
+    fn outputs(&self) -> Result<Vec<Output>, Failure> {
+        let is_printed =
+            |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| path == Path::new(STANDARD_OUTPUT));
+        if self.open && is_printed(&self.html) {
+            let message = "`--open` needs a file, but `--html -` writes to standard output";
+            return Err(Failure::new(Code::InvalidArguments, message)
+                .hint("leave out `--html`: the page is then written to a temporary file"));
         }
+        if is_printed(&self.html) && is_printed(&self.markdown) {
+            let message = "`--html -` and `--markdown` both write to standard output";
+            return Err(Failure::new(Code::InvalidArguments, message).hint("name a file for one of them"));
+        }
+
+        let output = |form: ReportForm, path: &PathBuf| {
+            let destination = if path == Path::new(STANDARD_OUTPUT) {
+                Destination::StandardOutput
+            } else {
+                let file = OutputFile::from_flag(form.flag(), path)?;
+                Destination::File(PageFile::Named(path.clone(), file))
+            };
+            Ok(Output { form, destination })
+        };
+        let html = self.html.as_ref().map(|path| output(ReportForm::Html, path));
+        let temporary =
+            || Ok(Output { form: ReportForm::Html, destination: Destination::File(PageFile::Temporary) });
+        let html = html.or_else(|| self.open.then(temporary));
+        let markdown = self.markdown.as_ref().map(|path| output(ReportForm::Markdown, path));
+
+        html.into_iter().chain(markdown).collect()
     }
 }
 

@@ -9,7 +9,6 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches};
-use futures_util::{StreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -32,22 +31,13 @@ use crate::{
     },
     failure::Failure,
     fields::Fields,
-    service::{
-        api::{
-            Id,
-            runs::{GetRun, RunDetail, StopRuns},
-        },
-        catalog::ListedOperation as _,
-    },
+    service::{api::runs::StopRuns, catalog::ListedOperation as _},
     settings::Settings,
     text::single_line,
     tools::{
         call_options::{CallOptions, ProgressSink},
-        project_client::ProjectClient,
-        waiting::{
-            Completion, ResultItem, WaitStatus, WaitTarget,
-            junit::{self, Case},
-        },
+        junit::{self, Case, CaseReader},
+        waiting::{Completion, WaitStatus, WaitTarget},
     },
 };
 
@@ -57,15 +47,12 @@ pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
 /// Flag that names the JUnit file.
 pub(super) const JUNIT: &str = "junit";
 
-/// Maximum number of runs that are read at the same time for the JUnit file.
-const CONCURRENT_READS: usize = 8;
-
 /// Interval at which the spinner moves.
 const TICK: Duration = Duration::from_millis(200);
 
 pub(super) fn junit_flag() -> Arg {
     let flag = Arg::new(JUNIT).long(JUNIT).value_name("FILE").value_parser(path_value());
-    flag.help("Write the verdicts as JUnit XML, for CI")
+    flag.help("Write the verdicts as JUnit XML, for CI; the screenshots of failures go to FILE without its extension and `-screenshots`")
 }
 
 /// Where the verdicts go.
@@ -148,7 +135,7 @@ impl WaitSubject<'_> {
 
         // The file is written even if standard output is closed.
         let Some(file) = output.junit else { return Ok(status) };
-        let document = match self.junit_document(&completion).await {
+        let document = match self.junit_document(&completion, file.directory_beside("screenshots")).await {
             Ok(document) => document,
             Err(error) => return Ok(status_after_output(status, Err(error))),
         };
@@ -274,19 +261,15 @@ impl WaitSubject<'_> {
         format!("{passed} of {total} passed\n{}", explanation.unwrap_or_default())
     }
 
-    /// Returns the verdicts as JUnit XML. Reads the run of each item for its steps.
-    async fn junit_document(&self, completion: &Completion) -> anyhow::Result<String> {
+    /// Returns the verdicts as JUnit XML. Saves the screenshots of failures in the directory `screenshots`.
+    async fn junit_document(
+        &self,
+        completion: &Completion,
+        screenshots: Option<PathBuf>,
+    ) -> anyhow::Result<String> {
         let plan = junit::plan_name(completion);
-        let client = ProjectClient { caller: self.caller.clone(), project: self.project.map(str::to_owned) };
-        let reads = completion.items.iter().cloned().map(|item| {
-            let client = client.clone();
-            async move { read_run(&client, &item).await }
-        });
-        // `buffered` keeps the order, so that runs and items can be combined.
-        let runs: Vec<_> = stream::iter(reads).buffered(CONCURRENT_READS).collect().await;
-
-        let items = completion.items.iter().zip(&runs);
-        let with_items = items.map(|(item, run)| Case::new(item, run.as_ref(), &plan));
+        let reader = CaseReader::new(self.caller, self.project, &plan, screenshots);
+        let with_items = reader.cases(completion).await.into_iter();
         let not_started = self.not_started.iter();
         let not_started = not_started.map(|run| Case::not_started(&run.device, &run.reason, &plan));
         let unread = unread_reasons(completion);
@@ -300,14 +283,6 @@ impl WaitSubject<'_> {
 /// Returns the reasons why tests are missing from the items.
 fn unread_reasons(completion: &Completion) -> Vec<String> {
     completion.unread.iter().map(|unread| format!("{}: {}", unread.what, unread.why)).collect()
-}
-
-/// Returns the run of `item`. Returns `None` if the run cannot be read: the document then lacks its steps.
-async fn read_run(client: &ProjectClient, item: &ResultItem) -> Option<RunDetail> {
-    let run = client.call(&GetRun { run_id: Id(item.run_id.clone()?) }).await;
-    let run = run.inspect_err(|failure| tracing::warn!("the JUnit file lacks the steps of a run: {failure}"));
-
-    run.ok().map(|reply| reply.view::<GetRun>())
 }
 
 /// Returns the options of a call whose progress is shown on standard error.

@@ -1,6 +1,6 @@
 //! The records that every sandbox starts with: two projects of a game studio. `seed.toml` describes them.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use indexmap::{IndexMap, map::Entry};
 use serde::Deserialize;
@@ -29,18 +29,18 @@ pub use ids::*;
 /// Version of each seeded test.
 const TEST_VERSION: u32 = 3;
 
-static PROJECTS: LazyLock<Result<Vec<Project>, String>> =
-    LazyLock::new(|| read_projects(include_str!("seed.toml")));
-
-/// Returns the projects of a new sandbox, or what is wrong with the seed.
-pub(super) fn projects() -> Result<&'static [Project], &'static str> {
-    PROJECTS.as_deref().map_err(String::as_str)
+/// Returns the projects of a sandbox whose history ends at `start`, or what is wrong with the seed.
+pub(super) fn projects(start: Moment) -> Result<Vec<Project>, String> {
+    read_projects(include_str!("seed.toml"), start)
 }
 
-fn read_projects(text: &str) -> Result<Vec<Project>, String> {
+fn read_projects(text: &str, start: Moment) -> Result<Vec<Project>, String> {
     let seed: IndexMap<String, ProjectSeed> =
         toml_edit::de::from_str(text).map_err(|error| error.to_string())?;
-    let project = |(id, seed): (String, ProjectSeed)| {
+    let project = |(id, mut seed): (String, ProjectSeed)| {
+        for time in seed.times() {
+            *time = start + (*time - Moment::EPOCH);
+        }
         seed.build(&id).map_err(|problem| format!("the seed of project {id}: {problem}"))
     };
     seed.into_iter().map(project).collect()
@@ -67,6 +67,19 @@ struct ProjectSeed {
 }
 
 impl ProjectSeed {
+    /// Returns every time of the seed. At first they are spans before the start.
+    fn times(&mut self) -> impl Iterator<Item = &mut Moment> {
+        let folders = self.folders.iter_mut().map(|folder| &mut folder.created);
+        let builds = self.builds.iter_mut().map(|build| &mut build.created);
+        let reviews = self.bugs.iter_mut().filter_map(|bug| bug.review.as_mut()).map(|review| &mut review.at);
+        let shared_steps = self.shared_steps.iter_mut().map(|steps| &mut steps.created);
+        let plans = self.plans.iter_mut().flat_map(|plan| [&mut plan.created, &mut plan.modified]);
+        let history = self.history.iter_mut().flat_map(BatchSeed::times);
+        let knowledge = self.knowledge.iter_mut().map(|file| &mut file.uploaded);
+
+        folders.chain(builds).chain(reviews).chain(shared_steps).chain(plans).chain(history).chain(knowledge)
+    }
+
     /// Creates the project. A record is added after the records to which it refers.
     fn build(self, id: &str) -> Result<Project, String> {
         let mut project = Project {
@@ -332,6 +345,10 @@ struct JobSeed {
 }
 
 impl BatchSeed {
+    fn times(&mut self) -> impl Iterator<Item = &mut Moment> {
+        std::iter::once(&mut self.created).chain(self.jobs.iter_mut().flat_map(JobSeed::times))
+    }
+
     fn add_to(self, project: &mut Project) -> Result<(), String> {
         let config = Arc::clone(named("config", &project.configs, &self.config, |config| &config.name)?);
         let find_build = |name: &String| named("build", &project.builds, name, |build| &build.name).cloned();
@@ -378,6 +395,10 @@ impl BatchSeed {
 }
 
 impl JobSeed {
+    fn times(&mut self) -> impl Iterator<Item = &mut Moment> {
+        self.created.iter_mut().chain(self.stopped.iter_mut().map(|stop| &mut stop.at))
+    }
+
     /// Returns the test as it was when the job was created.
     fn test(&self, project: &Project) -> Result<Arc<SavedTest>, String> {
         let test = named("test", &project.tests, &self.test, |test| &test.name)?;
@@ -433,7 +454,7 @@ mod tests {
 
     #[test]
     fn every_reference_of_the_seed_names_a_record() {
-        assert_eq!(projects().map(<[_]>::len), Ok(2));
+        assert_eq!(projects(Moment::EPOCH).map(|projects| projects.len()), Ok(2));
     }
 
     #[test]
@@ -448,7 +469,7 @@ mod tests {
             ("retries = 1", "retry = 1", "unknown field `retry`"),
             ("created = \"3s ago\"", "created = \"soon\"", "soon"),
         ] {
-            let problem = read_projects(&seed.replacen(text, wrong, 1)).unwrap_err();
+            let problem = read_projects(&seed.replacen(text, wrong, 1), Moment::EPOCH).unwrap_err();
             assert!(problem.contains(reason), "{problem}");
         }
     }

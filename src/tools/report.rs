@@ -1,8 +1,9 @@
 //! The report page: a run, a summary of results or the trend of a plan as one HTML file that loads nothing else.
 //!
 //! Hosts with MCP Apps show the page as the view of a tool and send it the result of the tool. The command line writes
-//! the page with its data and pictures, or renders a summary or a trend as text for a terminal.
+//! the page with its data and pictures, or renders a summary or a trend as Markdown, or as text for a terminal.
 
+mod markdown;
 mod page;
 mod pictures;
 mod screenshots;
@@ -10,14 +11,20 @@ mod text;
 
 use std::ops::ControlFlow;
 
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
 pub use self::{
+    markdown::markdown,
     page::{page_with_data, view_page},
     pictures::{PictureAlbum, pictures_for_host},
     text::{SummaryText, TrendText},
+};
+pub(in crate::tools) use self::{
+    pictures::download as download_screenshot,
+    screenshots::{Screenshot, select as select_screenshots},
 };
 use crate::{
     call::{
@@ -168,27 +175,50 @@ pub struct ReportData {
     pub summary: Option<Summary>,
     /// Absent if no pictures are requested.
     pictures: Option<PictureAlbum>,
-    /// The executions of a plan. The page has no other data then.
+    /// The executions of a plan. The page has no other records then.
     pub trend: Option<Trend>,
+    /// When the report was made.
+    created_at: Option<Timestamp>,
     unread: Vec<Omission>,
 }
 
-impl From<Trend> for ReportData {
-    fn from(trend: Trend) -> Self {
-        Self { trend: Some(trend), ..Self::default() }
+impl ReportData {
+    /// Returns the data of a report about a trend.
+    pub fn of_trend(trend: Trend, caller: &Caller) -> Self {
+        Self { trend: Some(trend), created_at: Some(caller.clock().timestamp()), ..Self::default() }
     }
 }
 
-/// Reads the data of the page of `subject`, and the pictures if `with_pictures` is set. The page lists what could not
-/// be read.
+/// The pictures of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureForm {
+    /// There are none.
+    Absent,
+    /// Their addresses at the service.
+    Linked,
+    /// The pictures themselves.
+    Embedded,
+}
+
+/// What a report contains beside the records.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportContent {
+    /// The pictures.
+    pub pictures: PictureForm,
+    /// Whether a run is summarized too. Jobs and executions always are.
+    pub summarizes_run: bool,
+}
+
+/// Reads the data of a report about `subject`. The report lists what could not be read.
 pub async fn gather_data(
     subject: &ReportSubject,
     tools: &CallerWithFiles,
     project: Option<&str>,
-    with_pictures: bool,
+    content: ReportContent,
 ) -> Result<ReportData, Failure> {
     let client = client(&tools.caller, project);
-    let mut data = ReportData::default();
+    let created_at = Some(tools.caller.clock().timestamp());
+    let mut data = ReportData { created_at, ..ReportData::default() };
 
     match subject.target.kind {
         ResultKind::Run => {
@@ -211,12 +241,13 @@ pub async fn gather_data(
         }
     }
 
-    if data.run.is_none() || subject.compare_with.is_some() {
+    if data.run.is_none() || subject.compare_with.is_some() || content.summarizes_run {
         data.summary = Some(subject.summarize(tools, project).await?);
     }
 
-    if with_pictures {
-        data.pictures = Some(load_pictures(&data, &client, subject).await);
+    if content.pictures != PictureForm::Absent {
+        let max_bytes = (content.pictures == PictureForm::Embedded).then(|| picture_bytes(&data));
+        data.pictures = Some(load_pictures(&data, &client, subject, max_bytes).await);
     }
 
     Ok(data)
@@ -264,11 +295,18 @@ fn omission(what: &str, failure: Failure) -> Omission {
     Omission { what: what.to_owned(), why: failure.message }
 }
 
-/// Loads the pictures that fit into the page beside its other data.
-async fn load_pictures(data: &ReportData, client: &ProjectClient, subject: &ReportSubject) -> PictureAlbum {
+/// Returns the size of the pictures that fit into the page beside its other data.
+fn picture_bytes(data: &ReportData) -> usize {
     let page_bytes = page_with_data(&json!(data)).len();
-    let max_bytes = MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES);
+    MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES)
+}
 
+async fn load_pictures(
+    data: &ReportData,
+    client: &ProjectClient,
+    subject: &ReportSubject,
+    max_bytes: Option<usize>,
+) -> PictureAlbum {
     if let Some(runs) = &data.runs {
         let runs = runs.iter().map(|run| view::<Run>(run).head);
         return PictureAlbum::of_runs(client, runs.collect(), max_bytes).await;

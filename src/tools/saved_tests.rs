@@ -72,7 +72,7 @@ pub(super) async fn list(
     options: &CallOptions,
 ) -> Result<Reply, Failure> {
     let checked = caller.check(ListTests::entry(), arguments)?;
-    let CheckedArguments { own, project_id, selection } = checked;
+    let CheckedArguments { own, project_id, selection, .. } = checked;
 
     let (mut reply, coverage) = if own.get(ALL_FOLDERS) == Some(&Value::Bool(true)) {
         list_all_folders(caller, &own, project_id, options).await?

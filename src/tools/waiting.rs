@@ -5,7 +5,6 @@
 
 mod completion;
 mod item;
-pub mod junit;
 mod target_state;
 
 use std::{sync::Arc, time::Duration};

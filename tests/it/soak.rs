@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, fs, net::SocketAddr};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{self, Options, Sandbox, keys, seed};
+use tas_mcp::sandbox::{self, Sandbox, keys, seed};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
     process::{Child, ChildStdin, ChildStdout},
 };
 
-use crate::support::binary::binary;
+use crate::support::{binary::binary, service::still_sandbox};
 
 /// Number of calls if the variable `SOAK_CALLS` is not set.
 const FEW_CALLS: u64 = 3_000;
@@ -170,7 +170,7 @@ async fn memory_and_descriptors_stay_bounded_over_many_calls_with_faults() {
     let calls = std::env::var("SOAK_CALLS").ok();
     let is_long = calls.is_some();
     let calls = calls.map_or(FEW_CALLS, |calls| calls.parse().expect("a number of calls"));
-    let options = Options { speed: 0.0, ..Options::default() };
+    let options = still_sandbox();
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await.expect("a port");
     let faults = Faults::new(&sandbox);
     let mut caller = Caller::start(&sandbox.base_url()).await;

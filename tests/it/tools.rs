@@ -2,6 +2,7 @@
 
 mod downloading;
 mod find_by_name;
+mod junit;
 mod newest_runs;
 mod plan_tests;
 mod report;

@@ -46,6 +46,7 @@ def run(step, directory, variables):
 def run_all(steps, directory):
     """Runs the steps as a CI system does. Returns the first exit code that is not 0, and the output of all steps."""
     files = {"GITHUB_ENV": directory / "environment", "GITHUB_PATH": directory / "path"}
+    files["GITHUB_STEP_SUMMARY"] = directory / "summary"
     failure, output = 0, ""
     for step in steps:
         if failure and not step.always:
@@ -79,7 +80,7 @@ class Example:
         self.directory.cleanup()
 
     def written(self):
-        return [name for name in self.artifacts if (self.work / name).exists()]
+        return [name for name in self.artifacts if any(self.work.glob(name))]
 
 
 def plan_with_a_failure(name, values):
@@ -88,6 +89,9 @@ def plan_with_a_failure(name, values):
         assert example.written() == example.artifacts, f"{example.written()}: {example.output}"
         assert "<testsuite" in (example.work / "report.xml").read_text()
         assert "<html" in (example.work / "report.html").read_text()
+        summaries = [example.work / "report.md", example.work.parent / "summary"]
+        assert any("❌ FAILED" in file.read_text() for file in summaries if file.exists()), example.output
+        assert any(example.work.glob("report-screenshots/*-step-2.png")), example.output
         verdicts = json.loads((example.work / "verdicts.json").read_text())
         assert verdicts["verdicts"]["FAILED"] >= 1, verdicts
         sandbox = values["TAS_KNOWLEDGE_URL"]
@@ -97,7 +101,8 @@ def plan_with_a_failure(name, values):
 
 def plan_that_passes(name, values):
     with Example(name, {**values, "PLAN_ID": values["PASSING_PLAN_ID"]}) as example:
-        assert example.code == 0 and example.written() == example.artifacts, f"{example.code}: {example.output}"
+        reports = [name for name in example.artifacts if not name.startswith("report-screenshots")]
+        assert example.code == 0 and example.written() == reports, f"{example.code}: {example.output}"
 
 
 def wrong_key(name, values):

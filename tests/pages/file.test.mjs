@@ -24,11 +24,14 @@ test('a run is shown with its verdict, players, steps, bugs and files', async ()
   await close();
 });
 
-test('files are listed with the command that saves them, because a browser has no key', async () => {
+test('files are links to the service, with the command that saves them', async () => {
   const { page, close } = await open(browser, service.page(RUN_THREE_PLAYERS));
   assert.equal(await page.getByText('agent.log').count(), 3);
   assert.deepEqual(await page.locator('code').allInnerTexts(), Array(3).fill(`tas-mcp download run ${RUN_THREE_PLAYERS}`));
-  assert.equal(await page.locator('a:not([href^="#"])').count(), 0);
+  const links = await page.locator('a:not([href^="#"])').evaluateAll((all) => all.map(({ href, target, rel }) => [href, target, rel]));
+  const log = `${service.variables.TAS_KNOWLEDGE_URL}/runs/${RUN_THREE_PLAYERS}-1/artifacts/agent.log`;
+  assert.ok(links.some(([href]) => href === log), `${links}`);
+  assert.ok(links.every(([, ...rest]) => String(rest) === '_blank,noopener noreferrer'), `${links}`);
   await close();
   for (const id of ['$(x)', "';x", '`x`']) {
     await service.answer('get_run', { ...hostile.run(), multiplayer_run_id: id });
@@ -59,6 +62,54 @@ test('a failure links to its run', async () => {
   await page.getByRole('region', { name: /^Failures/ }).getByRole('link').first().click();
   const reached = await page.evaluate(() => document.activeElement.innerText);
   assert.match(reached, /Pause and resume/);
+  await close();
+});
+
+test('only an address of the web that holds no permission is a link', async () => {
+  const addresses = ['http://a.example/x', 'https://a.example/?X-Amz-Signature=1', 'https://user:key@a.example/', 'javascript:alert(1)', 'data:text/html,x', '//a.example/', 'file:///etc/passwd'];
+  const record = hostile.run();
+  record.players[0].artifacts = addresses.map((url) => ({ filename: 'a', url, size: 1, uploaded_at: '' }));
+  await service.answer('get_run', { ...record, url: 'https://service.example/runs/1' });
+  const { page, close } = await open(browser, service.page(RUN_FAILED, 'addresses'));
+  const links = await page.locator('a:not([href^="#"])').evaluateAll((all) => all.map(({ href }) => href));
+  assert.deepEqual(links, ['https://service.example/runs/1', 'http://a.example/x']);
+  await close();
+});
+
+test('the address of a run leads to its row, which has its bugs', async () => {
+  const url = service.page(EXECUTION);
+  const { page, close } = await open(browser, url);
+  const runs = page.getByRole('region', { name: /^Runs/ });
+  const run = runs.locator('details').filter({ hasText: 'Explore the Ashen Woods' });
+  await run.locator('summary').click();
+  assert.match(await run.innerText(), /Player falls through the rope bridge/);
+  const href = await run.getByRole('link', { name: 'Link to this run' }).getAttribute('href');
+  await page.evaluate((hash) => { document.querySelectorAll('details').forEach((one) => { one.open = false; }); location.hash = hash; }, href);
+  await page.waitForFunction(() => document.querySelector('details[open]'));
+  assert.equal(await run.evaluate((row) => row.open), true);
+  await close();
+});
+
+test('rows are filtered by verdict and text', async () => {
+  const url = service.page(EXECUTION);
+  const { page, seen, close } = await open(browser, url);
+  const shown = () => page.locator('section:last-of-type li:visible .title:visible').allInnerTexts();
+  await page.getByLabel('Filter by verdict').selectOption('SUCCESS');
+  assert.deepEqual(await shown(), ['Beat the Cinder Golem', 'Explore the Ashen Woods', 'Finish the first level']);
+  assert.equal(await page.getByRole('heading', { name: /^Failures/ }).isVisible(), false);
+  await page.getByLabel('Filter by text').fill('golem');
+  assert.deepEqual(await shown(), ['Beat the Cinder Golem']);
+  assert.equal(await page.getByText('2 of 8 rows').count(), 1);
+  await page.getByLabel('Filter by verdict').selectOption({ index: 0 });
+  await page.getByLabel('Filter by text').fill('');
+  assert.equal((await shown()).length, 5);
+  assertQuiet(seen, url);
+  await close();
+});
+
+test('the page says when it was made, with the time zone', async () => {
+  const { page, close } = await open(browser, service.page(RUN_FAILED));
+  assert.match(await page.locator('.created').innerText(), /^Report of \w+ \d+, 20\d\d, [\d:]+.[AP]M UTC$/);
   await close();
 });
 
@@ -135,7 +186,7 @@ test('hostile texts are shown as text', async () => {
   const url = service.page(RUN_FAILED, 'hostile');
   const { page, seen, close } = await open(browser, url);
   assert.equal(await page.locator('h1').innerText(), `${hostile.CLOSING} ${hostile.MARKUP}`);
-  assert.deepEqual(await page.evaluate(hostile.brought), { hurt: null, elements: [], scripts: 2, handlers: [], links: [] });
+  assert.deepEqual(await page.evaluate(hostile.brought), { hurt: null, elements: [], scripts: 2, handlers: [], links: ['https://elsewhere.example/'] });
   for (const part of await page.locator('summary').all()) await part.click();
   const shown = await page.locator('main').innerText();
   assert.ok(shown.includes('reportfdp.exe end'), shown);

@@ -30,6 +30,10 @@ const TURN: Millis = 200;
 /// Content type of the files for which the knowledge host redirects to the storage host.
 const STORAGE_TYPE: &str = "video/mp4";
 
+/// A drawn scene of twelve seconds in H.264. Players of videos ignore the bytes that follow: they are the content of its last
+/// box, a `free` box that reaches to the end of the file. They let users try the download of a long file.
+const RECORDING: &[u8] = include_bytes!("recording.mp4");
+
 /// Names of the screenshots of failed steps. No seeded test has more steps.
 const STEP_SCREENSHOTS: [&str; 6] = [
     "screenshots/step-1.png",
@@ -97,7 +101,7 @@ impl RunView<'_> {
             "player": player.id, "test": self.job.test.name, "result": player.result,
             "steps": self.step_records(steps, spans),
         });
-        let recording = FileContent::Generated { seed, size: 300_000 + seed % 100_000 };
+        let recording = FileContent::Padded { file: RECORDING, padding: 300_000 + seed % 100_000, seed };
         let log = self.log(player, steps, spans).into_bytes();
         let report = format!("{report:#}\n").into_bytes();
         let picture = picture::game_end([red, green, blue]);

@@ -28,10 +28,11 @@ pub(crate) struct ArtifactFile {
 #[derive(Debug)]
 pub(super) enum FileContent {
     InMemory(Bytes),
-    /// `size` bytes that follow from the seed and are generated when they are read.
-    Generated {
+    /// A file, and `padding` further bytes that follow from the seed and are generated when they are read.
+    Padded {
+        file: &'static [u8],
+        padding: u64,
         seed: u64,
-        size: u64,
     },
 }
 
@@ -39,7 +40,7 @@ impl FileContent {
     pub(super) fn size(&self) -> u64 {
         match self {
             Self::InMemory(bytes) => bytes.len() as u64,
-            Self::Generated { size, .. } => *size,
+            Self::Padded { file, padding, .. } => file.len() as u64 + padding,
         }
     }
 
@@ -51,12 +52,16 @@ impl FileContent {
                 bytes.slice(index(span.start)..index(span.end))
             }
             // Only the requested bytes are generated, so that a long recording takes no memory.
-            Self::Generated { seed, .. } => {
+            Self::Padded { file, seed, .. } => {
+                let [start, end] = [span.start, span.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+                let in_file = file.get(start.min(file.len())..end.min(file.len())).unwrap_or_default();
+
+                let padding_start = span.start.saturating_sub(file.len() as u64);
                 let block = |number: u64| hash(&[&seed.to_string(), &number.to_string()]).to_le_bytes();
-                let bytes = (span.start / BLOCK..).flat_map(block);
-                let offset = usize::try_from(span.start % BLOCK).unwrap_or_default();
-                let length = usize::try_from(span.end - span.start).unwrap_or_default();
-                bytes.skip(offset).take(length).collect()
+                let padding = (padding_start / BLOCK..).flat_map(block);
+                let offset = usize::try_from(padding_start % BLOCK).unwrap_or_default();
+
+                in_file.iter().copied().chain(padding.skip(offset)).take(end - start).collect()
             }
         }
     }
@@ -200,12 +205,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_of_generated_bytes_is_a_slice_of_all_bytes() {
-        let content = FileContent::Generated { seed: 7, size: 100 };
+    fn a_span_of_a_padded_file_is_a_slice_of_all_bytes() {
+        let content = FileContent::Padded { file: b"a small file", padding: 88, seed: 7 };
         let whole = content.read(&(0..100));
 
-        assert_eq!(whole.len(), 100);
-        for (start, end) in [(0, 8), (3, 4), (7, 23), (99, 100)] {
+        assert!(whole.len() == 100 && whole.starts_with(b"a small file"));
+        for (start, end) in [(0, 8), (3, 4), (7, 23), (12, 20), (13, 99), (99, 100)] {
             let part = content.read(&(start as u64..end as u64));
             assert_eq!(part, whole.slice(start..end), "{start}..{end}");
         }

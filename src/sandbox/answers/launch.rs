@@ -116,7 +116,8 @@ impl World {
         for job_template in &launch.jobs {
             let job = self.new_job(launch, job_template, execution, device, caller);
             job_ids.push(job.id.clone());
-            self.project_mut(caller)?.jobs.insert(job.id.clone(), job);
+            let project = self.project(caller)?.id.clone();
+            self.add_job(&project, job);
         }
 
         Ok(job_ids)

@@ -166,8 +166,10 @@ async fn get_build_content(State(state): SharedState, Path(build): Path<String>)
 }
 
 async fn reset(State(state): SharedState) -> BufferedReply {
-    state.reset();
-    done()
+    match state.reset() {
+        Ok(()) => done(),
+        Err(problem) => BufferedReply::error(StatusCode::INTERNAL_SERVER_ERROR, &problem),
+    }
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, BufferedReply> {

@@ -50,6 +50,20 @@ const ARENA: [(&str, &str); 5] = [
     (ARENA_EXECUTION, "completed plan execution"),
 ];
 
+/// Returns the lines that a user sees when a sandbox starts: its addresses, and where the guide is.
+pub(super) fn banner(state: &SandboxState) -> String {
+    let (base, host) = (state.base_url(), state.knowledge_url());
+    let guide = format!("{host}/_sandbox");
+    let rows = [
+        (base.as_str(), "base URL"),
+        (host.as_str(), "knowledge URL"),
+        (keys::DEMO, "key of the project demo"),
+        (guide.as_str(), "more keys, ids, clock, faults"),
+    ];
+
+    section("Sandbox of the Test Automation Service", &rows)
+}
+
 /// Returns the guide of a running sandbox.
 pub(super) fn text(state: &SandboxState) -> String {
     let (base, host) = (state.base_url(), state.knowledge_url());

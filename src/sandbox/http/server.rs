@@ -69,6 +69,11 @@ impl Sandbox {
         self.state.knowledge_url()
     }
 
+    /// Returns the lines that a user sees when the sandbox starts.
+    pub fn banner(&self) -> String {
+        guide::banner(&self.state)
+    }
+
     /// Returns a text for users: URLs, keys, ids and commands to try.
     pub fn guide(&self) -> String {
         guide::text(&self.state)

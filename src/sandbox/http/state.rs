@@ -9,13 +9,14 @@ use std::{
 
 use axum::response::Response;
 use http::{HeaderValue, request::Parts};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::sandbox::http::authentication;
 use crate::sandbox::http::faults::FaultQueue;
 use crate::sandbox::http::reply::{ConnectionReset, Observer};
 use crate::sandbox::model::builds::BlobStore;
-use crate::sandbox::model::project::Project;
+use crate::sandbox::model::time::Moment;
 use crate::sandbox::model::world::{Options, World};
 use crate::sandbox::seed;
 
@@ -32,8 +33,6 @@ pub(super) struct SandboxState {
     /// The bytes of builds.
     pub(super) blob_store: BlobStore,
     pub(super) observer: Option<Observer>,
-    /// The projects of a new sandbox.
-    seed: &'static [Project],
     world: Mutex<World>,
     fault_queue: Mutex<FaultQueue>,
     request_log: Mutex<RequestLog>,
@@ -42,14 +41,13 @@ pub(super) struct SandboxState {
 impl SandboxState {
     /// Creates a state with the seed data.
     pub(super) fn new(address: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Self> {
-        let seed = seed::projects().map_err(io::Error::other)?;
+        let world = new_world(&options, address).map_err(io::Error::other)?;
         Ok(Self {
             address,
-            world: Mutex::new(World::new(&options, knowledge_url(address), seed)),
+            world: Mutex::new(world),
             options,
             blob_store: BlobStore::default(),
             observer,
-            seed,
             fault_queue: Mutex::default(),
             request_log: Mutex::default(),
         })
@@ -86,10 +84,12 @@ impl SandboxState {
     }
 
     /// Restores the state of a new sandbox. Uploaded bytes are dropped with the world that refers to them.
-    pub(super) fn reset(&self) {
-        *self.world() = World::new(&self.options, self.knowledge_url(), self.seed);
+    pub(super) fn reset(&self) -> Result<(), String> {
+        *self.world() = new_world(&self.options, self.address)?;
         *self.fault_queue() = FaultQueue::default();
         self.request_log().clear();
+
+        Ok(())
     }
 
     /// Adds a request to the log and returns its number, which [`RequestLog::set_status`] takes.
@@ -111,6 +111,13 @@ impl SandboxState {
             self.request_log().set_status(number, response.status().as_u16());
         }
     }
+}
+
+fn new_world(options: &Options, address: SocketAddr) -> Result<World, String> {
+    let start = Moment::at_second(options.start.unwrap_or_else(Timestamp::now));
+    let projects = seed::projects(start)?;
+
+    Ok(World::new(options, knowledge_url(address), start, projects))
 }
 
 fn knowledge_url(address: SocketAddr) -> String {

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use crate::sandbox::model::builds::PendingUpload;
+use crate::sandbox::model::job::SimulatedJob;
 use crate::sandbox::model::project::Project;
 use crate::sandbox::model::records::IdSource;
 use crate::sandbox::model::test_management::TestManagementSystem;
 use crate::sandbox::model::time::{Moment, SimulatedClock};
+use crate::sandbox::model::timeline::Timeline;
 
 /// Default size of a part, in bytes (service.md 10.4).
 const PART_SIZE: u64 = 104_857_600;
@@ -14,7 +18,9 @@ const PART_SIZE: u64 = 104_857_600;
 /// Options of a sandbox.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Simulated seconds per real second. With 0 the clock stands still until it is advanced.
+    /// When the history ends and the simulated clock begins. `None`: now, by the clock of this machine.
+    pub start: Option<Timestamp>,
+    /// Simulated seconds per real second while a job is unfinished. With 0 the clock stands still until it is advanced.
     pub speed: f64,
     /// Name that the deployment uses for the test-management system (`TAS_TMSYS_NAME`).
     pub tmsys_name: String,
@@ -24,7 +30,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { speed: 60.0, tmsys_name: "tmsys".to_owned(), part_size: PART_SIZE }
+        Self { start: None, speed: 60.0, tmsys_name: "tmsys".to_owned(), part_size: PART_SIZE }
     }
 }
 
@@ -33,6 +39,8 @@ impl Default for Options {
 pub struct World {
     pub(crate) projects: BTreeMap<String, Project>,
     clock: SimulatedClock,
+    /// When the last job is completed.
+    busy_until: Moment,
     /// Simulated time of the current request. All parts of an answer show the same moment.
     pub(crate) now: Moment,
     pub(crate) ids: IdSource,
@@ -44,12 +52,21 @@ pub struct World {
 }
 
 impl World {
-    /// Creates a world with `projects`, at the start of simulated time.
-    pub(crate) fn new(options: &Options, knowledge_url: String, projects: &[Project]) -> Self {
+    /// Creates a world with `projects`, whose history ends at `start`.
+    pub(crate) fn new(
+        options: &Options,
+        knowledge_url: String,
+        start: Moment,
+        projects: Vec<Project>,
+    ) -> Self {
+        let jobs = projects.iter().flat_map(|project| project.jobs.values());
+        let busy_until = jobs.map(|job| Timeline::from_job(job).completed).max();
+
         Self {
-            projects: projects.iter().map(|project| (project.id.clone(), project.clone())).collect(),
-            clock: SimulatedClock::new(options.speed),
-            now: Moment::START,
+            clock: SimulatedClock::new(start, options.speed),
+            busy_until: busy_until.unwrap_or(start),
+            projects: projects.into_iter().map(|project| (project.id.clone(), project)).collect(),
+            now: start,
             ids: IdSource::default(),
             test_management: TestManagementSystem::default(),
             knowledge_url,
@@ -59,10 +76,18 @@ impl World {
 
     /// Sets the time of the next request and removes expired uploads.
     pub(crate) fn update_now(&mut self) {
-        self.now = self.clock.now();
+        self.now = self.clock.now(self.busy_until);
         for project in self.projects.values_mut() {
             // The parts of an expired upload and its reserved space go with it.
             project.storage.uploads.retain(|_, upload| self.now < upload.ends);
+        }
+    }
+
+    /// Adds a job that has just been created.
+    pub(crate) fn add_job(&mut self, project: &str, job: SimulatedJob) {
+        self.busy_until = self.busy_until.max(Timeline::from_job(&job).completed);
+        if let Some(project) = self.projects.get_mut(project) {
+            project.jobs.insert(job.id.clone(), job);
         }
     }
 

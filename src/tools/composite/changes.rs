@@ -103,7 +103,6 @@ pub struct ChangePlanTests {
 
 // A test of a plan, and the test that takes its place.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct ReplacedTest {
     pub old: Uuid,
     pub new: Uuid,

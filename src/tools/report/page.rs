@@ -14,6 +14,7 @@ const SCRIPT: &str = concat!(
     include_str!("page/figures.js"),
     include_str!("page/missing.js"),
     include_str!("page/pictures.js"),
+    include_str!("page/filter.js"),
     include_str!("page/run.js"),
     include_str!("page/summary.js"),
     include_str!("page/trend.js"),

@@ -62,7 +62,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// The pictures of a page, with the field names that the script of the page reads.
 #[derive(Debug, Default, Serialize)]
 pub struct PictureAlbum {
-    items: Vec<EmbeddedPicture>,
+    pub(super) items: Vec<ReportPicture>,
     /// Number of pictures that were left out.
     #[serde(skip_serializing_if = "is_zero")]
     left_out: usize,
@@ -74,15 +74,26 @@ pub struct PictureAlbum {
     unread: Vec<Omission>,
 }
 
+/// A picture of a report.
+#[derive(Debug, Serialize)]
+pub(super) struct ReportPicture {
+    pub(super) run_id: String,
+    pub(super) player: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) step: Option<usize>,
+    /// Whether it is the last screenshot of the player.
+    end: bool,
+    /// Address of the file at the service, which needs the key.
+    #[serde(skip)]
+    pub(super) url: String,
+    /// The picture itself; `None` if the report has links only.
+    #[serde(flatten)]
+    embedded: Option<EmbeddedPicture>,
+}
+
 /// A picture in the data of a page.
 #[derive(Debug, Serialize)]
 struct EmbeddedPicture {
-    run_id: String,
-    player: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<usize>,
-    /// Whether it is the last screenshot of the player.
-    end: bool,
     width: u32,
     height: u32,
     /// `data:` URI
@@ -122,23 +133,28 @@ pub async fn pictures_for_host(
     let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
     let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?.view::<GetRun>();
 
-    Ok(PictureAlbum::of_run(&client, run_id, &run, &[], MAX_HOST_BYTES).await)
+    Ok(PictureAlbum::of_run(&client, run_id, &run, &[], Some(MAX_HOST_BYTES)).await)
 }
 
 impl PictureAlbum {
-    /// Loads the pictures of a run whose record and bugs are known, with at most `max_bytes` bytes of Base64 text.
+    /// Loads the pictures of a run whose record and bugs are known, with at most `max_bytes` bytes of Base64 text; `None`
+    /// for links only.
     pub(super) async fn of_run(
         client: &ProjectClient,
         run_id: &str,
         run: &RunDetail,
         bugs: &[RunBug],
-        max_bytes: usize,
+        max_bytes: Option<usize>,
     ) -> Self {
         Self::load(client, select(run_id, run, bugs), max_bytes).await
     }
 
     /// Loads the pictures of runs, those of failed runs first, with at most `max_bytes` bytes of Base64 text.
-    pub(super) async fn of_runs(client: &ProjectClient, runs: Vec<RunHead>, max_bytes: usize) -> Self {
+    pub(super) async fn of_runs(
+        client: &ProjectClient,
+        runs: Vec<RunHead>,
+        max_bytes: Option<usize>,
+    ) -> Self {
         // A run has no files before it is completed.
         let mut runs: Vec<_> =
             runs.into_iter().map(TestResult::from_run).filter(TestResult::is_finished).collect();
@@ -154,7 +170,12 @@ impl PictureAlbum {
     }
 
     /// Loads pictures in the order of `sources` until they have `max_bytes` bytes. The others are counted.
-    async fn load(client: &ProjectClient, sources: Vec<Screenshot>, max_bytes: usize) -> Self {
+    async fn load(client: &ProjectClient, sources: Vec<Screenshot>, max_bytes: Option<usize>) -> Self {
+        let Some(max_bytes) = max_bytes else {
+            let items = sources.iter().map(|source| ReportPicture::new(source, None)).collect();
+            return Self { items, ..Self::default() };
+        };
+
         let mut album = Self { left_out: sources.len(), ..Self::default() };
         let mut failures = LoadFailures::default();
 
@@ -201,14 +222,14 @@ impl PictureAlbum {
                 Err(failure) => Err(failure.message),
             };
 
-            match scaled.map(|picture| EmbeddedPicture::new(&source, &picture)) {
+            match scaled.map(|picture| EmbeddedPicture::new(&picture)) {
                 Ok(picture) => {
                     let size = picture.src.len() + FIELD_BYTES;
                     if size > remaining {
                         return;
                     }
                     remaining -= size;
-                    self.items.push(picture);
+                    self.items.push(ReportPicture::new(&source, Some(picture)));
                 }
                 Err(why) => failures.add_many(1, why),
             }
@@ -217,18 +238,24 @@ impl PictureAlbum {
     }
 }
 
-impl EmbeddedPicture {
-    fn new(source: &Screenshot, picture: &Picture) -> Self {
-        let data = BASE64_STANDARD.encode(&picture.data);
+impl ReportPicture {
+    fn new(source: &Screenshot, embedded: Option<EmbeddedPicture>) -> Self {
         Self {
             run_id: source.run_id.clone(),
             player: source.player,
             step: source.step,
             end: source.is_end,
-            width: picture.width,
-            height: picture.height,
-            src: format!("data:{};base64,{data}", picture.mime_type),
+            url: source.file.url.clone(),
+            embedded,
         }
+    }
+}
+
+impl EmbeddedPicture {
+    fn new(picture: &Picture) -> Self {
+        let data = BASE64_STANDARD.encode(&picture.data);
+        let src = format!("data:{};base64,{data}", picture.mime_type);
+        Self { width: picture.width, height: picture.height, src }
     }
 }
 
@@ -265,7 +292,10 @@ async fn read_sources(client: &ProjectClient, runs: Vec<TestResult>) -> (Vec<Scr
 ///
 /// # Errors
 /// The failure of the last attempt, or `too_large` for a file of more than [`MAX_RESPONSE_BYTES`].
-async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, Failure> {
+pub(in crate::tools) async fn download(
+    client: &ProjectClient,
+    source: &Screenshot,
+) -> Result<Bytes, Failure> {
     check_size(source, source.file.size.unwrap_or_default())?;
 
     let mut pauses = BACKOFF.pauses().take(ATTEMPTS - 1);

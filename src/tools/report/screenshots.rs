@@ -15,21 +15,21 @@ const END_WORDS: [&str; 3] = ["end", "final", "last"];
 
 /// A screenshot among the files of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Screenshot {
-    pub(super) run_id: String,
-    pub(super) player_id: String,
+pub(in crate::tools) struct Screenshot {
+    pub(in crate::tools) run_id: String,
+    pub(in crate::tools) player_id: String,
     /// Number of the player, from 1.
-    pub(super) player: usize,
+    pub(in crate::tools) player: usize,
     /// The failed step that it shows.
-    pub(super) step: Option<usize>,
+    pub(in crate::tools) step: Option<usize>,
     /// Whether it is the last screenshot of the player.
-    pub(super) is_end: bool,
-    pub(super) file: RunArtifactRef,
+    pub(in crate::tools) is_end: bool,
+    pub(in crate::tools) file: RunArtifactRef,
 }
 
 /// Returns the screenshots of a run, those of failed steps first. `bugs` are the bugs of the run, which may refer to
 /// screenshots of their steps.
-pub(super) fn select(run_id: &str, run: &RunDetail, bugs: &[RunBug]) -> Vec<Screenshot> {
+pub(in crate::tools) fn select(run_id: &str, run: &RunDetail, bugs: &[RunBug]) -> Vec<Screenshot> {
     let players = (1..).zip(&run.players);
     let sources = players.flat_map(|(position, player)| {
         let number = player.player.player_number.unwrap_or(position);

@@ -333,7 +333,7 @@ mod tests {
         };
         let result = |(number, letter)| {
             let verdict = verdict(letter)?.to_owned();
-            Some(TrendResult { verdict, run_id: Some(format!("r{number}")) })
+            Some(TrendResult { verdict, run_id: Some(format!("r{number}")), earlier: Vec::new() })
         };
         let results = results.chars().enumerate().map(result).collect();
         TrendTest { results, flaky: flaky.map(str::to_owned), ..TrendTest::default() }

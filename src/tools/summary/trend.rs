@@ -114,6 +114,9 @@ pub struct TrendResult {
     pub verdict: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+    /// Results of the attempts that were retried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
 }
 
 /// Returns the letter of a cell, and what it means.
@@ -240,7 +243,7 @@ pub(super) fn build_grid(executions: &[Subject]) -> Vec<TrendTest> {
 }
 
 fn result((end, test): &EndedTest<'_>) -> TrendResult {
-    TrendResult { verdict: end.word(), run_id: test.short_run_id() }
+    TrendResult { verdict: end.word(), run_id: test.short_run_id(), earlier: test.earlier.clone() }
 }
 
 fn evidence(subject: &Subject, key: &str, (end, test): &EndedTest<'_>) -> Evidence {

@@ -95,7 +95,7 @@ async fn start_sandbox(variables: &[(&str, &str)]) -> (Child, Vec<String>) {
         binary(&["sandbox", "--listen", "127.0.0.1:0"], variables).spawn().expect("the binary starts");
     let mut output = BufReader::new(sandbox.stdout.take().expect("an output")).lines();
     let mut lines = Vec::new();
-    while lines.last().is_none_or(|line: &String| !line.contains("$env:TAS_API_KEY")) {
+    while lines.last().is_none_or(|line: &String| !line.starts_with("Ctrl-C")) {
         lines.push(output.next_line().await.expect("a line").expect("the guide has more lines"));
     }
 
@@ -118,6 +118,13 @@ async fn the_lines_of_a_sandbox_configure_another_terminal() {
     assert!(page["data"].as_array().is_some_and(|tests| !tests.is_empty()), "{page}");
     assert_eq!((exports.len(), assignments), (3, 3), "{guide:#?}");
     assert!(!guide.concat().contains("svc_of_the_service"));
+}
+
+#[tokio::test]
+async fn a_terminal_of_24_lines_shows_all_that_a_new_sandbox_prints() {
+    let (_sandbox, lines) = start_sandbox(&[]).await;
+    let longest = lines.iter().map(String::len).max();
+    assert!(lines.len() < 24 && longest <= Some(80), "{lines:#?}");
 }
 
 #[cfg(unix)]

@@ -9,7 +9,7 @@ use tas_mcp::{
 
 use crate::support::{
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
-    service::Service,
+    service::{Service, still_sandbox},
 };
 
 mod failures;
@@ -23,7 +23,7 @@ const DEMO: [(&str, &str); 1] = [("x-api-key", keys::DEMO)];
 
 /// Starts a service with small parts. Returns the settings of a server without a key, too.
 async fn service(more: &[(&str, &str)]) -> (Service, Settings) {
-    let options = Options { speed: 0.0, part_size: PART as u64, ..Options::default() };
+    let options = Options { part_size: PART as u64, ..still_sandbox() };
     let service = Service::with(options).await;
     let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")], more].concat();
     let settings = service.settings("", &variables);

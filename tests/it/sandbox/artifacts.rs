@@ -215,3 +215,24 @@ async fn only_keys_of_the_project_of_the_run_may_read() {
         assert_eq!(unknown, error(404, "run not found"), "{key}");
     }
 }
+
+/// Players of videos read boxes, and ignore those of the type `free`.
+#[tokio::test]
+async fn a_recording_is_a_video() {
+    let client = Client::demo().await;
+    let answer = file(&client, "recording.mp4", &[]).await;
+    let location = text(answer.headers(), "location").to_owned();
+    let path = location.split_at(location.find("/storage/artifacts/").unwrap()).1;
+    let video = client.get_with(path, &[]).await.bytes().await.unwrap();
+
+    let mut rest = &video[..];
+    let mut kinds = Vec::new();
+    while !rest.is_empty() {
+        let size = u32::from_be_bytes(rest[..4].try_into().unwrap()) as usize;
+        kinds.push(std::str::from_utf8(&rest[4..8]).unwrap());
+        // 0: the box reaches to the end of the file.
+        rest = rest.get(size..).filter(|_| size > 0).unwrap_or_default();
+    }
+
+    assert_eq!(kinds, ["ftyp", "moov", "free", "mdat", "free"]);
+}

@@ -6,6 +6,8 @@ use reqwest::{Method, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{Observer, Options, Sandbox, keys, start};
 
+use crate::support::service::still_sandbox;
+
 /// A sandbox, and the key of the requests to it.
 pub(super) struct Client {
     pub(super) sandbox: Sandbox,
@@ -23,7 +25,7 @@ pub(super) struct Answer {
 impl Client {
     /// Starts a sandbox. Requests use the key of `demo`.
     pub(super) async fn demo() -> Self {
-        Self::with(Options { speed: 0.0, ..Options::default() }, None).await
+        Self::with(still_sandbox(), None).await
     }
 
     /// Starts a sandbox with these options and an observer.

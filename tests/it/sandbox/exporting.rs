@@ -10,6 +10,7 @@ use tas_mcp::sandbox::{
 };
 
 use super::client::{Answer, Client, error};
+use crate::support::service::still_sandbox;
 
 async fn export(client: &Client, body: Value) -> Answer {
     client.post("/runs/export/tmsys", body).await
@@ -168,9 +169,7 @@ async fn a_project_without_the_integration_cannot_export() {
 
 #[tokio::test]
 async fn a_deployment_may_rename_the_test_management_system() {
-    let client =
-        Client::with(Options { speed: 0.0, tmsys_name: "caseway".to_owned(), ..Options::default() }, None)
-            .await;
+    let client = Client::with(Options { tmsys_name: "caseway".to_owned(), ..still_sandbox() }, None).await;
     let body = json!({"multiplayer_run_id": RUN_PASSED});
 
     assert_eq!(export(&client, body.clone()).await.status, 404);

@@ -1,7 +1,9 @@
 //! The ids that people and tests use exist in every sandbox.
 
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
 use tas_mcp::sandbox::{
-    keys,
+    Options, keys,
     seed::{
         AGENT_CAREFUL, AGENT_CURIOUS, ARENA_AGENT, ARENA_BUILD_ANDROID, ARENA_BUILD_LINUX,
         ARENA_CONFIG_LINUX, ARENA_CONFIG_TABLETS, ARENA_CONFIG_XBOX, ARENA_CREDENTIALS, ARENA_EXECUTION,
@@ -23,6 +25,7 @@ use tas_mcp::sandbox::{
 };
 
 use super::client::Client;
+use crate::support::time::START;
 
 async fn assert_readable(client: &Client, path: &str, ids: &[&str]) {
     for id in ids {
@@ -105,4 +108,53 @@ async fn the_ids_of_arena_exist() {
     assert_listed(&client, "/test-folders", &[ARENA_FOLDER_MATCHES]).await;
     assert_listed(&client, "/agent-configs", &[ARENA_AGENT]).await;
     assert_listed(&client, "/credential-kinds", &[ARENA_CREDENTIALS]).await;
+}
+
+/// Returns every time in a value.
+fn times(value: &Value) -> Vec<Timestamp> {
+    match value {
+        Value::String(text) => text.parse().into_iter().collect(),
+        Value::Array(items) => items.iter().flat_map(times).collect(),
+        Value::Object(fields) => fields.values().flat_map(times).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn the_history_is_that_of_the_months_before_the_start() {
+    let client = Client::demo().await;
+    let mut newest = Timestamp::MIN;
+    for path in [
+        "/runs",
+        "/jobs",
+        "/test-plan-executions",
+        "/test-plans",
+        "/builds",
+        "/bugs",
+        "/shared-steps",
+        "/test-folders",
+        "/file-storage/demo/project",
+    ] {
+        let times = times(&client.read(path).await);
+        let earliest = START - SignedDuration::from_hours(121 * 24);
+
+        assert!(!times.is_empty(), "{path}");
+        assert!(times.iter().all(|time| (earliest..=START).contains(time)), "{path}: {times:?}");
+        newest = newest.max(times.into_iter().max().unwrap_or(newest));
+    }
+
+    assert!(START.duration_since(newest) < SignedDuration::from_secs(10), "{newest}");
+}
+
+#[tokio::test]
+async fn a_sandbox_starts_now_and_again_when_it_is_reset() {
+    let before = Timestamp::now();
+    let client = Client::with(Options::default(), None).await;
+    client.post("/_sandbox/clock", json!({"advance_seconds": 86_400})).await;
+    client.post("/_sandbox/reset", json!({})).await;
+
+    let now = client.post("/_sandbox/clock", json!({"advance_seconds": 0})).await.body["now"].clone();
+    let passed = times(&now).remove(0).duration_since(before);
+
+    assert!(SignedDuration::from_secs(-1) < passed && passed < SignedDuration::from_mins(30), "{now}");
 }

@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{Options, keys, seed::BUILD_ANDROID};
 
 use super::client::{Answer, Client, error};
+use crate::support::service::still_sandbox;
 
 /// Content type of parts (service.md 10.6).
 const BYTES: &str = "application/octet-stream";
 
 /// Starts a sandbox with parts of 4 bytes.
 async fn client() -> Client {
-    Client::with(Options { speed: 0.0, part_size: 4, ..Options::default() }, None).await
+    Client::with(Options { part_size: 4, ..still_sandbox() }, None).await
 }
 
 fn build(more: &Value) -> Value {

@@ -21,7 +21,12 @@ use tas_mcp::{
 use tempfile::TempDir;
 
 pub(crate) use self::backend::Backend;
-use super::{host::Host, memory_store::MemoryStore, service::Service, time::SimulatedClock};
+use super::{
+    host::Host,
+    memory_store::MemoryStore,
+    service::{Service, still_sandbox},
+    time::SimulatedClock,
+};
 
 /// Builds a [`Session`]. Without further calls: a fresh sandbox, the key of the project `demo`, the default tools and
 /// real time.
@@ -63,8 +68,7 @@ impl Fixture {
         Self {
             key: keys::DEMO.to_owned(),
             variables: Vec::new(),
-            // The clock of the sandbox stands still, so that records have the same times in every run of a test.
-            sandbox: Options { speed: 0.0, ..Options::default() },
+            sandbox: still_sandbox(),
             faults: Vec::new(),
             time: Time::Real,
             upload_timing: None,

@@ -11,7 +11,12 @@ use tas_mcp::{
     settings::{self, Settings},
 };
 
-use super::contract::Contract;
+use super::{contract::Contract, time::START};
+
+/// Returns the options of a sandbox whose clock stands still, so that records have the same times in every run of a test.
+pub(crate) fn still_sandbox() -> Options {
+    Options { start: Some(START), speed: 0.0, ..Options::default() }
+}
 
 /// A running sandbox. A violation of the contract in any answer fails the test.
 pub(crate) struct Service {
@@ -23,7 +28,7 @@ pub(crate) struct Service {
 impl Service {
     /// Starts a sandbox whose clock stands still.
     pub(crate) async fn start() -> Self {
-        Self::with(Options { speed: 0.0, ..Options::default() }).await
+        Self::with(still_sandbox()).await
     }
 
     /// Starts a sandbox with these options.

@@ -15,6 +15,9 @@ use tokio::sync::watch;
 
 use super::service::Service;
 
+/// 2026-03-02T09:15:00Z: when the history of the sandboxes ends, and when the clocks begin.
+pub(crate) const START: Timestamp = Timestamp::constant(1_772_442_900, 0);
+
 /// A clock whose pauses end at once and advance it by their length.
 #[derive(Debug)]
 pub(crate) struct SimulatedClock {
@@ -82,11 +85,9 @@ impl Clock for SimulatedClock {
         *self.now.lock().expect("no test panics here")
     }
 
-    /// The sandbox begins at this time too.
     fn timestamp(&self) -> Timestamp {
-        let start: Timestamp = "2026-03-02T09:15:00Z".parse().expect("a time");
         let suspended = *self.suspended.lock().expect("no test panics here");
-        start + SignedDuration::try_from(self.now() + suspended).expect("a span")
+        START + SignedDuration::try_from(self.now() + suspended).expect("a span")
     }
 
     fn sleep(&self, span: Duration) -> BoxFuture<'_, ()> {

@@ -8,7 +8,6 @@ use crate::support::fixture::Session;
 
 mod command;
 mod failures;
-mod junit;
 mod lists;
 mod progress;
 mod requests;

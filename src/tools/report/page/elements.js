@@ -60,15 +60,36 @@ function folded(isOpen, head, inside) {
   return details;
 }
 
-/** Creates a link to another row of this page, and opens the row on a click. */
+/** Opens the row with this id, if there is one, and moves the focus to it. */
+function reach(place) {
+  const row = document.getElementById(place);
+  if (!row) return;
+  if (row.matches('details')) row.open = true;
+  row.scrollIntoView({ block: 'center' });
+  (row.querySelector('summary') ?? row).focus();
+}
+
+/** Creates a link to another row of this page. The address of the page then leads to the row, unless a host shows it. */
 function jump(place, label) {
-  const anchor = make('a', { href: `#${encodeURIComponent(place)}` }, label);
+  const href = `#${encodeURIComponent(place)}`;
+  const anchor = make('a', { href }, label);
   anchor.addEventListener('click', (event) => {
-    const row = document.getElementById(place);
     event.preventDefault();
-    if (row.matches('details')) row.open = true;
-    row.scrollIntoView({ block: 'center' });
-    (row.querySelector('summary') ?? row).focus();
+    if (window.parent === window) history.replaceState(null, '', href);
+    reach(place);
   });
   return anchor;
+}
+
+/** Links a label to an address of the web, unless a host shows the page. An address with a user or a query is not shown: it may be a permission. */
+function linked(label, address) {
+  try {
+    const { href, protocol, username, password, search } = new URL(text(address));
+    if (window.parent === window && ['http:', 'https:'].includes(protocol) && !username && !password && !search) {
+      return make('a', { href, target: '_blank', rel: 'noopener noreferrer' }, label);
+    }
+  } catch {
+    // It is no address.
+  }
+  return label;
 }

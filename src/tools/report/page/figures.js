@@ -23,7 +23,9 @@ const reader = { locale: undefined, timeZone: undefined };
 
 const time = (value) => (text(value) === '' ? NaN : Date.parse(text(value)));
 
-function moment(value, style = { dateStyle: 'medium', timeStyle: 'medium' }) {
+const WITH_ZONE = { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' };
+
+function moment(value, style = WITH_ZONE) {
   const at = new Date(text(value));
   if (text(value) === '' || Number.isNaN(at.getTime())) return text(value);
   let shown;

@@ -36,7 +36,7 @@ function enlarge(picture, opener) {
 }
 
 function thumbnail(picture) {
-  const button = make('button', { type: 'button', class: 'shot', 'aria-haspopup': 'dialog' }, image(picture, { loading: 'lazy' }));
+  const button = make('button', { type: 'button', class: 'shot', 'aria-haspopup': 'dialog' }, image(picture));
   button.addEventListener('click', () => enlarge(picture, button));
   return button;
 }

@@ -62,9 +62,10 @@ function stepRow(value, index, range, pictures) {
   return folded(isBad(word), head, inside);
 }
 
-/** Lists the files with the command that saves them. They need the API key, which a browser does not have. */
+/** Lists the files with the command that saves them: without a session at the service, a browser may not read them. */
 function filesPart(player, run) {
-  const rows = list(player.artifacts).map(object).map((one) => [span('', text(one.filename) || text(one.url) || 'file'), ' ', span('muted', size(one.size))]);
+  const rows = list(player.artifacts).map(object).map((one) =>
+    [span('', linked(text(one.filename) || text(one.url) || 'file', one.url)), ' ', span('muted', size(one.size))]);
   const id = text(run.multiplayer_run_id);
   // People copy the command, so that an id with other characters is not inserted.
   const command = /^\w[\w-]*$/.test(id) && make('p', { class: 'muted' }, 'To save them: ', make('code', {}, `tas-mcp download run ${id}`));
@@ -107,16 +108,18 @@ function seenBy(bug, run) {
 
 function bugRow(bug, run) {
   const head = [titled(text(bug.title) || text(bug.id) || 'Bug'), span('muted', text(bug.category))];
-  return folded(false, head, [
+  return Object.assign(folded(false, head, [
     words(bug.description),
     facts([
       ['How to reproduce', text(bug.reproduction_steps)],
+      ['Bug', linked(text(bug.bug_id), bug.url)],
       ['Seen by', seenBy(bug, run)],
       ['Confidence', text(bug.confidence)],
       ['Detected', moment(bug.detected_at)],
+      ['Screenshot', linked('', object(bug.details).screenshot_url) && linked('At the service', object(bug.details).screenshot_url)],
       ['Details', Object.keys(object(bug.details)).length > 0 ? make('pre', {}, JSON.stringify(bug.details, null, 2)) : ''],
     ], 'parts'),
-  ]);
+  ]), { id: `bug-${text(bug.bug_id) || text(bug.id)}` });
 }
 
 /** Groups bugs by severity, the worst first. */
@@ -153,6 +156,8 @@ function runPage(run, report) {
     heading(['Run', text(run.multiplayer_run_id), text(test.type)].filter(Boolean).join(' · '), text(test.name) || 'Run', outcome(run)),
     facts([
       ['Build', text(object(run.build).name)],
+      ['At the service', linked('', run.url) && linked('Open the run', run.url)],
+      ['Created', moment(run.created_at)],
       ['Duration', duration(number(run.duration_ms) ?? time(run.completed_at) - time(run.started_at))],
       ['Started', moment(run.started_at)],
       ['Finished', moment(run.completed_at)],

@@ -13,7 +13,8 @@ function show(report) {
     parts = [words('This report has a form that the page does not know.', 'note'), make('pre', {}, JSON.stringify(report, null, 2))];
     console.error(error);
   }
-  main.replaceChildren(...parts.filter((part) => part instanceof Node));
+  const created = report.created_at && make('p', { class: 'muted created' }, 'Report of ', moment(report.created_at));
+  main.replaceChildren(...[...parts, created].filter((part) => part instanceof Node));
   say(document.title);
 }
 
@@ -43,6 +44,19 @@ function reportOf(result) {
   return SUMMARY.some((name) => name in object(value)) ? { summary: value } : { run: object(value) };
 }
 
+/** Opens the row that the address of the page names. */
+function reachNamed() {
+  try {
+    reach(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    // The address names no row.
+  }
+}
+
 const held = JSON.parse(document.getElementById('data').textContent);
-if (held.run || held.summary || held.trend) show(held);
+if (held.run || held.summary || held.trend) {
+  show(held);
+  reachNamed();
+  window.addEventListener('hashchange', reachNamed);
+}
 else if (window.parent !== window) connect().catch((error) => tell(`The host did not begin: ${text(error.message)}`));

@@ -21,7 +21,7 @@ function failureRow(value, index, report) {
   const where = [text(step.player) && `Player ${text(step.player)}`, text(step.number) && `step ${text(step.number)}`].filter(Boolean).join(', ');
   const goal = [where && where[0].toUpperCase() + where.slice(1), text(step.goal)].filter(Boolean).join(': ');
   const times = number(failure.count) > 1 ? ` × ${failure.count}` : '';
-  return folded(index < 5, [titled(named(failure.test)), verdict(failure.verdict, times), below(goal)], [
+  return judged(failure.verdict, folded(index < 5, [titled(named(failure.test)), verdict(failure.verdict, times), below(goal)], [
     facts([
       ['Expected', text(failure.expected)],
       ['Observed', text(failure.observed)],
@@ -31,14 +31,14 @@ function failureRow(value, index, report) {
       ['Jobs', codes(failure.job_ids)],
     ], 'parts'),
     thumbnails(list(failure.run_ids).flatMap((id) => picturesOf(report, id, (one) => number(one.step) !== null))),
-  ]);
+  ]));
 }
 
 function changed(comparison) {
   const row = (value) => {
     const one = object(value);
     const was = text(one.was) && span('muted more', `was: ${known(one.was)[2]}`);
-    return make('div', { class: 'row' }, titled(named(one.test ?? one)), one.verdict && verdict(one.verdict), was);
+    return judged(one.verdict, make('div', { class: 'row' }, titled(named(one.test ?? one)), one.verdict && verdict(one.verdict), was));
   };
   const group = (name, rows) => list(rows).length > 0
     && make('div', {}, make('h3', {}, `${name} (${rows.length})`), items('ul', 'cards', rows.map(row)));
@@ -53,11 +53,11 @@ function changed(comparison) {
   return section('Compared', other && words(`With ${other}`, 'muted'), words(comparison.note, 'muted'), groups);
 }
 
-function retriedRow(value) {
+function retriedRow(value, runs) {
   const one = object(value);
   const earlier = list(one.earlier).map((word) => verdict(object(word).verdict ?? object(word).result ?? word));
-  return make('div', { class: 'row' }, titled(named(one.test)), span('muted', text(one.run_id)),
-    earlier.length > 0 && make('span', { class: 'more' }, span('muted', 'Earlier attempts: '), earlier));
+  return judged('SUCCESS', make('div', { class: 'row' }, titled(named(one.test)), codes([one.run_id], runs),
+    earlier.length > 0 && make('span', { class: 'more' }, span('muted', 'Earlier attempts: '), earlier)));
 }
 
 /** Lists bugs with their severity and id. */
@@ -68,7 +68,14 @@ function bugLines(bugs) {
 
 function passedRow(value, runs) {
   const one = object(value);
-  return make('div', { class: 'row' }, titled(named(one.test)), codes([one.run_id], runs), bugLines(one.bugs));
+  return judged('SUCCESS', make('div', { class: 'row' }, titled(named(one.test)), codes([one.run_id], runs), bugLines(one.bugs)));
+}
+
+/** Returns the bugs of a run, which the summary lists with its failures and with the tests that passed. */
+function bugsOf(summary, run) {
+  const failure = list(summary.failures).map(object).find((one) => list(one.run_ids).length === 1 && text(one.run_ids[0]) === run);
+  const pass = list(summary.passed_with_bugs).map(object).find((one) => text(one.run_id) === run);
+  return object(failure ?? pass).bugs;
 }
 
 function runRow(value, report) {
@@ -77,11 +84,18 @@ function runRow(value, report) {
     duration(run.duration_ms),
     list(run.players).length > 1 ? plural(run.players.length, 'player') : device(object(list(run.players)[0]).platform),
     number(object(run.bug_info).bug_count) > 0 ? plural(run.bug_info.bug_count, 'bug') : '',
-    text(run.multiplayer_run_id),
   ];
+  const id = text(run.multiplayer_run_id);
   const head = [titled(named(run.test)), verdict(outcome(run)), below(parts.filter(Boolean).join(' · '))];
-  const shots = thumbnails(picturesOf(report, run.multiplayer_run_id, (one) => one.end));
-  return Object.assign(folded(false, head, [shots]), { id: placeOfRun(run.multiplayer_run_id) });
+  const inside = [
+    facts([
+      ['Run', id && [make('code', {}, linked(id, run.url)), ' ', jump(placeOfRun(id), 'Link to this run')]],
+      ['Started', moment(run.started_at)],
+      ['Bugs', bugLines(bugsOf(object(report.summary), id)) ?? ''],
+    ], 'parts'),
+    thumbnails(picturesOf(report, id, (one) => one.end)),
+  ];
+  return judged(outcome(run), Object.assign(folded(false, head, inside), { id: placeOfRun(id) }));
 }
 
 function runsPart(report) {
@@ -124,9 +138,10 @@ function summaryPage(summary, report) {
     ]),
     counted({ ...object(summary.verdicts), unfinished: total - finished }, 'Tests by verdict'),
     ...missing(report), ...missing(summary), ...missingPictures(report),
+    filterPart(list(report.runs).map((run) => outcome(object(run)))),
     section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map((one, index) => failureRow(one, index, report)))),
     Object.keys(object(summary.comparison)).length > 0 && changed(summary.comparison),
-    section('Passed only when repeated', items('ul', 'cards', list(summary.passed_after_retry).map(retriedRow))),
+    section('Passed only when repeated', items('ul', 'cards', list(summary.passed_after_retry).map((one) => retriedRow(one, report.runs)))),
     section('Passed with bugs', items('ul', 'cards', list(summary.passed_with_bugs).map((one) => passedRow(one, report.runs)))),
     runsPart(report),
   ];

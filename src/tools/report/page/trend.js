@@ -12,9 +12,11 @@ function trendRow(value, columns) {
   const flaky = text(row.flaky) && make('span', { class: 'verdict warn' }, make('span', { 'aria-hidden': 'true' }, '~'), make('span', {}, 'Flaky'));
   const cells = Array.from({ length: columns }, (_, index) => {
     const result = object(list(row.results)[index]);
-    return make('td', {}, verdict(result.verdict) ?? span('muted', 'Not included'));
+    const retries = list(result.earlier).length;
+    return make('td', {}, verdict(result.verdict) ?? span('muted', 'Not included'), retries > 0 && below(`after ${retries === 1 ? '1 retry' : `${retries} retries`}`));
   });
-  return make('tr', {}, make('th', { scope: 'row' }, titled(named(row.test)), flaky && ' ', flaky, text(row.flaky) && below(row.flaky)), cells);
+  const newest = list(row.results).map(object).filter((result) => text(result.verdict)).pop();
+  return judged(object(newest).verdict, make('tr', {}, make('th', { scope: 'row' }, titled(named(row.test)), flaky && ' ', flaky, text(row.flaky) && below(row.flaky)), cells));
 }
 
 function trendPage(trend, report) {
@@ -25,6 +27,7 @@ function trendPage(trend, report) {
   const body = make('tbody', {}, tests.map((row) => trendRow(row, executions.length)));
   const label = `Results of the last ${plural(executions.length, 'execution')}, the newest on the right`;
   const table = make('table', {}, make('caption', { class: 'muted' }, label), head, body);
+  table.style.setProperty('--columns', executions.length);
   return [
     heading(['Test plan', text(trend.test_plan_id)].filter(Boolean).join(' · '), name),
     facts([
@@ -33,6 +36,7 @@ function trendPage(trend, report) {
       ['Flaky tests', tests.filter((row) => text(row.flaky)).length],
     ]),
     ...missing(report), ...missing(trend),
+    filterPart(tests.flatMap((row) => list(row.results).map((result) => object(result).verdict))),
     // The keyboard scrolls only what can have the focus.
     make('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: 0 }, table),
   ];

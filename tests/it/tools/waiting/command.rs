@@ -11,8 +11,10 @@ use tas_mcp::sandbox::{
     },
 };
 
-use super::junit::{attribute, elements};
-use crate::support::{binary::run_binary, service::Service};
+use crate::{
+    support::{binary::run_binary, service::Service},
+    tools::junit::{attribute, elements},
+};
 
 /// Runs the command. Returns the exit code, the JSON on standard output, and standard error.
 pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
@@ -239,4 +241,30 @@ async fn a_timed_out_wait_writes_the_junit_file_and_a_failed_wait_keeps_the_old_
     assert_eq!(command(&service, &["wait", "--run-id", "nowhere", "--junit", path]).await.0, Some(1));
     assert_eq!(std::fs::read_to_string(path).unwrap(), written);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn the_junit_file_has_bugs_flaky_attempts_and_the_screenshots_of_failures() {
+    let service = Service::start().await;
+    let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
+    let (directory, path) = report();
+    let wait = ["wait", EXECUTION_COMPLETED, "--junit", path.to_str().unwrap()];
+    let variables = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
+        ("TAS_API_KEY", keys::DEMO),
+    ];
+
+    let output = run_binary(&wait, &variables, &[]).await;
+
+    assert_eq!(output.status.code(), Some(10));
+    let document = std::fs::read_to_string(&path).expect("the file");
+    let found = elements(&document);
+    let attempt = found.iter().find(|(name, ..)| name == "flakyError").expect("a retried attempt");
+    assert_eq!(attribute(attempt, "message"), "TIMEOUT");
+    assert!(document.contains("high: Pause button does not react (bug_7h2k9)"), "{document}");
+
+    let picture = directory.path().join("report-screenshots").join(format!("{RUN_FAILED}-1-step-2.png"));
+    assert!(document.contains(&format!("[[ATTACHMENT|{}]]", picture.display())), "{document}");
+    assert!(std::fs::read(picture).expect("a picture").starts_with(b"\x89PNG"));
 }

@@ -7,10 +7,12 @@ use tas_mcp::sandbox::seed::{
 
 use super::{
     command::{command, report},
-    junit::{attribute, elements},
     rows,
 };
-use crate::support::service::Service;
+use crate::{
+    support::service::Service,
+    tools::junit::{attribute, elements},
+};
 
 const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 

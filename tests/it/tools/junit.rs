@@ -4,17 +4,17 @@ use quick_xml::{Reader, escape::unescape, events::Event};
 use serde_json::json;
 use tas_mcp::{
     service::{api::runs::RunDetail, view::view},
-    tools::waiting::{
-        ResultItem,
+    tools::{
         junit::{Case, render_document},
+        waiting::ResultItem,
     },
 };
 
 /// Name, attributes and text of an element.
-pub(super) type Element = (String, Vec<(String, String)>, String);
+pub(in crate::tools) type Element = (String, Vec<(String, String)>, String);
 
 /// Returns the elements of a document in order.
-pub(super) fn elements(xml: &str) -> Vec<Element> {
+pub(in crate::tools) fn elements(xml: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(xml);
     let (mut found, mut open): (Vec<Element>, usize) = (Vec::new(), 0);
     let mut is_inside = false;
@@ -51,7 +51,7 @@ pub(super) fn elements(xml: &str) -> Vec<Element> {
 }
 
 /// Returns the value of an attribute; an empty string if there is none.
-pub(super) fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
+pub(in crate::tools) fn attribute<'a>(element: &'a Element, name: &str) -> &'a str {
     element.1.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
 }
 
@@ -246,4 +246,44 @@ fn a_number_that_a_test_name_contains_is_not_used_again() {
 
         assert_eq!(cases.map(|one| attribute(one, "name")).collect::<Vec<_>>(), expected);
     }
+}
+
+#[test]
+fn attempts_before_a_pass_are_flaky_runs_and_those_before_a_failure_are_reruns() {
+    for (result, expected) in
+        [("SUCCESS", ["flakyError", "flakyFailure"]), ("FAILED", ["rerunError", "rerunFailure"])]
+    {
+        let mut item = item(result);
+        item.earlier = vec!["TIMEOUT".to_owned(), "FAILED".to_owned()];
+        let found = elements(&render_document("p", &[Case::new(&item, None, "p")]).unwrap());
+        let attempts = found.iter().filter(|(name, ..)| name.starts_with(&expected[0][..5]));
+        let attempts: Vec<_> = attempts.map(|one| (one.0.as_str(), attribute(one, "type"))).collect();
+
+        assert_eq!(attempts, [(expected[0], "TIMEOUT"), (expected[1], "FAILED")], "{result}");
+        assert_eq!(attribute(&found[0], "tests"), "1");
+    }
+}
+
+#[test]
+fn an_attempt_that_could_be_read_has_the_report_of_its_step_and_its_time() {
+    let case = Case::new(&item("SUCCESS"), None, "p").with_earlier_runs(&[run("TIMEOUT", "It hung.")]);
+    let found = elements(&render_document("p", &[case]).unwrap());
+    let attempt = found.iter().find(|(name, ..)| name == "flakyError").expect("an attempt");
+    let (.., trace) = found.iter().find(|(name, ..)| name == "stackTrace").expect("a report");
+
+    assert_eq!(attribute(attempt, "time"), "61.500");
+    assert!(trace.starts_with("Player 1, step 2: Pause the game\nTIMEOUT: It hung.\n"), "{trace}");
+}
+
+#[test]
+fn bugs_are_properties_and_attachments_are_in_the_output() {
+    let bug = view(json!({"bug_id": "bug_1", "title": "It hangs", "severity": "high"}));
+    let case = Case::new(&item("SUCCESS"), None, "p");
+    let case = case.with_bugs(&[bug]).with_attachments(vec!["report-screenshots/r-1-end.png".to_owned()]);
+    let found = elements(&render_document("p", &[case]).unwrap());
+    let property = found.iter().find(|one| attribute(one, "name") == "bug").expect("a property");
+    let (.., output) = found.iter().find(|(name, ..)| name == "system-out").expect("an output");
+
+    assert_eq!(attribute(property, "value"), "high: It hangs (bug_1)");
+    assert_eq!(output, "Bug: high: It hangs (bug_1)\n[[ATTACHMENT|report-screenshots/r-1-end.png]]\n");
 }

@@ -1,16 +1,25 @@
-//! The results of a wait as JUnit XML for CI systems: one suite per job, with one case for the attempt that decides.
+//! The results of a wait as JUnit XML for CI systems: one suite per job, with one case for the attempt that decides. The
+//! attempts before it are the flaky runs or the reruns of the case, as Maven Surefire writes them.
+
+mod reading;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
-use quick_junit::{NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{
+    NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite,
+};
 
-use super::{completion::Completion, item::ResultItem};
+pub(crate) use self::reading::CaseReader;
 use crate::{
-    service::api::runs::{RunDetail, RunStep, RunStepItem},
+    service::api::{
+        bugs::RunBug,
+        runs::{RunDetail, RunStep, RunStepItem},
+    },
     text::{first_characters, visible},
+    tools::waiting::{Completion, ResultItem, canonical_result},
 };
 
 /// Longest message of a failure, in characters. The text below the message has no limit.
@@ -69,6 +78,45 @@ pub struct Case {
     time: Duration,
     started: Option<String>,
     properties: Vec<(&'static str, String)>,
+    /// The attempts before the one that decides.
+    earlier: Vec<Attempt>,
+    /// Bugs of the run, a line for each.
+    bugs: Vec<String>,
+    /// Paths of screenshots.
+    attachments: Vec<String>,
+}
+
+/// An attempt that was retried.
+#[derive(Clone, Debug, Default)]
+struct Attempt {
+    verdict: String,
+    report: String,
+    time: Duration,
+}
+
+impl Attempt {
+    fn from_run(run: &RunDetail) -> Self {
+        let verdict = run.head.result.as_deref().map_or_else(|| "no_result".to_owned(), canonical_result);
+        let outcome = Outcome::from_verdict(Some(&verdict));
+
+        Self { report: describe_causes(run, outcome), time: duration_of(run), verdict }
+    }
+
+    fn to_rerun(&self) -> TestRerun {
+        let kind = match Outcome::from_verdict(Some(&self.verdict)) {
+            Outcome::Failure => NonSuccessKind::Failure,
+            Outcome::Passed | Outcome::Error | Outcome::Skipped => NonSuccessKind::Error,
+        };
+        let verdict = one_line(&self.verdict);
+
+        let mut rerun = TestRerun::new(kind);
+        rerun.set_type(verdict.clone()).set_message(verdict).set_time(self.time);
+        if !self.report.is_empty() {
+            rerun.set_stack_trace(printable(&self.report));
+        }
+
+        rerun
+    }
 }
 
 impl Case {
@@ -85,17 +133,20 @@ impl Case {
 
         let platform = item.platform.as_ref().map(|platform| format!(" [{platform}]")).unwrap_or_default();
         let run_name = run.map(|run| run.head.test.name.as_str()).filter(|name| !name.is_empty());
-        let milliseconds = run.and_then(|run| run.head.duration_ms).unwrap_or_default();
+        let earlier = item.earlier.iter().cloned();
 
         Self {
             name: format!("{}{platform}", run_name.unwrap_or_else(|| item.name())),
             class: plan.to_owned(),
             outcome,
             message: first_characters(&message, LONGEST_MESSAGE).to_owned(),
-            report: causes.iter().map(|(player, step)| describe_step(*player, step)).collect(),
-            time: Duration::try_from_secs_f64(milliseconds / 1_000.0).unwrap_or_default(),
+            report: run.map(|run| describe_causes(run, outcome)).unwrap_or_default(),
+            time: run.map(duration_of).unwrap_or_default(),
             started: run.and_then(|run| run.head.started_at.clone()),
             properties: properties(item, run, &verdict),
+            earlier: earlier.map(|verdict| Attempt { verdict, ..Attempt::default() }).collect(),
+            bugs: Vec::new(),
+            attachments: Vec::new(),
             verdict,
         }
     }
@@ -110,6 +161,30 @@ impl Case {
             first_characters(&message, LONGEST_MESSAGE).clone_into(&mut self.message);
         }
         self
+    }
+
+    /// Returns the case with the records of the attempts before the one that decides. Without records, the case has their
+    /// results.
+    #[must_use]
+    pub fn with_earlier_runs(self, runs: &[RunDetail]) -> Self {
+        if runs.is_empty() {
+            self
+        } else {
+            Self { earlier: runs.iter().map(Attempt::from_run).collect(), ..self }
+        }
+    }
+
+    /// Returns the case with the bugs of its run.
+    #[must_use]
+    pub fn with_bugs(self, bugs: &[RunBug]) -> Self {
+        let line = |bug: &RunBug| format!("{}: {} ({})", bug.severity, bug.title, bug.bug_id);
+        Self { bugs: bugs.iter().map(line).collect(), ..self }
+    }
+
+    /// Returns the case with files that CI systems show with it.
+    #[must_use]
+    pub fn with_attachments(self, paths: Vec<String>) -> Self {
+        Self { attachments: paths, ..self }
     }
 
     /// Creates the case of a device on which nothing was started.
@@ -133,12 +208,16 @@ impl Case {
             time: Duration::ZERO,
             started: None,
             properties: Vec::new(),
+            earlier: Vec::new(),
+            bugs: Vec::new(),
+            attachments: Vec::new(),
         }
     }
 
     /// Returns the suite that contains only this case, under the name `name`.
     fn to_suite(&self, name: &str) -> TestSuite {
         let mut status = self.outcome.status();
+        status.add_reruns(self.earlier.iter().map(Attempt::to_rerun));
         if self.outcome != Outcome::Passed {
             status.set_type(one_line(&self.verdict)).set_message(one_line(&self.message));
         }
@@ -148,6 +227,10 @@ impl Case {
 
         let mut case = TestCase::new(name, status);
         case.set_classname(one_line(&self.class)).set_time(self.time);
+        let output = self.output();
+        if !output.is_empty() {
+            case.set_system_out(output);
+        }
 
         let mut suite = TestSuite::new(name);
         suite.set_time(self.time).add_test_case(case);
@@ -155,10 +238,18 @@ impl Case {
             // As the service writes it, also if it is not a time.
             suite.extra.insert("timestamp".into(), one_line(started).into());
         }
-        let properties = self.properties.iter().map(|(name, value)| Property::new(*name, one_line(value)));
-        suite.add_properties(properties);
+        let bugs = self.bugs.iter().map(|bug| ("bug", bug));
+        let properties = self.properties.iter().map(|(name, value)| (*name, value)).chain(bugs);
+        suite.add_properties(properties.map(|(name, value)| Property::new(name, one_line(value))));
 
         suite
+    }
+
+    /// Returns the bugs as text, and the attachments in the form that GitLab and Jenkins read.
+    fn output(&self) -> String {
+        let bugs = self.bugs.iter().map(|bug| format!("Bug: {}\n", one_line(bug)));
+        let attachments = self.attachments.iter().map(|path| format!("[[ATTACHMENT|{}]]\n", one_line(path)));
+        bugs.chain(attachments).collect()
     }
 }
 
@@ -178,6 +269,15 @@ fn causes_of(run: &RunDetail, outcome: Outcome) -> Vec<(usize, &RunStep)> {
     });
 
     steps.filter(|(_, step)| is_cause(step)).collect()
+}
+
+fn describe_causes(run: &RunDetail, outcome: Outcome) -> String {
+    causes_of(run, outcome).iter().map(|(player, step)| describe_step(*player, step)).collect()
+}
+
+fn duration_of(run: &RunDetail) -> Duration {
+    let milliseconds = run.head.duration_ms.unwrap_or_default();
+    Duration::try_from_secs_f64(milliseconds / 1_000.0).unwrap_or_default()
 }
 
 /// Returns the text of a step: its goal, its report and its expected results.
@@ -313,7 +413,14 @@ mod tests {
             report: text.clone(),
             time: Duration::from_millis(1_500),
             started: Some(text.clone()),
-            properties: vec![("run_id", text)],
+            properties: vec![("run_id", text.clone())],
+            earlier: vec![Attempt {
+                verdict: text.clone(),
+                report: format!("step 1: {text}"),
+                ..Attempt::default()
+            }],
+            bugs: vec![text.clone()],
+            attachments: vec![text],
         }
     }
 
@@ -338,8 +445,10 @@ mod tests {
             let cases = [case(&text, Outcome::Failure), case(&name, Outcome::Passed)];
             let document = render_document(&name, &cases).expect("a document");
 
-            let suite = ["testsuite", "properties", "property", "testcase"];
-            let expected = [&["testsuites"], &suite[..], &["failure"], &suite[..]].concat();
+            let suite = ["testsuite", "properties", "property", "property", "testcase"];
+            let failed = ["failure", "rerunFailure", "stackTrace", "system-out"];
+            let passed = ["flakyFailure", "stackTrace", "system-out"];
+            let expected = [&["testsuites"], &suite[..], &failed, &suite, &passed].concat();
             assert_eq!(elements(&document), expected, "{document}");
             assert!(!has_hidden(&document), "{document}");
         });
