@@ -1,4 +1,5 @@
-//! Writes the man pages of the program: `cargo run --example man-pages -- DIRECTORY`.
+//! Writes the man pages of the program, and the scripts with which shells complete its command lines, into the directory
+//! `completions` beside them: `cargo run --example man-pages -- DIRECTORY`.
 //!
 //! Each command has a page. The pages of `tas-mcp` and `tas-mcp http` end with a section of the settings.
 
@@ -10,6 +11,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Command;
+use clap_complete::Shell;
 use clap_mangen::{
     Man,
     roff::{Inline, Roff, bold, italic, roman},
@@ -19,11 +21,28 @@ use tas_mcp::{
     settings::{HTTP_SETTINGS, SETTINGS, Setting},
 };
 
+/// The scripts, with the names that shells expect.
+const SCRIPTS: [(Shell, &str); 5] = [
+    (Shell::Bash, "tas-mcp.bash"),
+    (Shell::Zsh, "_tas-mcp"),
+    (Shell::Fish, "tas-mcp.fish"),
+    (Shell::PowerShell, "tas-mcp.ps1"),
+    (Shell::Elvish, "tas-mcp.elv"),
+];
+
 fn main() -> anyhow::Result<()> {
     let directory = env::args_os().nth(1).context("name the directory: man-pages DIRECTORY")?;
     let directory = PathBuf::from(directory);
 
-    write_pages(&directory).with_context(|| format!("cannot write the pages into {}", directory.display()))
+    let written = write_pages(&directory).and_then(|()| write_scripts(&directory.join("completions")));
+    written.with_context(|| format!("cannot write the pages into {}", directory.display()))
+}
+
+fn write_scripts(directory: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(directory)?;
+    SCRIPTS
+        .into_iter()
+        .try_for_each(|(shell, name)| fs::write(directory.join(name), cli::completion_script(shell)?))
 }
 
 fn write_pages(directory: &Path) -> std::io::Result<()> {

@@ -51,7 +51,7 @@ mod upload;
 mod wait;
 
 pub use command_line_text::sandbox_exports;
-pub use completions::completed_matches;
+pub use completions::{StartSandbox, complete_command_line, completion_script};
 pub use exit_status::ExitStatus;
 pub use help::{explain_program, is_started_by_person};
 pub use http::serve_http;

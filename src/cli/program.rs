@@ -65,12 +65,7 @@ pub fn program() -> Command {
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
-        .subcommands([
-            status::command(),
-            doctor::command(),
-            completions::command(),
-            completions::complete_command(),
-        ])
+        .subcommands([status::command(), doctor::command(), completions::command()])
         .subcommands([profile::command(), config::command()])
         .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
 }
@@ -158,7 +153,6 @@ pub async fn run_subcommand(
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
         "completions" => completions::run(matches),
-        "complete" => completions::complete(matches, settings, program()).await,
         _ => match ListCommand::find(name) {
             Some(list) => list.run(matches, settings).await,
             None => Err(anyhow::anyhow!("unknown command `{name}`").into()),
