@@ -24,7 +24,7 @@ const NEEDED_DESCRIPTORS: usize = 8;
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 fn main() -> ExitCode {
-    match cli::complete_command_line(|settings| Box::pin(keep_sandbox(settings))) {
+    match cli::complete_command_line(cli::program, |settings| Box::pin(keep_sandbox(settings))) {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}
         Err(error) => return report_error(&error.into()),

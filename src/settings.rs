@@ -15,7 +15,6 @@ mod narrowing;
 mod problem;
 mod project_file;
 mod server_flags;
-mod user_directories;
 mod values;
 
 use std::{
@@ -28,13 +27,15 @@ use serde::Serialize;
 
 pub use self::{
     configuration_file::{
-        Configuration, ConfigurationFile, Profile, ProfileValue, UnusableFile, profile_settings,
+        Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile,
+        profile_settings, user_directory,
     },
-    definition::{FIRST_PROFILE, LogFormat, SETTINGS, Setting, service_variables},
+    definition::{
+        FIRST_PROFILE, LogFormat, SETTINGS, Setting, complete_address, is_loopback_host, service_variables,
+    },
     flags::{flags, http_flags, profile_completer},
-    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings, is_loopback_host},
+    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings},
     project_file::{RunDefaults, SettingFiles},
-    user_directories::{HOME_VARIABLES, OperatingSystem, UserDirectories},
     values::Origin,
 };
 use self::{
@@ -130,7 +131,7 @@ impl Settings {
     pub fn read(matches: Option<&ArgMatches>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
         let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
-        let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
+        let accounts = user_directory().map(|directory| KeyStore::in_directory(&directory));
 
         Self { accounts, ..settings }.with_files(&SettingFiles::of_process())
     }
@@ -178,11 +179,14 @@ impl Settings {
         Self { upload_timing, ..self }
     }
 
-    /// Returns the same settings with the address and the key of an account, in place of any other key.
+    /// Returns the same settings with the addresses and the key of an account, in place of any other key.
     #[must_use]
-    pub fn with_account(&self, base_url: &str, key: &str) -> Self {
+    pub fn with_account(&self, base_url: &str, knowledge_url: Option<&str>, key: &str) -> Self {
         let mut values = self.values.clone();
         values.set(BASE_URL, base_url, Origin::Login);
+        if let Some(knowledge_url) = knowledge_url {
+            values.set(KNOWLEDGE_URL, knowledge_url, Origin::Login);
+        }
         values.set(API_KEY, key, Origin::Login);
         // The profile may not exist yet.
         for name in [API_KEY_FILE, API_KEY_COMMAND, PROFILE] {
@@ -298,6 +302,18 @@ impl Settings {
     /// Returns the address of the main API as text, if it is set.
     pub fn base_url(&self) -> Option<&str> {
         self.values.text(BASE_URL)
+    }
+
+    /// Returns what a user should know about an address of the main API that is not complete.
+    pub fn address_note(&self) -> Option<String> {
+        let (text, url) = (self.base_url()?, self.server().base_url.as_ref()?);
+        let is_completed = complete_address(text, true) != text;
+        is_completed.then(|| format!("note: the address `{text}` is read as {}", url.as_str()))
+    }
+
+    /// Returns whether a setting names the host for knowledge files and artifacts.
+    pub fn names_knowledge_host(&self) -> bool {
+        self.values.contains(KNOWLEDGE_URL)
     }
 
     /// Returns the name of the profile that is used or wanted. The profile may not exist.

@@ -1,7 +1,7 @@
 //! Completion of command lines: `tas-mcp completions` prints the script that registers this program with a shell, and the
 //! script runs the program with the variable `TAS_COMPLETE`.
 
-use std::{any::Any, ffi::OsString, io, path::Path};
+use std::{ffi::OsString, io, path::Path};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use clap_complete::{
@@ -9,18 +9,14 @@ use clap_complete::{
     engine::{self, CompletionCandidate},
     env::{self, EnvCompleter, Shells},
 };
-use futures_util::future::LocalBoxFuture;
 
 use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::{NameReader, with_names},
+    name_completion::{NameReader, StartSandbox, with_names},
     output::print_text,
-    program::program,
     shell_line::ShellLine,
 };
-use crate::settings::Settings;
-
 /// Commands that the help shows.
 const EXAMPLES: [&str; 3] = [
     "source <(tas-mcp completions bash)",
@@ -43,10 +39,6 @@ fi
 "#;
 
 const SHELLS: [Shell; 5] = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh];
-
-/// Starts the sandbox that the settings ask for, and changes them so that they use it. The value that it returns keeps the
-/// sandbox running.
-pub type StartSandbox = for<'a> fn(&'a mut Settings) -> LocalBoxFuture<'a, anyhow::Result<Box<dyn Any>>>;
 
 #[derive(Args)]
 struct CompletionsArguments {
@@ -82,12 +74,15 @@ pub fn completion_script(shell: Shell) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Completes a command line if the script of a shell has started this program. Returns whether it has.
+/// Completes a command line of `program` if the script of a shell has started it. Returns whether it has.
 ///
 /// # Errors
 /// The variable names no shell, or the candidates cannot be written.
-pub fn complete_command_line(start_sandbox: StartSandbox) -> clap::error::Result<bool> {
-    let completers = SHELLS.map(|shell| Completer { shell, start_sandbox });
+pub fn complete_command_line(
+    program: fn() -> Command,
+    start_sandbox: StartSandbox,
+) -> clap::error::Result<bool> {
+    let completers = SHELLS.map(|shell| Completer { shell, program, start_sandbox });
     let completers = completers.each_ref().map(|completer| completer as &dyn EnvCompleter);
     let directory = std::env::current_dir().ok();
 
@@ -100,6 +95,7 @@ pub fn complete_command_line(start_sandbox: StartSandbox) -> clap::error::Result
 /// A shell of the library. In addition, words are read as the shell quotes them, and names are read from the service.
 struct Completer {
     shell: Shell,
+    program: fn() -> Command,
     start_sandbox: StartSandbox,
 }
 
@@ -132,7 +128,7 @@ impl EnvCompleter for Completer {
         output: &mut dyn io::Write,
     ) -> io::Result<()> {
         let line = ShellLine::from_arguments(self.shell, arguments);
-        let reader = NameReader::new(&line.words, self.start_sandbox);
+        let reader = NameReader::new(&line.words, self.program, self.start_sandbox);
         let candidates = find_candidates(with_names(program.clone(), &reader), &line.words, directory);
 
         output.write_all(line.render(&candidates).as_bytes())

@@ -2,6 +2,7 @@
 //! the service while a user types.
 
 use std::{
+    any::Any,
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     time::{Duration, SystemTime},
@@ -9,15 +10,13 @@ use std::{
 
 use clap::{Arg, Command, builder::ArgExt};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
-use futures_util::future::join_all;
+use futures_util::future::{LocalBoxFuture, join_all};
 use serde_json::Value;
 use tokio::runtime::Builder;
 
 use super::{
     calls::build_caller,
-    completions::StartSandbox,
     named_arguments::record_kind,
-    program::program,
     reply_output::{age, plain_text},
 };
 use crate::{
@@ -125,11 +124,16 @@ pub(super) fn with_names(command: Command, reader: &NameReader) -> Command {
     command.mut_subcommands(|below| with_names(below, reader))
 }
 
+/// Starts the sandbox that the settings ask for, and changes them so that they use it. The value that it returns keeps the
+/// sandbox running.
+pub type StartSandbox = for<'a> fn(&'a mut Settings) -> LocalBoxFuture<'a, anyhow::Result<Box<dyn Any>>>;
+
 /// Reads names from the service that the settings of a command line select.
 #[derive(Clone)]
 pub(super) struct NameReader {
     /// The words of the command line before the incomplete one.
     words: Vec<String>,
+    program: fn() -> Command,
     start_sandbox: StartSandbox,
 }
 
@@ -155,9 +159,9 @@ struct NamedRecord {
 
 impl NameReader {
     /// Creates a reader for the command line with these words, of which the last one is incomplete.
-    pub(super) fn new(words: &[String], start_sandbox: StartSandbox) -> Self {
+    pub(super) fn new(words: &[String], program: fn() -> Command, start_sandbox: StartSandbox) -> Self {
         let complete = words.split_last().map(|(_, complete)| complete.to_vec());
-        Self { words: complete.unwrap_or_default(), start_sandbox }
+        Self { words: complete.unwrap_or_default(), program, start_sandbox }
     }
 
     /// Returns the candidates that begin with `typed`. Without an answer in time, there are none.
@@ -172,7 +176,7 @@ impl NameReader {
 
     /// Reads the records. Returns `None` if the settings are unusable.
     async fn read(&self, kind: NameKind) -> Option<Vec<NamedRecord>> {
-        let matches = program().ignore_errors(true).try_get_matches_from(&self.words).ok();
+        let matches = (self.program)().ignore_errors(true).try_get_matches_from(&self.words).ok();
         let mut settings = Settings::read(matches.as_ref());
         let _sandbox = match settings.wants_sandbox() {
             true => Some((self.start_sandbox)(&mut settings).await.ok()?),
@@ -204,9 +208,14 @@ impl CompletedList {
         Some(NamedRecord { id, name, detail: self.detail(record) })
     }
 
-    /// Returns the verdict and the age of a record, as the list shows them.
+    /// Returns the verdict and the age of a result, as the list shows them.
     fn detail(&self, record: &Value) -> String {
-        let shown = self.operation.tool.columns.iter().filter_map(|column| {
+        let columns = self.operation.tool.columns;
+        if columns.iter().all(|column| column.format != ColumnFormat::Verdict) {
+            return String::new();
+        }
+
+        let shown = columns.iter().filter_map(|column| {
             let text = plain_text(column.value(record)?);
             match column.format {
                 ColumnFormat::Verdict => Some(text),

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use url::Url;
+
 use super::{
     Settings, absolute,
     definition::{
@@ -19,7 +21,7 @@ use crate::{
 };
 
 /// Path of the endpoint, to which the address of a project is appended.
-const ENDPOINT: &str = "/mcp";
+const ENDPOINT: &str = "mcp";
 
 /// Segments of a path that select tools, and are never projects.
 const SELECTING: [&str; 2] = ["x", "readonly"];
@@ -163,12 +165,12 @@ impl Settings {
 
 /// Returns whether the path of `address` is the endpoint, or selects a project there, unless another one is selected.
 fn is_endpoint(address: &str, selects_project: bool) -> bool {
-    let after_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let path = after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default();
-    match path.strip_prefix(ENDPOINT).map(|rest| rest.strip_prefix('/').ok_or(rest)) {
-        Some(Err("")) => true,
-        Some(Ok(project)) => !selects_project && !project.contains('/') && !SELECTING.contains(&project),
-        Some(Err(_)) | None => false,
+    let url = Url::parse(address).ok();
+    let segments: Vec<_> = url.iter().filter_map(Url::path_segments).flatten().collect();
+    match segments.as_slice() {
+        [ENDPOINT] => true,
+        [ENDPOINT, project] => !selects_project && !SELECTING.contains(project),
+        _ => false,
     }
 }
 

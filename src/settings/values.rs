@@ -10,7 +10,8 @@ use std::{
 use clap::ArgMatches;
 
 use super::definition::{
-    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS, Setting, setting,
+    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, LOG, READ_ONLY, SETTINGS, Setting, VERBOSE,
+    VERBOSE_FILTER, setting,
 };
 use crate::{home_path::expand_home, text::trimmed};
 
@@ -81,6 +82,11 @@ impl Values {
             if let Some(value) = given.or_else(|| from_variable().filter(SourcedText::applies)) {
                 values.texts.insert(setting.name(), value);
             }
+        }
+
+        let is_verbose = matches.is_some_and(|matches| matches.get_flag(VERBOSE));
+        if is_verbose && !values.is_flag(LOG) {
+            values.set(LOG, VERBOSE_FILTER, Origin::Flag(VERBOSE));
         }
 
         values

@@ -100,9 +100,9 @@ async fn a_result_is_offered_with_its_verdict_and_its_age() {
 
     for (words, value, meaning) in [
         (&["report", "Pau"][..], "Pause and resume", "FAILED, "),
-        (&["stop", "Release s"], "Release smoke", "COMPLETED, "),
+        (&["stop", "Rel"], "Release smoke", "in_progress, "),
         (&["report", "ezh"], seed::RUN_FAILED, "Pause and resume, FAILED, "),
-        (&["report", "4ea2"], seed::EXECUTION_COMPLETED, "Release smoke, COMPLETED, "),
+        (&["report", "4ea2"], seed::EXECUTION_COMPLETED, "Release smoke, completed, "),
         (&["download", "run", "ezh"], seed::RUN_FAILED, "Pause and resume, FAILED, "),
         (&["wait", "--job-id", "3763"], seed::JOB_FLAKY, "Beat the Cinder Golem, COMPLETED, "),
     ] {
