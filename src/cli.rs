@@ -15,6 +15,7 @@ mod help;
 mod host_change;
 mod host_command;
 mod host_directories;
+mod host_entry;
 mod host_file;
 mod hosts;
 mod lists;

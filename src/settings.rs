@@ -14,7 +14,6 @@ mod http;
 mod narrowing;
 mod problem;
 mod project_file;
-mod server_flags;
 mod values;
 
 use std::{
@@ -25,6 +24,9 @@ use std::{
 use clap::ArgMatches;
 use serde::Serialize;
 
+pub(crate) use self::definition::{
+    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, TOOLSETS, boolean,
+};
 pub use self::{
     configuration_file::{
         Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile,
@@ -39,10 +41,7 @@ pub use self::{
     values::Origin,
 };
 use self::{
-    definition::{
-        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, PROJECT_ID,
-        READ_ONLY, ServerSettings,
-    },
+    definition::{BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, ServerSettings},
     http::collector_variable,
     narrowing::add_file_values,
     problem::{SettingProblem, parse_values},
@@ -299,9 +298,24 @@ impl Settings {
         self.ignored_project_file.as_deref()
     }
 
+    /// Returns the text of the setting with this name, if it is set.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.text(name)
+    }
+
+    /// Returns the origin of the setting with this name, if it is set.
+    pub(crate) fn origin(&self, name: &str) -> Option<&Origin> {
+        self.values.origin(name)
+    }
+
+    /// Returns the setting that the API key is taken from, if there is one.
+    pub(crate) fn key_setting(&self) -> Option<&'static str> {
+        self.values.key_setting()
+    }
+
     /// Returns the address of the main API as text, if it is set.
     pub fn base_url(&self) -> Option<&str> {
-        self.values.text(BASE_URL)
+        self.text(BASE_URL)
     }
 
     /// Returns what a user should know about an address of the main API that is not complete.
@@ -392,7 +406,7 @@ fn shown_command(text: &str) -> String {
 }
 
 /// Returns the absolute form of `path`, which is relative to `directory`: the same file in every working directory.
-fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
+pub(crate) fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
     let path = directory.join(&*expand_home(path));
     let path = std::path::absolute(&path).unwrap_or(path);
     let text = path.to_str().map(str::to_owned);

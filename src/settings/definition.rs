@@ -27,13 +27,13 @@ use url::Url;
 pub(super) const PROFILE: &str = "TAS_PROFILE";
 pub(super) const BASE_URL: &str = "TAS_BASE_URL";
 pub(super) const KNOWLEDGE_URL: &str = "TAS_KNOWLEDGE_URL";
-pub(super) const API_KEY: &str = "TAS_API_KEY";
-pub(super) const API_KEY_FILE: &str = "TAS_API_KEY_FILE";
-pub(super) const API_KEY_COMMAND: &str = "TAS_API_KEY_COMMAND";
-pub(super) const PROJECT_ID: &str = "TAS_PROJECT_ID";
-pub(super) const TOOLSETS: &str = "TAS_TOOLSETS";
-pub(super) const READ_ONLY: &str = "TAS_READ_ONLY";
-pub(super) const FILES_ROOT: &str = "TAS_FILES_ROOT";
+pub(crate) const API_KEY: &str = "TAS_API_KEY";
+pub(crate) const API_KEY_FILE: &str = "TAS_API_KEY_FILE";
+pub(crate) const API_KEY_COMMAND: &str = "TAS_API_KEY_COMMAND";
+pub(crate) const PROJECT_ID: &str = "TAS_PROJECT_ID";
+pub(crate) const TOOLSETS: &str = "TAS_TOOLSETS";
+pub(crate) const READ_ONLY: &str = "TAS_READ_ONLY";
+pub(crate) const FILES_ROOT: &str = "TAS_FILES_ROOT";
 pub(super) const CA_FILE: &str = "TAS_CA_FILE";
 pub(super) const CONFIRM: &str = "TAS_CONFIRM";
 pub(super) const LOG: &str = "TAS_LOG";
@@ -242,7 +242,7 @@ impl Setting {
 
     /// Returns the name under which the setting is stored and reported: the variable, or the flag if there is no
     /// variable.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         if self.variable.is_empty() { self.flag } else { self.variable }
     }
 
@@ -257,7 +257,7 @@ impl Setting {
     }
 
     /// Returns whether the value is the path of a file or directory.
-    pub(super) fn is_path(&self) -> bool {
+    pub(crate) fn is_path(&self) -> bool {
         matches!(self.argument.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath)
     }
 
@@ -268,7 +268,7 @@ impl Setting {
     }
 
     /// Returns whether the setting takes no value on the command line.
-    pub(super) fn is_switch(&self) -> bool {
+    pub(crate) fn is_switch(&self) -> bool {
         self.value.is_empty()
     }
 
@@ -360,7 +360,7 @@ fn reply_length(text: &str) -> Result<usize, String> {
 }
 
 /// Parses a yes or no, in any case and in the usual words.
-pub(super) fn boolean(text: &str) -> Result<bool, String> {
+pub(crate) fn boolean(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Ok(true),
         "false" | "0" | "no" | "off" => Ok(false),

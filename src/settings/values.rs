@@ -147,7 +147,7 @@ impl Values {
 
 impl Origin {
     /// Returns whether the value is in a file that a later process reads too.
-    pub(super) fn is_file(&self) -> bool {
+    pub(crate) fn is_file(&self) -> bool {
         matches!(self, Self::Profile { .. } | Self::ConfigurationFile(_) | Self::ProjectFile(_))
     }
 }
