@@ -6,6 +6,7 @@
 
 mod accounts;
 mod calls;
+mod checks;
 mod command_line_text;
 mod exit_status;
 mod failure_output;
@@ -13,6 +14,8 @@ mod file_flags;
 mod help;
 mod host_change;
 mod host_command;
+mod host_directories;
+mod host_entry;
 mod host_file;
 mod hosts;
 mod lists;
@@ -27,7 +30,6 @@ mod shell_line;
 mod table;
 mod termination;
 mod tool_arguments;
-mod user_configuration;
 mod waiting;
 
 mod call;
@@ -51,10 +53,11 @@ mod upload;
 mod wait;
 
 pub use command_line_text::sandbox_exports;
-pub use completions::completed_matches;
+pub use completions::{complete_command_line, completion_script};
 pub use exit_status::ExitStatus;
 pub use help::{explain_program, is_started_by_person};
 pub use http::serve_http;
 pub use log_output::start_logging;
+pub use name_completion::StartSandbox;
 pub use program::{parse_arguments, program, run_subcommand};
 pub use termination::TerminationSignals;

@@ -221,6 +221,8 @@ impl Client {
                 Err(error) => (request.kind.is_transient_error(error.kind()), None),
             };
 
+            let status = outcome.as_ref().ok().map(|response| response.status);
+            tracing::debug!(operation = request.operation, attempt, status, "request");
             let pause = RETRY_POLICY.pause(attempt, retry_after, time_left());
             let Some(pause) = pause.filter(|_| is_transient) else {
                 let response = outcome.map_err(|error| error.into_failure(request, Some(key), attempt))?;
@@ -319,7 +321,7 @@ impl Hosts {
         self.knowledge.as_ref().map_err(Failure::clone)?.as_ref().ok_or_else(|| {
             let message = format!("{}: the setting {} is not set", request.operation, host.setting());
             Failure::new(Code::NotConfigured, message)
-                .hint("set the address of the knowledge host, and restart the server")
+                .hint("`tas-mcp login --knowledge-url URL` stores the address of the host that has files of runs and knowledge files; or set it, and restart the server")
         })
     }
 

@@ -1,6 +1,7 @@
 //! The process: parses the arguments, reads the settings, starts the logs and runs a subcommand.
 
 use std::{
+    any::Any,
     io::{ErrorKind, Write as _},
     net::SocketAddr,
     process::ExitCode,
@@ -31,12 +32,16 @@ Then try there
 Ctrl-C stops the sandbox.";
 
 fn main() -> ExitCode {
+    match cli::complete_command_line(cli::program, |settings| Box::pin(keep_sandbox(settings))) {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(error) => return report_error(&error.into()),
+    }
+
     let matches = cli::parse_arguments(std::env::args_os());
-    // A command line that a shell completes is completed with its own settings.
-    let completed = matches.as_ref().and_then(|matches| cli::completed_matches(matches, cli::program));
-    let settings = Settings::read(completed.as_ref().or(matches.as_ref()));
+    let settings = Settings::read(matches.as_ref());
     cli::start_logging(&settings);
-    if let Some(reason) = settings.ignored_project_file().filter(|_| completed.is_none()) {
+    if let Some(reason) = settings.ignored_project_file() {
         tracing::warn!("{reason}");
     }
 
@@ -126,6 +131,11 @@ async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
     settings.use_sandbox(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
     Ok(sandbox)
+}
+
+/// Starts a sandbox as [`embed_sandbox`] does. It runs until the returned value is dropped.
+async fn keep_sandbox(settings: &mut Settings) -> anyhow::Result<Box<dyn Any>> {
+    Ok(Box::new(embed_sandbox(settings).await?))
 }
 
 /// Serves the sandbox alone until a signal arrives.

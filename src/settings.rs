@@ -14,8 +14,6 @@ mod http;
 mod narrowing;
 mod problem;
 mod project_file;
-mod server_flags;
-mod user_directories;
 mod values;
 
 use std::{
@@ -26,22 +24,24 @@ use std::{
 use clap::ArgMatches;
 use serde::Serialize;
 
+pub(crate) use self::definition::{
+    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, TOOLSETS, boolean,
+};
 pub use self::{
     configuration_file::{
-        Configuration, ConfigurationFile, Profile, ProfileValue, UnusableFile, profile_settings,
+        Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile,
+        profile_settings, user_directory,
     },
-    definition::{FIRST_PROFILE, LogFormat, SETTINGS, Setting, service_variables},
+    definition::{
+        FIRST_PROFILE, LogFormat, SETTINGS, Setting, complete_address, is_loopback_host, service_variables,
+    },
     flags::{flags, http_flags, profile_completer},
-    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings, is_loopback_host},
+    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings},
     project_file::{RunDefaults, SettingFiles},
-    user_directories::{HOME_VARIABLES, OperatingSystem, UserDirectories},
     values::Origin,
 };
 use self::{
-    definition::{
-        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, PROJECT_ID,
-        READ_ONLY, ServerSettings,
-    },
+    definition::{BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, ServerSettings},
     http::collector_variable,
     narrowing::add_file_values,
     problem::{SettingProblem, parse_values},
@@ -130,7 +130,7 @@ impl Settings {
     pub fn read(matches: Option<&ArgMatches>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
         let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
-        let accounts = UserDirectories::read().map(|directories| KeyStore::in_directory(&directories.own()));
+        let accounts = user_directory().map(|directory| KeyStore::in_directory(&directory));
 
         Self { accounts, ..settings }.with_files(&SettingFiles::of_process())
     }
@@ -178,11 +178,14 @@ impl Settings {
         Self { upload_timing, ..self }
     }
 
-    /// Returns the same settings with the address and the key of an account, in place of any other key.
+    /// Returns the same settings with the addresses and the key of an account, in place of any other key.
     #[must_use]
-    pub fn with_account(&self, base_url: &str, key: &str) -> Self {
+    pub fn with_account(&self, base_url: &str, knowledge_url: Option<&str>, key: &str) -> Self {
         let mut values = self.values.clone();
         values.set(BASE_URL, base_url, Origin::Login);
+        if let Some(knowledge_url) = knowledge_url {
+            values.set(KNOWLEDGE_URL, knowledge_url, Origin::Login);
+        }
         values.set(API_KEY, key, Origin::Login);
         // The profile may not exist yet.
         for name in [API_KEY_FILE, API_KEY_COMMAND, PROFILE] {
@@ -295,9 +298,36 @@ impl Settings {
         self.ignored_project_file.as_deref()
     }
 
+    /// Returns the text of the setting with this name, if it is set.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.text(name)
+    }
+
+    /// Returns the origin of the setting with this name, if it is set.
+    pub(crate) fn origin(&self, name: &str) -> Option<&Origin> {
+        self.values.origin(name)
+    }
+
+    /// Returns the setting that the API key is taken from, if there is one.
+    pub(crate) fn key_setting(&self) -> Option<&'static str> {
+        self.values.key_setting()
+    }
+
     /// Returns the address of the main API as text, if it is set.
     pub fn base_url(&self) -> Option<&str> {
-        self.values.text(BASE_URL)
+        self.text(BASE_URL)
+    }
+
+    /// Returns what a user should know about an address of the main API that is not complete.
+    pub fn address_note(&self) -> Option<String> {
+        let (text, url) = (self.base_url()?, self.server().base_url.as_ref()?);
+        let is_completed = complete_address(text, true) != text;
+        is_completed.then(|| format!("note: the address `{text}` is read as {}", url.as_str()))
+    }
+
+    /// Returns whether a setting names the host for knowledge files and artifacts.
+    pub fn names_knowledge_host(&self) -> bool {
+        self.values.contains(KNOWLEDGE_URL)
     }
 
     /// Returns the name of the profile that is used or wanted. The profile may not exist.
@@ -376,7 +406,7 @@ fn shown_command(text: &str) -> String {
 }
 
 /// Returns the absolute form of `path`, which is relative to `directory`: the same file in every working directory.
-fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
+pub(crate) fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
     let path = directory.join(&*expand_home(path));
     let path = std::path::absolute(&path).unwrap_or(path);
     let text = path.to_str().map(str::to_owned);

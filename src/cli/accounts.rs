@@ -1,16 +1,17 @@
-//! The accounts of the user: profiles of the configuration file, and the keys that are stored for them.
+//! The configuration file of the user with its profiles, and the accounts: profiles, and the keys that are stored for them.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
 
-use super::{
-    exit_status::CommandError,
-    user_configuration::{UserConfiguration, user_directories},
-};
+use super::exit_status::CommandError;
 use crate::{
     client::{FoundKey, KeyPlace, KeyStore, KeyStoreError},
     failure::{Code, Failure},
+    settings::{
+        Configuration, ConfigurationFile, FIRST_PROFILE, Origin, Profile, Settings, UnusableFile,
+        user_directory,
+    },
     text::single_line,
 };
 
@@ -19,6 +20,63 @@ const KEYCHAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// How long `tas-mcp status` waits for the keychain.
 const LIST_LIMIT: Duration = Duration::from_secs(20);
+
+/// What the help of the commands says about exit codes.
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 success, 1 not found or another program has changed the file, 2 invalid arguments or file, or not confirmed";
+
+/// The configuration file, with its content.
+pub(super) struct UserConfiguration {
+    pub(super) file: ConfigurationFile,
+    pub(super) content: Configuration,
+}
+
+impl UserConfiguration {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// The user has no home directory, or the file cannot be used.
+    pub(super) fn read() -> Result<Self, Failure> {
+        let file = ConfigurationFile::in_directory(&own_directory()?);
+        let content = file.read().map_err(UnusableFile::into_failure)?;
+
+        Ok(Self { file, content })
+    }
+
+    /// Returns the profile with this name.
+    ///
+    /// # Errors
+    /// `not_found` with the names of all profiles.
+    pub(super) fn profile(&self, name: &str) -> Result<&Profile, Failure> {
+        self.content.profiles.get(name).ok_or_else(|| {
+            let names: Vec<_> = self.content.profiles.keys().map(String::as_str).collect();
+            let hint = match names.as_slice() {
+                [] => "there are none; `tas-mcp login` creates one".to_owned(),
+                names => format!("the profiles are: {}", names.join(", ")),
+            };
+            let message = format!("{} has no profile `{name}`", self.file.path().display());
+            Failure::new(Code::NotFound, message).hint(hint)
+        })
+    }
+
+    /// Returns the name of the profile that commands use here, if there is one.
+    pub(super) fn active_profile<'a>(&'a self, settings: &'a Settings) -> Option<&'a str> {
+        settings.profile().or(self.content.default_profile.as_deref())
+    }
+
+    /// Returns the name of the profile that a command changes. Only a user who names a profile, or has none, creates
+    /// one.
+    ///
+    /// # Errors
+    /// `not_found`: the profile that the project file chooses does not exist.
+    pub(super) fn changed_profile<'a>(&'a self, settings: &'a Settings) -> Result<&'a str, Failure> {
+        let name = self.active_profile(settings).unwrap_or(FIRST_PROFILE);
+        if matches!(settings.profile_origin(), Some(Origin::ProjectFile(_))) {
+            self.profile(name)?;
+        }
+
+        Ok(name)
+    }
+}
 
 /// The files and the keychain in which accounts are kept.
 pub(super) struct Accounts {
@@ -47,7 +105,7 @@ impl Accounts {
     pub(super) fn read() -> Result<Self, Failure> {
         Ok(Self {
             configuration: UserConfiguration::read()?,
-            keys: KeyStore::in_directory(&user_directories()?.own()),
+            keys: KeyStore::in_directory(&own_directory()?),
         })
     }
 
@@ -121,6 +179,19 @@ impl Account {
 
         format!("{}{active}: {address}, {key}", self.name)
     }
+}
+
+/// Returns the directory of this program in the configuration of the user.
+///
+/// # Errors
+/// `file_error`: the user has no home directory.
+pub(super) fn own_directory() -> Result<PathBuf, Failure> {
+    user_directory().ok_or_else(no_home)
+}
+
+/// Returns the failure of a user without a home directory.
+pub(super) fn no_home() -> Failure {
+    Failure::new(Code::FileError, "this user has no home directory: set HOME")
 }
 
 /// Returns the failure of a command that uses the stored keys.

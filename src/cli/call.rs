@@ -15,7 +15,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     file_flags::path_value,
-    help::help_end,
+    help::{arranged, help_end},
     name_resolution::NameResolver,
     named_arguments,
     output::{note_written, status_after_output},
@@ -46,16 +46,20 @@ const IMAGE_PREFIX: &str = "image-";
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
     Command::new("call").about("Calls a tool and prints the result").defer(|command| {
-        command
-            .subcommand_required(true)
-            .subcommand_value_name("TOOL")
-            .arg_required_else_help(true)
-            // An unknown name reaches `find_tool`, which names the most similar tool.
-            .allow_external_subcommands(true)
-            .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
-            .subcommands(
-                catalog::tools().map(|tool| tool_arguments::command(tool.info).args(images_flag(tool.info))),
-            )
+        arranged(
+            command
+                .subcommand_required(true)
+                .subcommand_value_name("TOOL")
+                .arg_required_else_help(true)
+                // An unknown name reaches `find_tool`, which names the most similar tool.
+                .allow_external_subcommands(true)
+                .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
+                .subcommands(
+                    catalog::tools().map(|tool| {
+                        arranged(tool_arguments::command(tool.info).args(images_flag(tool.info)))
+                    }),
+                ),
+        )
     })
 }
 

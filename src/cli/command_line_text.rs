@@ -9,7 +9,7 @@ use crate::{
         tool::{CONFIRM, FIELDS, PROJECT_ID},
     },
     settings::{self, Settings},
-    tools::catalog,
+    tools::catalog::{self, Tool},
 };
 
 /// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
@@ -55,7 +55,26 @@ pub(super) fn for_command_line(text: &str, names: Names) -> String {
 
 /// Returns the flag of the argument `name`.
 pub(super) fn flag(name: &str) -> String {
-    format!("--{}", name.replace('_', "-"))
+    if name == PROJECT_ID { "--project".to_owned() } else { format!("--{}", name.replace('_', "-")) }
+}
+
+/// Returns the message of a failure without the name of the tool that it begins with.
+pub(super) fn without_tool(message: &str) -> &str {
+    split_tool(message).map_or(message, |(_, reason)| reason)
+}
+
+/// Returns the message of a failure with what a user did in place of the tool that it begins with.
+pub(super) fn with_action(message: &str) -> Cow<'_, str> {
+    let Some((tool, reason)) = split_tool(message) else { return message.into() };
+    let mut title = tool.title.chars();
+    let first = title.next().map(|first| first.to_ascii_lowercase());
+
+    format!("cannot {}{}: {reason}", first.map(String::from).unwrap_or_default(), title.as_str()).into()
+}
+
+fn split_tool(message: &str) -> Option<(Tool, &str)> {
+    let (name, reason) = message.split_once(": ")?;
+    Some((catalog::find_tool(name)?, reason))
 }
 
 /// Returns what a user types for the text of one pair of backticks.
@@ -147,7 +166,7 @@ mod tests {
         for (text, names, expected) in [
             ("`list_runs` lists runs", Names::Mixed, "`tas-mcp runs` lists runs"),
             ("see `get_live_run`", Names::Mixed, "see `tas-mcp call get_live_run`"),
-            ("pass `project_id`", Names::Mixed, "pass `--project-id`"),
+            ("pass `project_id`", Names::Mixed, "pass `--project`"),
             ("call with `confirm: true`", Names::Mixed, "call with `--yes`"),
             ("with `compare_with: previous`", Names::Mixed, "with `--compare-with previous`"),
             ("the `version` of the record", Names::Mixed, "the `version` of the record"),

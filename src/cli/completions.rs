@@ -1,22 +1,22 @@
-//! `tas-mcp completions`: prints a script with which a shell completes command lines. The script passes each incomplete
-//! command line to the hidden command `tas-mcp complete`.
+//! Completion of command lines: `tas-mcp completions` prints the script that registers this program with a shell, and the
+//! script runs the program with the variable `TAS_COMPLETE`.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, io, path::Path};
 
-use clap::{Arg, ArgMatches, Command, value_parser};
-use clap_complete::engine::{self, CompletionCandidate};
-use tokio::runtime::Handle;
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use clap_complete::{
+    CompleteEnv, Shell,
+    engine::{self, CompletionCandidate},
+    env::{self, EnvCompleter, Shells},
+};
 
 use super::{
-    calls::build_caller,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::{NameReader, with_names},
+    name_completion::{NameReader, StartSandbox, with_names},
     output::print_text,
-    shell_line::{Shell, ShellLine},
+    shell_line::ShellLine,
 };
-use crate::settings::Settings;
-
 /// Commands that the help shows.
 const EXAMPLES: [&str; 3] = [
     "source <(tas-mcp completions bash)",
@@ -24,94 +24,151 @@ const EXAMPLES: [&str; 3] = [
     "tas-mcp completions fish > ~/.config/fish/completions/tas-mcp.fish",
 ];
 
-/// Name of the hidden command.
-const COMPLETE: &str = "complete";
+/// Variable with the name of the shell whose command line is to be completed.
+const VARIABLE: &str = "TAS_COMPLETE";
 
-const SHELL: &str = "shell";
-const WORDS: &str = "words";
+/// Name of the program on the command line and in the scripts.
+const PROGRAM: &str = "tas-mcp";
+
+/// What zsh needs beside the script of the library if it loads the script from a file: the file is the function that
+/// completes for the first time.
+const ZSH_FIRST_TIME: &str = r#"
+if [[ ${funcstack[1]} == _tas-mcp ]]; then
+    _clap_dynamic_completer_tas_mcp "$@"
+fi
+"#;
+
+const SHELLS: [Shell; 5] = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh];
+
+#[derive(Args)]
+struct CompletionsArguments {
+    /// Shell that runs the script
+    shell: Shell,
+}
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let shell = Arg::new(SHELL).value_name("SHELL").required(true).value_parser(value_parser!(Shell));
-    Command::new("completions")
+    let command = Command::new("completions")
         .about("Prints a completion script for a shell")
-        .after_help(help_end(&EXAMPLES, ""))
-        .arg(shell.help("Shell that runs the script"))
+        .after_help(help_end(&EXAMPLES, ""));
+
+    CompletionsArguments::augment_args(command)
 }
 
 /// Prints the script of the shell.
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
-    let shell = matches.get_one::<Shell>(SHELL).copied().unwrap_or(Shell::Bash);
-    let script = match shell {
-        Shell::Bash => include_str!("completions/bash.sh"),
-        Shell::Elvish => include_str!("completions/elvish.elv"),
-        Shell::Fish => include_str!("completions/fish.fish"),
-        Shell::Powershell => include_str!("completions/powershell.ps1"),
-        Shell::Zsh => include_str!("completions/zsh.sh"),
-    };
-    print_text(script)?;
+    let arguments = CompletionsArguments::from_arg_matches(matches)?;
+    print_text(completion_script(arguments.shell)?)?;
 
     Ok(ExitStatus::Success)
 }
 
-/// Returns the definition of the hidden command.
-pub(super) fn complete_command() -> Command {
-    let shell = Arg::new(SHELL).required(true).value_parser(value_parser!(Shell));
-    let words = Arg::new(WORDS).num_args(0..).last(true).value_parser(value_parser!(OsString));
-    Command::new(COMPLETE).about("Completes a command line for a shell").hide(true).arg(shell).arg(words)
+/// Returns the script with which a shell completes command lines.
+///
+/// # Errors
+/// None: the script is written into memory.
+pub fn completion_script(shell: Shell) -> io::Result<String> {
+    let mut script = Vec::new();
+    write_script(shell, PROGRAM, PROGRAM, &mut script)?;
+
+    Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Returns the parsed arguments of the command line that is to be completed, so that its settings apply. Returns `None`
-/// for any other command.
-pub fn completed_matches(matches: &ArgMatches, program: fn() -> Command) -> Option<ArgMatches> {
-    let (COMPLETE, matches) = matches.subcommand()? else { return None };
-    let mut words = command_line(matches).words;
-    // The last word is incomplete.
-    words.pop();
+/// Completes a command line of `program` if the script of a shell has started it. Returns whether it has.
+///
+/// # Errors
+/// The variable names no shell, or the candidates cannot be written.
+pub fn complete_command_line(
+    program: fn() -> Command,
+    start_sandbox: StartSandbox,
+) -> clap::error::Result<bool> {
+    let completers = SHELLS.map(|shell| Completer { shell, program, start_sandbox });
+    let completers = completers.each_ref().map(|completer| completer as &dyn EnvCompleter);
+    let directory = std::env::current_dir().ok();
 
-    program().ignore_errors(true).try_get_matches_from(words).ok()
+    CompleteEnv::with_factory(program)
+        .var(VARIABLE)
+        .shells(Shells(&completers))
+        .try_complete(std::env::args_os(), directory.as_deref())
 }
 
-/// Prints the candidates for the last word of the command line.
-pub(super) async fn complete(
-    matches: &ArgMatches,
-    settings: &Settings,
-    program: Command,
-) -> Result<ExitStatus, CommandError> {
-    let line = command_line(matches);
-    let words = line.words.clone();
-    let reader = NameReader::new(build_caller(settings).ok(), Handle::current());
-
-    // The engine asks for names in a function that is not asynchronous, so it needs a thread of its own.
-    let search = tokio::task::spawn_blocking(move || find_candidates(words, program, &reader));
-    let candidates = search.await.unwrap_or_default();
-    print_text(line.render(&candidates))?;
-
-    Ok(ExitStatus::Success)
+/// A shell of the library. In addition, words are read as the shell quotes them, and names are read from the service.
+struct Completer {
+    shell: Shell,
+    program: fn() -> Command,
+    start_sandbox: StartSandbox,
 }
 
-fn command_line(matches: &ArgMatches) -> ShellLine {
-    let shell = matches.get_one::<Shell>(SHELL).copied().unwrap_or(Shell::Bash);
-    let words = matches.get_many::<OsString>(WORDS).into_iter().flatten();
-    ShellLine::from_arguments(shell, words.map(|word| word.to_string_lossy().into_owned()).collect())
+impl EnvCompleter for Completer {
+    fn name(&self) -> &'static str {
+        of_library(self.shell).name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        of_library(self.shell).is(name)
+    }
+
+    fn write_registration(
+        &self,
+        _variable: &str,
+        _name: &str,
+        program: &str,
+        completer: &str,
+        output: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        write_script(self.shell, program, completer, output)
+    }
+
+    /// Writes the candidates for the last word. An error gives none, because a shell shows messages amid the line.
+    fn write_complete(
+        &self,
+        program: &mut Command,
+        arguments: Vec<OsString>,
+        directory: Option<&Path>,
+        output: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let line = ShellLine::from_arguments(self.shell, arguments);
+        let reader = NameReader::new(&line.words, self.program, self.start_sandbox);
+        let candidates = find_candidates(with_names(program.clone(), &reader), &line.words, directory);
+
+        output.write_all(line.render(&candidates).as_bytes())
+    }
 }
 
-/// Returns the candidates for the last word. An error gives no candidates, because a shell shows messages amid the
-/// line.
+/// Returns what the library has for a shell.
+fn of_library(shell: Shell) -> &'static dyn EnvCompleter {
+    match shell {
+        Shell::Elvish => &env::Elvish,
+        Shell::Fish => &env::Fish,
+        Shell::PowerShell => &env::Powershell,
+        Shell::Zsh => &env::Zsh,
+        _ => &env::Bash,
+    }
+}
+
+fn write_script(shell: Shell, program: &str, completer: &str, output: &mut dyn io::Write) -> io::Result<()> {
+    match shell {
+        // The script of the library inserts a name as it is: in bash 5.2, `Pause and resume` became three words. The words
+        // that it passes are separated at `=` and `:`, too.
+        Shell::Bash => return output.write_all(include_bytes!("completions/bash.sh")),
+        // The script of the library evaluates the incomplete command line, so that a tabulator would run `$(..)`, and it
+        // inserts names without quotation marks.
+        Shell::PowerShell => return output.write_all(include_bytes!("completions/powershell.ps1")),
+        _ => of_library(shell).write_registration(VARIABLE, PROGRAM, program, completer, output)?,
+    }
+
+    if shell == Shell::Zsh { output.write_all(ZSH_FIRST_TIME.as_bytes()) } else { Ok(()) }
+}
+
+/// Returns the candidates for the last of `words`.
 fn find_candidates(
-    words: Vec<String>,
     mut program: Command,
-    reader: &NameReader,
+    words: &[String],
+    directory: Option<&Path>,
 ) -> Vec<CompletionCandidate> {
     let (last, is_empty) = (words.len().saturating_sub(1), words.last().is_none_or(String::is_empty));
-    // The subcommands are complete only after this.
-    program.build();
-    let mut program = with_names(program, reader);
-    let directory: Option<PathBuf> = std::env::current_dir().ok();
-
-    let words = words.into_iter().map(Into::into).collect();
-    let mut candidates =
-        engine::complete(&mut program, words, last, directory.as_deref()).unwrap_or_default();
+    let words = words.iter().map(Into::into).collect();
+    let mut candidates = engine::complete(&mut program, words, last, directory).unwrap_or_default();
 
     // Flags are offered with the other candidates only after a dash.
     let is_flag = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().starts_with('-');

@@ -1,15 +1,14 @@
 //! `tas-mcp config`: the settings that apply, and the path of the configuration file.
 
-use anyhow::Context as _;
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use serde::Serialize;
 
 use super::{
+    accounts::{EXIT_CODES, own_directory},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{print_json_or_table, print_line, status_after_output, wants_json},
+    output::{JsonFlag, print_json_or_table, print_line, status_after_output},
     table::Table,
-    user_configuration::{EXIT_CODES, subcommand, user_directories},
 };
 use crate::settings::{ConfigurationFile, SettingValue, Settings, profile_settings};
 
@@ -24,44 +23,50 @@ struct AppliedSetting {
     origin: String,
 }
 
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Lists the settings that apply here, with the place that each comes from
+    #[command(after_help = help_end(&EXAMPLES[..1], EXIT_CODES))]
+    List(JsonFlag),
+    /// Prints the path of the configuration file
+    #[command(after_help = help_end(&EXAMPLES[1..], EXIT_CODES))]
+    Path(JsonFlag),
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    Command::new("config")
+    let command = Command::new("config")
         .about("Shows the settings that apply, and where the configuration file is")
         .after_help(help_end(&EXAMPLES, EXIT_CODES))
-        .subcommand_required(true)
         .subcommand_value_name("list|path")
-        .arg_required_else_help(true)
-        .subcommand(subcommand(
-            "list",
-            "Lists the settings that apply here, with the place that each comes from",
-            EXAMPLES[0],
-        ))
-        .subcommand(subcommand("path", "Prints the path of the configuration file", EXAMPLES[1]))
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+
+    ConfigCommand::augment_subcommands(command)
 }
 
 /// Runs a subcommand.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    match matches.subcommand().context("the subcommand is missing")? {
-        ("list", matches) => Ok(list(matches, settings)),
-        (_, matches) => path(matches),
+    match ConfigCommand::from_arg_matches(matches)? {
+        ConfigCommand::List(output) => Ok(list(&output, settings)),
+        ConfigCommand::Path(output) => path(&output),
     }
 }
 
-fn list(matches: &ArgMatches, settings: &Settings) -> ExitStatus {
+fn list(output: &JsonFlag, settings: &Settings) -> ExitStatus {
     let applied: Vec<_> = settings.shown_values().into_iter().map(applied_setting).collect();
     let mut table = Table::new(["setting", "value", "from"]);
     for setting in &applied {
         table.add_row([&setting.setting, &setting.value, &setting.origin]);
     }
 
-    status_after_output(ExitStatus::Success, print_json_or_table(&applied, table, wants_json(matches)))
+    status_after_output(ExitStatus::Success, print_json_or_table(&applied, table, output.json))
 }
 
-fn path(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
-    let file = ConfigurationFile::of_user(&user_directories()?);
+fn path(output: &JsonFlag) -> Result<ExitStatus, CommandError> {
+    let file = ConfigurationFile::in_directory(&own_directory()?);
     let path = file.path().display().to_string();
-    let line = if wants_json(matches) { serde_json::json!({"path": path}).to_string() } else { path };
+    let line = if output.json { serde_json::json!({"path": path}).to_string() } else { path };
 
     Ok(status_after_output(ExitStatus::Success, print_line(line)))
 }

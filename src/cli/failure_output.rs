@@ -5,7 +5,7 @@ use std::{ffi::OsString, io::Write as _};
 use clap::ArgMatches;
 
 use super::{
-    command_line_text::{Names, flag, for_command_line},
+    command_line_text::{Names, flag, for_command_line, with_action},
     exit_status::ExitStatus,
     output::JSON,
 };
@@ -61,14 +61,12 @@ fn exit_status(failure: &Failure) -> ExitStatus {
 
 /// Returns the message, a line for each violation, and what to do next.
 fn text(failure: &Failure) -> String {
-    // A line break in a text of the service must not look like a line of this program.
-    let line = |text: &str| for_command_line(&single_line(text), Names::Mixed);
     let violations = &failure.facts.violations;
     if violations.is_empty() {
         let choices = failure.facts.choices.iter().map(|choice| format!("\n  {}", single_line(choice)));
         let choices: String = choices.collect();
         let hint = line(&failure.hint.to_string());
-        return format!("error: {}{choices}\nhint: {hint}", line(&failure.message));
+        return format!("error: {}{choices}\nhint: {hint}", line(&with_action(&failure.message)));
     }
 
     let lines: Vec<_> = violations.iter().map(violation_line).collect();
@@ -81,6 +79,12 @@ fn text(failure: &Failure) -> String {
         [only] => format!("error: {only}\nhint: nothing was sent"),
         _ => format!("error: invalid arguments\n  {}{omitted}\nhint: nothing was sent", lines.join("\n  ")),
     }
+}
+
+/// Returns a text in the words of the command line, as one line: a line break in a text of the service must not look like a line
+/// of this program.
+pub(super) fn line(text: &str) -> String {
+    for_command_line(&single_line(text), Names::Mixed)
 }
 
 /// Returns a violation as a sentence about a flag.
@@ -111,7 +115,7 @@ mod tests {
         let cases = [
             (
                 Failure::new(Code::NotFound, "get_run: run zzz\nwas not found").hint("see `list_runs`"),
-                "error: get_run: run zzz was not found\nhint: see `tas-mcp runs`",
+                "error: cannot get a run: run zzz was not found\nhint: see `tas-mcp runs`",
             ),
             (
                 Failure::invalid_arguments("x", &violations[..1]),

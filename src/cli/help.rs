@@ -8,7 +8,30 @@ use super::{exit_status::ExitStatus, output::print_text};
 use crate::settings::{SETTINGS, Setting};
 
 /// Where the settings are described.
-const SETTINGS_LINE: &str = "Settings of every command: tas-mcp help settings";
+const SETTINGS_LINE: &str = "Settings of every command: tas-mcp help settings; -v logs what happens";
+
+/// Beginning of the examples.
+const EXAMPLES: &str = "Examples:";
+
+/// Longest description of a command in a group, in bytes: the line fits 80 columns.
+const MAX_ROW: usize = 65;
+
+/// Order of the help of a command: a user reads examples first.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}\n";
+
+/// Order of the help of the program, whose commands are in groups.
+const PROGRAM_TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}\n";
+
+/// The commands by what users do with them.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Results", &["report", "show", "runs", "jobs", "executions", "bugs"]),
+    ("Runs", &["run", "wait", "stop", "export", "tests", "plans", "builds", "devices"]),
+    ("Files", &["upload", "download", "files"]),
+    ("Account", &["login", "logout", "status", "doctor", "profile", "config", "completions"]),
+    ("Servers", &["install", "uninstall", "http", "sandbox", "demo", "tools", "call"]),
+];
 
 /// What applies to all settings.
 const NOTES: &str = "A flag overrides a variable. A variable overrides the project file .tas-mcp.toml, which overrides the profile in the configuration file (tas-mcp config path). The flag --profile chooses a profile that overrides variables. A secret has no flag, because every user of a machine can read the arguments of a process.";
@@ -35,11 +58,47 @@ To connect an assistant, add this to its configuration:
 /// described.
 pub(super) fn help_end(examples: &[impl AsRef<str>], notes: &str) -> String {
     let examples: Vec<_> = examples.iter().map(AsRef::as_ref).collect();
-    let examples = format!("Examples:\n  {}", examples.join("\n  "));
+    let examples = format!("{EXAMPLES}\n  {}", examples.join("\n  "));
 
     let mut sections = vec![examples.as_str(), notes, SETTINGS_LINE];
     sections.retain(|section| !section.is_empty());
     sections.join("\n\n")
+}
+
+/// Returns the command with its examples before its arguments, and its notes after them.
+pub(super) fn arranged(command: Command) -> Command {
+    let end = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let (examples, notes) = match end.split_once("\n\n") {
+        Some((examples, notes)) if examples.starts_with(EXAMPLES) => (examples, notes),
+        _ => ("", end.as_str()),
+    };
+    if examples.is_empty() {
+        return command;
+    }
+
+    let command = command.before_help(examples.to_owned()).after_help(notes.to_owned());
+    command.help_template(TEMPLATE).mut_subcommands(arranged)
+}
+
+/// Returns the program with its commands in groups.
+pub(super) fn grouped(program: Command) -> Command {
+    let program = arranged(program);
+    let groups = GROUPS.iter().map(|(group, names)| {
+        let commands = names.iter().filter_map(|name| program.find_subcommand(name)).map(row);
+        format!("{group}:\n{}", commands.collect::<String>())
+    });
+    let groups = groups.collect::<Vec<_>>().join("\n");
+    let examples = program.get_before_help().map(ToString::to_string).unwrap_or_default();
+
+    program.before_help(format!("{examples}\n\n{}", groups.trim_end())).help_template(PROGRAM_TEMPLATE)
+}
+
+/// Returns a line with the name of a command, and the beginning of what it does.
+fn row(command: &Command) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let about = about.split([';', ':', '.']).next().unwrap_or_default();
+    let beginning = about.get(..MAX_ROW).and_then(|beginning| Some(beginning.rsplit_once(", ")?.0));
+    format!("  {:<12} {}\n", command.get_name(), beginning.unwrap_or(about))
 }
 
 /// Returns the definition of the command whose help is shown by `tas-mcp help settings`.

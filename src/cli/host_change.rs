@@ -2,29 +2,41 @@
 
 use std::{io::Write as _, path::Path};
 
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::Args;
 use serde::Serialize;
 
 use super::{
-    calls::{YES, confirm_change},
+    calls::confirm_change,
     exit_status::{CommandError, ExitStatus},
     host_command::HostCommand,
+    host_directories::UserDirectories,
     host_file,
     hosts::{ENTRY, Host, ServerEntry},
-    output::{json_flag, note, print_json_or_table, status_after_output, wants_json},
+    output::{JsonFlag, note, print_json_or_table, status_after_output},
     table::Table,
-    user_configuration::user_directories,
 };
 use crate::{
     failure::{Code, Failure},
-    settings::UserDirectories,
     text::visible,
 };
 
 /// What the help of both commands says about exit codes.
 pub(super) const EXIT_CODES: &str = "Exit codes: 0 success, 1 no client is installed, the program of a client is missing or fails, or another program has changed a file, 2 invalid arguments, settings or files, or not confirmed";
 
-const CLIENTS: &str = "clients";
+// A doc comment would become the description of the commands.
+#[derive(Args)]
+pub(super) struct HostArguments {
+    /// Clients to configure; without a name, all that are installed
+    #[arg(value_name = "CLIENT")]
+    clients: Vec<Host>,
+
+    /// Do not ask before a change
+    #[arg(long)]
+    yes: bool,
+
+    #[command(flatten)]
+    output: JsonFlag,
+}
 
 /// The result for a host.
 #[derive(Serialize)]
@@ -50,42 +62,31 @@ struct Change<'a> {
     is_confirmed: bool,
 }
 
-/// Returns the arguments of both commands.
-pub(super) fn flags() -> [Arg; 3] {
-    let clients = Arg::new(CLIENTS).value_name("CLIENT").num_args(0..).value_parser(value_parser!(Host));
-    let yes = Arg::new(YES).long(YES).action(ArgAction::SetTrue);
-
-    [
-        clients.help("Clients to configure; without a name, all that are installed"),
-        yes.help("Do not ask before a change"),
-        json_flag(),
-    ]
-}
-
-/// Returns the hosts that the command names.
-pub(super) fn named_hosts(matches: &ArgMatches) -> Vec<Host> {
-    let named: Vec<_> = matches.get_many::<Host>(CLIENTS).into_iter().flatten().collect();
-    Host::ALL.into_iter().filter(|host| named.contains(&host)).collect()
-}
-
-/// Returns the hosts that the command names, or else those that are installed.
-///
-/// # Errors
-/// No host is installed, or the user has no home directory.
-pub(super) fn selected_hosts(matches: &ArgMatches) -> Result<(Vec<Host>, UserDirectories), Failure> {
-    let directories = user_directories()?;
-    let mut hosts = named_hosts(matches);
-    if hosts.is_empty() {
-        hosts = Host::ALL.into_iter().filter(|host| host.is_installed(&directories)).collect();
+impl HostArguments {
+    /// Returns the hosts that the command names.
+    pub(super) fn named(&self) -> Vec<Host> {
+        Host::ALL.into_iter().filter(|host| self.clients.contains(host)).collect()
     }
 
-    if hosts.is_empty() {
-        let names = Host::ALL.map(Host::name).join(", ");
-        return Err(Failure::new(Code::NotFound, "no client is installed for this user")
-            .hint(format!("name a client to configure it: {names}")));
-    }
+    /// Returns the hosts that the command names, or else those that are installed.
+    ///
+    /// # Errors
+    /// No host is installed, or the user has no home directory.
+    pub(super) fn selected(&self) -> Result<(Vec<Host>, UserDirectories), Failure> {
+        let directories = UserDirectories::read()?;
+        let mut hosts = self.named();
+        if hosts.is_empty() {
+            hosts = Host::ALL.into_iter().filter(|host| host.is_installed(&directories)).collect();
+        }
 
-    Ok((hosts, directories))
+        if hosts.is_empty() {
+            let names = Host::ALL.map(Host::name).join(", ");
+            return Err(Failure::new(Code::NotFound, "no client is installed for this user")
+                .hint(format!("name a client to configure it: {names}")));
+        }
+
+        Ok((hosts, directories))
+    }
 }
 
 /// Adds the server to each host, or removes it if there is no `server`. A host that fails does not prevent the others.
@@ -93,13 +94,13 @@ pub(super) fn selected_hosts(matches: &ArgMatches) -> Result<(Vec<Host>, UserDir
 /// # Errors
 /// The failures of all hosts.
 pub(super) fn change_hosts(
-    matches: &ArgMatches,
+    arguments: &HostArguments,
     (hosts, directories): &(Vec<Host>, UserDirectories),
     server: Option<&ServerEntry>,
 ) -> Result<ExitStatus, CommandError> {
     let (mut changes, mut failures) = (Vec::new(), Vec::new());
     for host in hosts {
-        match (Change { host: *host, directories, server, is_confirmed: matches.get_flag(YES) }).make() {
+        match (Change { host: *host, directories, server, is_confirmed: arguments.yes }).make() {
             Ok(change) => changes.push(change),
             Err(failure) => failures.push(failure),
         }
@@ -107,7 +108,7 @@ pub(super) fn change_hosts(
 
     let printed = match changes.as_slice() {
         [] => Ok(()),
-        changes => print_json_or_table(&changes, table(changes), wants_json(matches)),
+        changes => print_json_or_table(&changes, table(changes), arguments.output.json),
     };
     let done = changes.iter().filter(|change| !["unchanged", "not installed"].contains(&change.outcome));
     let names: Vec<_> = done.map(|change| change.client).collect();

@@ -9,12 +9,14 @@ use clap::{ValueEnum, builder::PossibleValue};
 use form_urlencoded::byte_serialize;
 use serde_json::{Value, json};
 
-use super::host_command::HostCommand;
+use super::{
+    host_command::HostCommand,
+    host_directories::{OperatingSystem, UserDirectories},
+};
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::request::encoded,
-    settings::{OperatingSystem, UserDirectories},
 };
 
 /// Name of the entry.

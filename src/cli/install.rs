@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 use serde_json::Value;
 
 use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    host_change::{EXIT_CODES, change_hosts, flags, named_hosts, selected_hosts},
+    host_change::{EXIT_CODES, HostArguments, change_hosts},
     hosts::{Host, ServerEntry, ServerStart},
     output::{note, print_text},
 };
@@ -33,55 +33,67 @@ const NOTES: &str = "The entry starts this program with the settings of this com
 const NO_ACCOUNT: &str =
     "note: the server has neither an address nor a key: run `tas-mcp login`, or add --sandbox to try it";
 
-const HTTP: &str = "http";
-const PRINT: &str = "print";
+/// What `--print` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// The command of the client, or the entry if the client has no command
+    Command,
+    /// The entry of the file
+    Snippet,
+    /// An address that opens the client with the entry
+    Link,
+}
 
-/// Words of `--print`. The first one stands for no word, and for the second one if the client has no command.
-const PRINTED: [&str; 3] = ["command", "snippet", "link"];
+#[derive(Args)]
+struct InstallArguments {
+    #[command(flatten)]
+    hosts: HostArguments,
+
+    /// Connect to the server over HTTP at this address, instead of starting this program
+    #[arg(long, value_name = "URL", conflicts_with_all = settings_of_command())]
+    http: Option<String>,
+
+    /// Print the command of one client, or the entry of its file; change nothing
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "command")]
+    print: Option<Form>,
+}
 
 /// Settings that an address can select.
 const ADDRESS_SETTINGS: [&str; 3] = ["project", "toolsets", "read-only"];
 
+/// Returns the flags of the settings that an address cannot select.
+fn settings_of_command() -> impl Iterator<Item = &'static str> {
+    let flags = SETTINGS.iter().map(|setting| setting.flag);
+    flags.filter(|flag| !flag.is_empty() && !ADDRESS_SETTINGS.contains(flag))
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let of_command = SETTINGS.iter().map(|setting| setting.flag);
-    let of_command = of_command.filter(|flag| !flag.is_empty() && !ADDRESS_SETTINGS.contains(flag));
-    let http = Arg::new(HTTP).long(HTTP).value_name("URL").conflicts_with_all(of_command);
-    let print = Arg::new(PRINT)
-        .long(PRINT)
-        .value_name("FORM")
-        .num_args(0..=1)
-        .require_equals(true)
-        .default_missing_value(PRINTED[0])
-        .value_parser(PRINTED);
+    let command = Command::new("install")
+        .about("Adds this server to MCP clients, after showing the change")
+        .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{EXIT_CODES}")));
 
-    Command::new("install")
-        .about("Adds this server to the configuration of MCP clients, after showing the change")
-        .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{EXIT_CODES}")))
-        .args(flags())
-        .args([
-            http.help("Connect to the server over HTTP at this address, instead of starting this program"),
-            print.help("Print the command of one client, or the entry of its file; `=link` prints the address that opens the client with the entry; change nothing"),
-        ])
+    InstallArguments::augment_args(command)
 }
 
 /// Changes the hosts, or prints the change.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let server = server_entry(matches, settings)?;
-    if let Some(form) = matches.get_one::<String>(PRINT) {
-        print_text(printed(&named_hosts(matches), form, &server)?)?;
+    let arguments = InstallArguments::from_arg_matches(matches)?;
+    let server = server_entry(arguments.http.as_deref(), settings)?;
+    if let Some(form) = arguments.print {
+        print_text(printed(&arguments.hosts.named(), form, &server)?)?;
         return Ok(ExitStatus::Success);
     }
 
-    let selected = selected_hosts(matches)?;
+    let selected = arguments.hosts.selected()?;
     selected.0.iter().filter_map(|host| key_note(*host, &server)).for_each(|text| note(&text));
 
-    change_hosts(matches, &selected, Some(&server))
+    change_hosts(&arguments.hosts, &selected, Some(&server))
 }
 
 /// Returns what the hosts need to know about the server.
-fn server_entry(matches: &ArgMatches, settings: &Settings) -> Result<ServerEntry, CommandError> {
-    let start = if let Some(address) = matches.get_one::<String>(HTTP) {
+fn server_entry(address: Option<&str>, settings: &Settings) -> Result<ServerEntry, CommandError> {
+    let start = if let Some(address) = address {
         ServerStart::Address(settings.server_address(address)?)
     } else {
         let directory = std::env::current_dir()?;
@@ -126,7 +138,7 @@ fn text(path: PathBuf) -> Result<String, Failure> {
 }
 
 /// Returns the change of the only host in one of the forms.
-fn printed(hosts: &[Host], form: &str, server: &ServerEntry) -> Result<String, Failure> {
+fn printed(hosts: &[Host], form: Form, server: &ServerEntry) -> Result<String, Failure> {
     let [host] = hosts else {
         return Err(Failure::new(Code::InvalidArguments, "`--print` needs the name of one client"));
     };
@@ -135,14 +147,15 @@ fn printed(hosts: &[Host], form: &str, server: &ServerEntry) -> Result<String, F
     if let Some(text) = key_note(*host, server) {
         note(&text);
     }
-    let command = host.add_command(server).filter(|_| form == PRINTED[0]);
+    let command = host.add_command(server).filter(|_| form == Form::Command);
     let printed = match command {
         Some(command) => Some(format!("{command}\n")),
-        None if form == PRINTED[2] => host.deep_link(&entry).map(|link| format!("{link}\n")),
+        None if form == Form::Link => host.deep_link(&entry).map(|link| format!("{link}\n")),
         None => host.snippet(&Value::Object(entry)),
     };
 
     printed.ok_or_else(|| {
+        let form = if form == Form::Link { "link" } else { "snippet" };
         Failure::new(Code::InvalidArguments, format!("{} has no {form}", host.name()))
             .hint("`--print` prints the command or the entry")
     })

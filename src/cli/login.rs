@@ -8,18 +8,18 @@ use serde::Serialize;
 use super::{
     accounts::{Accounts, key_failure},
     calls::{ConsentAnswer, ask},
-    doctor::{self, DoctorReport, PermissionProbe},
+    checks::{Checks, Finding, GLOBAL_SCOPE, Mark, PermissionProbe},
+    command_line_text::without_tool,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
-    status::{lines, permission_lines},
 };
 use crate::{
     call::Caller,
     client::{FoundKey, HostUrl, KeyPlace, KeyStoreError, StoredRecord},
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
-    settings::{ConfigurationFile, Profile, Settings},
+    settings::{ConfigurationFile, Profile, Settings, complete_address},
     text::trimmed,
 };
 
@@ -81,12 +81,14 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let name = accounts.configuration.changed_profile(settings)?;
     ConfigurationFile::check_name(name)?;
 
-    let address = read_address(settings, accounts.configuration.content.profiles.get(name))?;
+    let profile = accounts.configuration.content.profiles.get(name);
+    let address = read_address(settings, profile)?;
+    let knowledge = read_knowledge(settings, profile, &address)?;
     let key = read_key(arguments.with_key, &address)?;
-    let checked = settings.with_account(address.as_str(), &key);
-    let report = doctor::examine(&checked).await?;
-    if !report.is_key_accepted() {
-        return Err(refused(&report, address.as_str()).into());
+    let checked = settings.with_account(address.as_str(), knowledge.as_ref().map(HostUrl::as_str), &key);
+    let checks = Checks::make(&checked).await;
+    if !checks.is_key_accepted() {
+        return Err(refused(&checks, address.as_str()).into());
     }
 
     let record = stored_record(&checked)?;
@@ -102,26 +104,27 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         account: name,
         is_default,
         address: address.as_str(),
-        key: report.key,
+        knowledge: checked.server().knowledge_url.as_ref().map(HostUrl::as_str),
+        key: checks.key,
         stored_in: place,
         project,
-        probes: &report.probes,
+        probes: &checks.probes,
     };
     let printed = if prints_json(arguments.output.json) {
         print_line(serde_json::to_string(&outcome)?)
     } else {
-        print_text(outcome.text())
+        print_text(outcome.text(&checks))
     };
 
     Ok(status_after_output(ExitStatus::Success, printed))
 }
 
 /// Returns the first failure of the checks. Nothing is stored then.
-fn refused(report: &DoctorReport, address: &str) -> Failure {
-    let failure = report.first_failure().cloned();
+fn refused(checks: &Checks, address: &str) -> Failure {
+    let failure = checks.first_failure().cloned();
     let failure = failure.unwrap_or_else(|| Failure::new(Code::Rejected, "the key permits no operation"));
 
-    let message = format!("{address} cannot be used with this key: {}", failure.message);
+    let message = format!("{address} cannot be used with this key: {}", without_tool(&failure.message));
     Failure { message, ..failure }.hint("nothing was stored: check the address and the key; an organization key needs a project (`--project` or `--projects`)")
 }
 
@@ -161,12 +164,49 @@ fn read_address(settings: &Settings, profile: Option<&Profile>) -> Result<HostUr
     let known = settings.base_url().or(profile.and_then(|profile| profile.text("base_url")));
     let text = match known {
         Some(known) => known.to_owned(),
-        None => ask_for("Address of the service, ending in /api/v1: ", read_line)?
+        None => ask_for("Address of the service, such as https://tas.example.com: ", read_line)?
             .ok_or_else(|| unanswered("address", "name it with `--base-url`"))?,
     };
 
-    HostUrl::main(trimmed(&text))
-        .map_err(|reason| Failure::new(Code::InvalidArguments, format!("the address {reason}")))
+    let complete = complete_address(trimmed(&text), true);
+    let address = HostUrl::main(&complete).map_err(|reason| invalid_address(&reason))?;
+    if known.is_none() && complete != trimmed(&text) {
+        note(&format!("note: the address is {complete}"));
+    }
+
+    Ok(address)
+}
+
+/// Returns the address of the host for knowledge files and artifacts that the user types. Returns `None` if it is known, if the
+/// user wants none, or if nobody can be asked.
+///
+/// # Errors
+/// The address cannot be used.
+fn read_knowledge(
+    settings: &Settings,
+    profile: Option<&Profile>,
+    address: &HostUrl,
+) -> Result<Option<HostUrl>, Failure> {
+    let is_known = settings.names_knowledge_host()
+        || profile.is_some_and(|profile| profile.text("knowledge_url").is_some());
+    if is_known {
+        return Ok(None);
+    }
+
+    let proposed = address.as_str().trim_end_matches("/api/v1").to_owned();
+    let question = format!("Host of screenshots, run files and knowledge files, `-` for none [{proposed}]: ");
+    let Some(text) = ask_for(&question, read_line)? else { return Ok(None) };
+    let complete = match trimmed(&text) {
+        "-" => return Ok(None),
+        "" => proposed,
+        text => complete_address(text, false).into_owned(),
+    };
+
+    HostUrl::parse(&complete).map(Some).map_err(|reason| invalid_address(&reason))
+}
+
+fn invalid_address(reason: &str) -> Failure {
+    Failure::new(Code::InvalidArguments, format!("the address {reason}"))
 }
 
 /// Returns the key from standard input, or the one that the user types without seeing it.
@@ -344,6 +384,7 @@ struct LoginOutcome<'a> {
     /// Whether commands use the account if no other one is chosen.
     is_default: bool,
     address: &'a str,
+    knowledge: Option<&'a str>,
     /// Kind of the key.
     key: Option<&'static str>,
     stored_in: KeyPlace,
@@ -352,21 +393,21 @@ struct LoginOutcome<'a> {
 }
 
 impl LoginOutcome<'_> {
-    /// Returns a line for each fact.
-    fn text(&self) -> String {
+    /// Returns a line for each fact, and what works with the account.
+    fn text(&self, checks: &Checks) -> String {
         let choice = if self.is_default { "used by default" } else { "choose it with --profile" };
         let place = match self.stored_in {
             KeyPlace::Keychain => "in the keychain",
             KeyPlace::File => "in a file that only you can read",
         };
-        let project = self.project.as_deref().unwrap_or("decided by the ids or the key (global scope)");
 
-        let facts = [
+        let stored = [
             ("account", format!("{} ({choice})", self.account)),
-            ("address", self.address.to_owned()),
             ("key", format!("{}, stored {place}", self.key.unwrap_or("key"))),
-            ("project", project.to_owned()),
+            ("project", self.project.as_deref().unwrap_or(GLOBAL_SCOPE).to_owned()),
         ];
-        lines(facts.into_iter().chain(permission_lines(self.probes)))
+        let stored = stored.map(|(subject, found)| Finding::new(Mark::Works, subject, &found));
+        let findings = stored.into_iter().chain(checks.hosts_found()).chain(checks.permissions());
+        findings.map(|finding| finding.to_string()).collect()
     }
 }

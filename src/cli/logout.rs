@@ -1,14 +1,13 @@
 //! `tas-mcp logout`: removes the stored key of an account.
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
-    accounts::Accounts,
+    accounts::{Accounts, UserConfiguration},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{json_flag, note, print_line, print_text, prints_json, status_after_output, wants_json},
-    user_configuration::UserConfiguration,
+    output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
 };
 use crate::{
     failure::{Code, Failure},
@@ -21,16 +20,24 @@ const EXAMPLES: [&str; 2] = ["tas-mcp logout", "tas-mcp logout --profile staging
 /// What the help says about the rest of the account.
 const NOTES: &str = "Without `--profile` the other settings of the account stay in its profile. With `--profile` the profile is removed, too. A running server stops to use the key within 5 minutes.\n\nExit codes: 0 removed, 1 no key was stored and there is no such profile, 2 the keychain or a file cannot be changed";
 
+#[derive(Args)]
+struct LogoutArguments {
+    #[command(flatten)]
+    output: JsonFlag,
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    Command::new("logout")
+    let command = Command::new("logout")
         .about("Removes the stored API key of an account; with --profile the profile, too")
-        .after_help(help_end(&EXAMPLES, NOTES))
-        .arg(json_flag())
+        .after_help(help_end(&EXAMPLES, NOTES));
+
+    LogoutArguments::augment_args(command)
 }
 
 /// Removes the key, wherever it is stored, and the profile that a flag names.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let arguments = LogoutArguments::from_arg_matches(matches)?;
     let accounts = Accounts::read()?;
     let name = settings.account();
     let removed_from = accounts.remove_key(name).await?;
@@ -49,7 +56,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         (false, true) => format!("the profile {name} and its key are removed\n"),
         (false, false) => format!("the key of the account {name} is removed\n"),
     };
-    let printed = if prints_json(wants_json(matches)) {
+    let printed = if prints_json(arguments.output.json) {
         print_line(json!({"account": name, "removed_from": removed_from, "removed_profile": removes_profile}))
     } else {
         print_text(what)

@@ -1,15 +1,24 @@
 //! Completion of the values of arguments: words that a schema permits, and names and ids of records, which are read from
 //! the service while a user types.
 
-use std::{collections::BTreeSet, ffi::OsStr, time::Duration};
+use std::{
+    any::Any,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    time::{Duration, SystemTime},
+};
 
 use clap::{Arg, Command, builder::ArgExt};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
-use futures_util::future::join_all;
+use futures_util::future::{LocalBoxFuture, join_all};
 use serde_json::Value;
-use tokio::runtime::Handle;
+use tokio::runtime::Builder;
 
-use super::named_arguments::record_kind;
+use super::{
+    calls::build_caller,
+    named_arguments::record_kind,
+    reply_output::{age, plain_text},
+};
 use crate::{
     call::{
         Caller,
@@ -25,8 +34,10 @@ use crate::{
         },
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultKind,
+        tool::ColumnFormat,
         view::view,
     },
+    settings::Settings,
     text::{composed, single_line, visible},
     tools::name_search::RecordKind,
 };
@@ -113,12 +124,17 @@ pub(super) fn with_names(command: Command, reader: &NameReader) -> Command {
     command.mut_subcommands(|below| with_names(below, reader))
 }
 
-/// Reads names from the service.
-#[derive(Clone, Debug)]
+/// Starts the sandbox that the settings ask for, and changes them so that they use it. The value that it returns keeps the
+/// sandbox running.
+pub type StartSandbox = for<'a> fn(&'a mut Settings) -> LocalBoxFuture<'a, anyhow::Result<Box<dyn Any>>>;
+
+/// Reads names from the service that the settings of a command line select.
+#[derive(Clone)]
 pub(super) struct NameReader {
-    /// `None` if the settings are unusable, so that no names can be read.
-    caller: Option<Caller>,
-    runtime: Handle,
+    /// The words of the command line before the incomplete one.
+    words: Vec<String>,
+    program: fn() -> Command,
+    start_sandbox: StartSandbox,
 }
 
 /// A list of the service.
@@ -137,44 +153,77 @@ struct CompletedList {
 struct NamedRecord {
     id: String,
     name: String,
+    /// Verdict and age of a result.
+    detail: String,
 }
 
 impl NameReader {
-    /// Creates a reader. `runtime` must be driven by another thread than the one that asks for candidates.
-    pub(super) fn new(caller: Option<Caller>, runtime: Handle) -> Self {
-        Self { caller, runtime }
+    /// Creates a reader for the command line with these words, of which the last one is incomplete.
+    pub(super) fn new(words: &[String], program: fn() -> Command, start_sandbox: StartSandbox) -> Self {
+        let complete = words.split_last().map(|(_, complete)| complete.to_vec());
+        Self { words: complete.unwrap_or_default(), program, start_sandbox }
     }
 
     /// Returns the candidates that begin with `typed`. Without an answer in time, there are none.
-    fn candidates(&self, completion: NameCompletion, typed: &OsStr) -> Vec<CompletionCandidate> {
-        let reading = async { tokio::time::timeout(READ_LIMIT, self.read(completion.0)).await };
-        let records = self.runtime.block_on(reading).unwrap_or_default();
+    fn candidates(&self, NameCompletion(kind): NameCompletion, typed: &OsStr) -> Vec<CompletionCandidate> {
+        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return Vec::new() };
+        let records = runtime.block_on(self.read(kind)).unwrap_or_default();
+        // A keychain that asks the user must not delay the end.
+        runtime.shutdown_background();
 
-        matching(&records, matches!(completion.0, NameKind::Named(_)), &typed.to_string_lossy())
+        matching(&records, kind, &typed.to_string_lossy())
     }
 
-    async fn read(&self, kind: NameKind) -> Vec<NamedRecord> {
+    /// Reads the records. Returns `None` if the settings are unusable.
+    async fn read(&self, kind: NameKind) -> Option<Vec<NamedRecord>> {
+        let matches = (self.program)().ignore_errors(true).try_get_matches_from(&self.words).ok();
+        let mut settings = Settings::read(matches.as_ref());
+        let _sandbox = match settings.wants_sandbox() {
+            true => Some((self.start_sandbox)(&mut settings).await.ok()?),
+            false => None,
+        };
+        let caller = build_caller(&settings).ok()?;
+
         let lists = lists(kind);
-        join_all(lists.iter().map(|list| self.read_list(list))).await.into_iter().flatten().collect()
-    }
-
-    /// Returns the records of the first page of a list. A failure gives no records.
-    async fn read_list(&self, list: &CompletedList) -> Vec<NamedRecord> {
-        let arguments = list.newest.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
-        let Some(caller) = &self.caller else { return Vec::new() };
-        let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
-        let reply = caller.call(list.operation, arguments).await;
-
-        let page: ListPage<Value> = reply.map(|reply| view(reply.value())).unwrap_or_default();
-        page.data.iter().filter_map(|record| list.parse(record)).collect()
+        let reading = join_all(lists.iter().map(|list| list.read(&caller)));
+        let lists = tokio::time::timeout(READ_LIMIT, reading).await.ok()?;
+        Some(lists.into_iter().flatten().collect())
     }
 }
 
 impl CompletedList {
+    /// Returns the records of the first page of the list. A failure gives no records.
+    async fn read(&self, caller: &Caller) -> Vec<NamedRecord> {
+        let arguments = self.newest.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+        let arguments = ToolArguments::new(arguments.collect(), CommonArguments::default());
+        let reply = caller.call(self.operation, arguments).await;
+
+        let page: ListPage<Value> = reply.map(|reply| view(reply.value())).unwrap_or_default();
+        page.data.iter().filter_map(|record| self.parse(record)).collect()
+    }
+
     fn parse(&self, record: &Value) -> Option<NamedRecord> {
         let id = record.get(self.id)?.as_str()?.to_owned();
         let name = field_at(record, self.name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some(NamedRecord { id, name })
+        Some(NamedRecord { id, name, detail: self.detail(record) })
+    }
+
+    /// Returns the verdict and the age of a result, as the list shows them.
+    fn detail(&self, record: &Value) -> String {
+        let columns = self.operation.tool.columns;
+        if columns.iter().all(|column| column.format != ColumnFormat::Verdict) {
+            return String::new();
+        }
+
+        let shown = columns.iter().filter_map(|column| {
+            let text = plain_text(column.value(record)?);
+            match column.format {
+                ColumnFormat::Verdict => Some(text),
+                ColumnFormat::Time => age(&text, SystemTime::now()),
+                _ => None,
+            }
+        });
+        shown.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -199,38 +248,51 @@ fn lists(kind: NameKind) -> Vec<CompletedList> {
             results(ListTestPlanExecutions::entry(), newest_executions, kind, "test_plan_name")
         }
         NameKind::AnyResult => {
-            let kinds = [ResultKind::Run, ResultKind::Execution].map(NameKind::Result);
+            let kinds = [ResultKind::Execution, ResultKind::Run].map(NameKind::Result);
             kinds.into_iter().flat_map(lists).collect()
         }
     }
 }
 
 /// Returns the candidates that begin with `typed`. An id stands for a record whose name cannot be typed, and for one of
-/// several records with the same name.
-fn matching(records: &[NamedRecord], accepts_names: bool, typed: &str) -> Vec<CompletionCandidate> {
-    let mut names = BTreeSet::new();
-    let ambiguous: BTreeSet<_> =
-        records.iter().map(|record| &record.name).filter(|name| !names.insert(*name)).collect();
+/// several records with the same name. The name of a test or a plan stands for its newest result.
+fn matching(records: &[NamedRecord], kind: NameKind, typed: &str) -> Vec<CompletionCandidate> {
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for record in records {
+        *counts.entry(&record.name).or_default() += 1;
+    }
 
-    let values = records.iter().map(|record| {
-        let has_usable_name =
-            accepts_names && can_be_typed(&record.name) && !ambiguous.contains(&record.name);
-        let begins_with_id = !typed.is_empty() && record.id.starts_with(typed);
-        if has_usable_name && !begins_with_id {
-            (record.name.as_str(), record.id.as_str())
-        } else {
-            (record.id.as_str(), record.name.as_str())
+    let mut offered = BTreeSet::new();
+    let mut candidate = |NamedRecord { id, name, detail }: &NamedRecord| {
+        let is_usable = can_be_typed(name);
+        let by_id = || (id.clone(), described([name, detail]));
+        if !typed.is_empty() && id.starts_with(typed) {
+            return Some(by_id());
         }
-    });
+
+        match kind {
+            NameKind::Named(_) if is_usable && counts.get(name.as_str()) == Some(&1) => {
+                Some((name.clone(), id.clone()))
+            }
+            NameKind::AnyResult if is_usable => {
+                offered.insert(name.clone()).then(|| (name.clone(), detail.clone()))
+            }
+            _ => Some(by_id()),
+        }
+    };
 
     let typed = composed(typed);
-    let begins_as_typed = |value: &str| composed(value).starts_with(&*typed);
-    let candidates =
-        values.filter(|(value, _)| can_be_typed(value) && begins_as_typed(value)).map(|(value, meaning)| {
-            let meaning = single_line(&visible(meaning)).clone();
-            CompletionCandidate::new(value).help(Some(meaning.into()))
-        });
+    let found = records.iter().filter_map(&mut candidate);
+    let found = found.filter(|(value, _)| can_be_typed(value) && composed(value).starts_with(&*typed));
+    let candidates = found.map(|(value, meaning)| {
+        let meaning = single_line(&visible(&meaning)).clone();
+        CompletionCandidate::new(value).help(Some(meaning.into()))
+    });
     candidates.take(MAX_CANDIDATES).collect()
+}
+
+fn described(parts: [&str; 2]) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether a user sees all of `text`, it cannot be taken for a flag, and no shell runs a part of it. Whoever names a
@@ -253,7 +315,7 @@ fn is_special(character: char) -> bool {
 mod tests {
     use super::*;
 
-    fn values(accepts_names: bool, typed: &str) -> Vec<String> {
+    fn values(kind: NameKind, typed: &str) -> Vec<String> {
         let records = [
             ("1a", "Pause and resume"),
             ("1b", "Smoke"),
@@ -269,26 +331,43 @@ mod tests {
             ("4$(x)", "Nightly"),
             ("4'b", "a\"b"),
         ];
-        let records = records.map(|(id, name)| NamedRecord { id: id.to_owned(), name: name.to_owned() });
-        let candidates = matching(&records, accepts_names, typed);
+        let records = records.map(|(id, name)| NamedRecord {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            detail: String::new(),
+        });
+        let candidates = matching(&records, kind, typed);
         candidates.iter().map(|candidate| candidate.get_value().to_string_lossy().into_owned()).collect()
     }
 
     #[test]
     fn a_name_that_is_unique_and_visible_is_a_candidate_and_otherwise_the_id() {
+        let (named, result) = (NameKind::Named(RecordKind::Test), NameKind::Result(ResultKind::Run));
         let ids = ["1b", "2a", "2b", "2c", "2d", "3a", "3b", "3c", "3d", "3e"];
-        assert_eq!(values(true, ""), [&["Pause and resume"], &ids[..], &["Nightly"]].concat());
-        assert_eq!(values(true, "Rel"), [""; 0]);
-        assert_eq!(values(true, "Pau"), ["Pause and resume"]);
-        assert_eq!(values(true, "1"), ["1a", "1b"]);
-        assert_eq!(values(false, ""), [&["1a"], &ids[..]].concat());
-        assert_eq!(values(false, "Pau"), [""; 0]);
+
+        assert_eq!(values(named, ""), [&["Pause and resume"], &ids[..], &["Nightly"]].concat());
+        assert_eq!(values(named, "Rel"), [""; 0]);
+        assert_eq!(values(named, "Pau"), ["Pause and resume"]);
+        assert_eq!(values(named, "1"), ["1a", "1b"]);
+        assert_eq!(values(result, ""), [&["1a"], &ids[..]].concat());
+        assert_eq!(values(result, "Pau"), [""; 0]);
+    }
+
+    #[test]
+    fn the_name_of_a_test_or_a_plan_stands_for_its_newest_result() {
+        let unsafe_names = ["2b", "2c", "2d", "3a", "3b", "3c", "3d", "3e"];
+
+        let expected = [&["Pause and resume", "Smoke"], &unsafe_names[..], &["Nightly"]].concat();
+        assert_eq!(values(NameKind::AnyResult, ""), expected);
+        assert_eq!(values(NameKind::AnyResult, "2"), ["2a", "2b", "2c", "2d"]);
     }
 
     #[test]
     fn candidates_are_limited() {
-        let record = |id: usize| NamedRecord { id: id.to_string(), name: String::new() };
+        let record =
+            |id: usize| NamedRecord { id: id.to_string(), name: String::new(), detail: String::new() };
         let records: Vec<_> = (0..=MAX_CANDIDATES).map(record).collect();
-        assert_eq!(matching(&records, true, "").len(), MAX_CANDIDATES);
+        let kind = NameKind::Named(RecordKind::Test);
+        assert_eq!(matching(&records, kind, "").len(), MAX_CANDIDATES);
     }
 }

@@ -1,19 +1,18 @@
 //! `tas-mcp profile`: the profiles of the configuration file.
 
-use anyhow::Context as _;
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use serde::Serialize;
 
 use super::{
+    accounts::{EXIT_CODES, UserConfiguration},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{note, print_json_or_table, status_after_output, wants_json},
+    output::{JsonFlag, note, print_json_or_table, status_after_output},
     table::Table,
-    user_configuration::{EXIT_CODES, NAME, UserConfiguration, applied_value, name_argument, subcommand},
 };
 use crate::{
     fields::Fields,
-    settings::{Origin, Profile, Settings},
+    settings::{Origin, Profile, Settings, profile_completer},
 };
 
 /// Commands that the help shows.
@@ -38,34 +37,49 @@ struct ProfileChange<'a> {
     file: String,
 }
 
+#[derive(Subcommand)]
+enum ProfileCommand {
+    /// Lists the profiles
+    #[command(after_help = help_end(&EXAMPLES[..1], EXIT_CODES))]
+    List {
+        #[command(flatten)]
+        output: JsonFlag,
+    },
+    /// Makes a profile the default
+    #[command(after_help = help_end(&EXAMPLES[1..], EXIT_CODES))]
+    Use {
+        /// Name of the profile
+        #[arg(add = profile_completer())]
+        name: String,
+
+        #[command(flatten)]
+        output: JsonFlag,
+    },
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let name = name_argument().required(true).help("Name of the profile");
-
-    Command::new("profile")
+    let command = Command::new("profile")
         .about("Lists and chooses profiles: named sets of settings in the configuration file")
         .after_help(help_end(&EXAMPLES, EXIT_CODES))
-        .subcommand_required(true)
         .subcommand_value_name("list|use")
-        .arg_required_else_help(true)
-        .subcommand(subcommand("list", "Lists the profiles", EXAMPLES[0]))
-        .subcommand(subcommand("use", "Makes a profile the default", EXAMPLES[1]).arg(name))
+        .subcommand_required(true)
+        .arg_required_else_help(true);
+
+    ProfileCommand::augment_subcommands(command)
 }
 
 /// Runs a subcommand.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let configuration = UserConfiguration::read()?;
 
-    match matches.subcommand().context("the subcommand is missing")? {
-        ("list", matches) => Ok(list(matches, settings, &configuration)),
-        (_, matches) => {
-            let name = matches.get_one::<String>(NAME).context("the name is missing")?;
-            use_profile(matches, settings, &configuration, name)
-        }
+    match ProfileCommand::from_arg_matches(matches)? {
+        ProfileCommand::List { output } => Ok(list(&output, settings, &configuration)),
+        ProfileCommand::Use { name, output } => use_profile(&output, settings, &configuration, &name),
     }
 }
 
-fn list(matches: &ArgMatches, settings: &Settings, configuration: &UserConfiguration) -> ExitStatus {
+fn list(output: &JsonFlag, settings: &Settings, configuration: &UserConfiguration) -> ExitStatus {
     let profiles = &configuration.content.profiles;
     let profiles =
         profiles.iter().map(|(name, profile)| shown_profile(settings, configuration, name, profile));
@@ -87,12 +101,12 @@ fn list(matches: &ArgMatches, settings: &Settings, configuration: &UserConfigura
         table.add_row([profile.name, used, setting("base_url"), setting("project")]);
     }
 
-    let printed = print_json_or_table(&profiles, table, wants_json(matches));
+    let printed = print_json_or_table(&profiles, table, output.json);
     status_after_output(ExitStatus::Success, printed)
 }
 
 fn use_profile(
-    matches: &ArgMatches,
+    output: &JsonFlag,
     settings: &Settings,
     configuration: &UserConfiguration,
     name: &str,
@@ -101,10 +115,11 @@ fn use_profile(
     configuration.file.set_default_profile(name)?;
 
     let is_overridden = !matches!(settings.profile_origin(), Some(Origin::ConfigurationFile(_)));
-    let active =
-        applied_value(settings, "TAS_PROFILE").filter(|active| is_overridden && active.value != name);
-    if let Some(active) = active {
-        note(&format!("here, {} chooses the profile {}", active.origin, active.value));
+    if let (Some(active), Some(origin)) = (settings.profile(), settings.profile_origin())
+        && is_overridden
+        && active != name
+    {
+        note(&format!("here, {origin} chooses the profile {active}"));
     }
 
     let was_default = configuration.content.default_profile.as_deref() == Some(name);
@@ -113,8 +128,7 @@ fn use_profile(
     let mut table = Table::new(["profile", "outcome", "file"]);
     table.keep_whole(2);
     table.add_row([name, outcome, &file]);
-    let printed =
-        print_json_or_table(&ProfileChange { profile: name, outcome, file }, table, wants_json(matches));
+    let printed = print_json_or_table(&ProfileChange { profile: name, outcome, file }, table, output.json);
 
     Ok(status_after_output(ExitStatus::Success, printed))
 }

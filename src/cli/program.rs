@@ -9,10 +9,12 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     export,
     failure_output::OutputFormat,
-    help::{help_end, print_settings, settings_command},
+    help::{grouped, help_end, print_settings, settings_command},
     http, install,
     lists::ListCommand,
-    login, logout, profile, report, run, status, stop, tools, uninstall, upload, wait,
+    login, logout,
+    output::note,
+    profile, report, run, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -59,20 +61,17 @@ pub fn parse_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<
 
 /// Returns the program with its settings and subcommands.
 pub fn program() -> Command {
-    without_subcommands()
+    let program = without_subcommands()
         .subcommands([demo_command(), settings_command()])
         .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
         .subcommands([report::command(), export::command(), upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
-        .subcommands([
-            status::command(),
-            doctor::command(),
-            completions::command(),
-            completions::complete_command(),
-        ])
+        .subcommands([status::command(), doctor::command(), completions::command()])
         .subcommands([profile::command(), config::command()])
-        .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
+        .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()]);
+
+    grouped(program)
 }
 
 fn without_subcommands() -> Command {
@@ -137,6 +136,7 @@ pub async fn run_subcommand(
     settings: &Settings,
 ) -> anyhow::Result<ExitStatus> {
     explain_embedded_sandbox(name, matches, settings);
+    settings.address_note().iter().for_each(|text| note(text));
 
     let outcome = match name {
         "tools" => tools::run(matches, settings),
@@ -158,7 +158,6 @@ pub async fn run_subcommand(
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
         "completions" => completions::run(matches),
-        "complete" => completions::complete(matches, settings, program()).await,
         _ => match ListCommand::find(name) {
             Some(list) => list.run(matches, settings).await,
             None => Err(anyhow::anyhow!("unknown command `{name}`").into()),

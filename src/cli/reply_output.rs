@@ -170,7 +170,7 @@ pub(super) fn plain_text(value: &Value) -> String {
 }
 
 /// Returns how long ago a time was; `None` if the text is not a time.
-fn age(time: &str, now: SystemTime) -> Option<String> {
+pub(super) fn age(time: &str, now: SystemTime) -> Option<String> {
     let time: Timestamp = time.parse().ok()?;
     let elapsed = Timestamp::try_from(now).ok()?.duration_since(time);
     let Ok(elapsed) = Duration::try_from(elapsed) else { return Some("in the future".to_owned()) };

@@ -46,6 +46,9 @@ const EXAMPLES: [&str; 5] = [
 /// File name that stands for standard output.
 const STANDARD_OUTPUT: &str = "-";
 
+/// What a user should know about a page without the host that has files of runs.
+const NO_SCREENSHOTS: &str = "note: the report has no screenshots, because the host that has them is not set: `tas-mcp login --knowledge-url URL` stores it";
+
 /// Time in which a launcher that fails has ended. Some launchers run as long as the browser.
 const LAUNCH_TIME: Duration = Duration::from_secs(3);
 
@@ -111,6 +114,9 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ReportArguments::from_arg_matches(matches)?;
     let outputs = arguments.outputs()?;
+    if !outputs.is_empty() && !arguments.no_pictures && !settings.names_knowledge_host() {
+        note(NO_SCREENSHOTS);
+    }
     let report = Report { tools: build_caller_with_files(settings)?, arguments };
 
     if outputs.is_empty() {

@@ -12,7 +12,7 @@ use self::start_reply::StartReply;
 use super::{
     calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation},
     exit_status::{CommandError, ExitStatus},
-    help::help_end,
+    help::{arranged, help_end},
     name_completion::complete_name,
     name_resolution::NameResolver,
     named_arguments::{self, DEVICES_BY_NUMBER},
@@ -88,8 +88,11 @@ impl StartCommand {
 
         tool_arguments::command(self.tool.info)
             .name(self.word)
+            .about(format!("Starts a {} by name", self.word))
+            .long_about(None)
             .after_help(help_end(&examples, ExitStatus::WAIT_HELP))
             .arg(subject)
+            .mut_args(|flag| if SUBJECTS.contains(&flag.get_id().as_str()) { flag.hide(true) } else { flag })
             .mut_arg("deployment_config_id", |flag| {
                 flag.visible_alias("device").help("Name or id of the device; `tas-mcp devices` lists them")
             })
@@ -99,6 +102,9 @@ impl StartCommand {
             })
     }
 }
+
+/// Arguments that the name of the test or of the plan replaces.
+const SUBJECTS: [&str; 2] = ["multiplayer_test_id", "test_plan_id"];
 
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
@@ -118,7 +124,7 @@ pub(super) fn command() -> Command {
             .arg(wait.global(true).help("Wait until everything has finished, and print the verdicts"))
             .arg(timeout.global(true).help("Maximum time to wait"))
             .arg(junit_flag().global(true).help("Write the verdicts as JUnit XML; needs --wait"))
-            .subcommands(StartCommand::all().iter().map(StartCommand::command))
+            .subcommands(StartCommand::all().iter().map(StartCommand::command).map(arranged))
     })
 }
 

@@ -1,34 +1,15 @@
-//! An incomplete command line as each shell passes it, and the candidates as the shell expects them. Bash passes its line
-//! with quotes.
+//! The incomplete command line that the script of a shell passes, and the candidates as the shell expects them.
+//!
+//! The library reads words as if shells had removed the quotation marks. They have not: zsh 5.9 and fish pass `"Pause a` with
+//! its mark, so that no name begins so, and bash inserts a candidate as it is. `tests/completions` completes such words in
+//! real shells.
 
-use clap::{ValueEnum, builder::PossibleValue};
-use clap_complete::engine::CompletionCandidate;
+use std::ffi::OsString;
 
-/// A shell whose command lines can be completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    Powershell,
-    Zsh,
-}
+use clap_complete::{Shell, engine::CompletionCandidate};
 
-impl ValueEnum for Shell {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Bash, Self::Elvish, Self::Fish, Self::Powershell, Self::Zsh]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(match self {
-            Self::Bash => "bash",
-            Self::Elvish => "elvish",
-            Self::Fish => "fish",
-            Self::Powershell => "powershell",
-            Self::Zsh => "zsh",
-        }))
-    }
-}
+/// Variable in which the scripts of the library pass the position of the word at the cursor.
+const POSITION: &str = "_CLAP_COMPLETE_INDEX";
 
 /// An incomplete command line.
 #[derive(Debug)]
@@ -44,26 +25,38 @@ pub(super) struct ShellLine {
 
 impl ShellLine {
     /// Reads the arguments that the script of `shell` passes.
-    pub(super) fn from_arguments(shell: Shell, mut arguments: Vec<String>) -> Self {
-        let last = arguments.pop().unwrap_or_default();
-        let program = "tas-mcp".to_owned();
+    pub(super) fn from_arguments(shell: Shell, arguments: Vec<OsString>) -> Self {
+        let mut words: Vec<_> =
+            arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
 
-        if shell == Shell::Bash {
-            let breaks = arguments.pop().unwrap_or_default();
-            let line = ShellWords::parse(&last, &breaks);
-            let arguments = line.words.into_iter().skip(1).chain([line.current]);
-            let words = std::iter::once(program).chain(arguments).collect();
-            return Self { shell, words, kept: line.kept, quote: line.quote };
+        match shell {
+            Shell::Bash => return Self::of_bash(&words),
+            Shell::Zsh => {
+                if let Some(position) = position() {
+                    words.resize(position + 1, String::new());
+                }
+                words.iter_mut().for_each(|word| *word = without_quotes(word));
+            }
+            // The shell removes the quotes of the other words.
+            Shell::Fish => words.iter_mut().rev().take(1).for_each(|word| *word = without_quotes(word)),
+            Shell::PowerShell => words.iter_mut().rev().take(1).for_each(|word| {
+                *word = word.trim_start_matches('=').trim_start_matches(['"', '\'']).to_owned();
+            }),
+            _ => {}
         }
 
-        let last = match shell {
-            // The other shells remove the quotes.
-            Shell::Fish => ShellWords::parse(&last, "").current,
-            Shell::Powershell => last.trim_start_matches('=').trim_start_matches(['"', '\'']).to_owned(),
-            _ => last,
-        };
-        let words = std::iter::once(program).chain(arguments).chain([last]).collect();
         Self { shell, words, kept: 0, quote: None }
+    }
+
+    /// Reads the characters that separate words, and the line.
+    fn of_bash(arguments: &[String]) -> Self {
+        let [breaks, line] = arguments else {
+            return Self { shell: Shell::Bash, words: Vec::new(), kept: 0, quote: None };
+        };
+        let ShellWords { mut words, current, kept, quote } = ShellWords::parse(line, breaks);
+        words.push(current);
+
+        Self { shell: Shell::Bash, words, kept, quote }
     }
 
     /// Returns the candidates, one in each line. Values that are not a single line are left out.
@@ -83,15 +76,24 @@ impl ShellLine {
         match self.shell {
             // Each candidate begins with the current word: the completion library drops all others.
             Shell::Bash => Quote::apply(self.quote, value.get(self.kept..).unwrap_or(value)),
-            Shell::Elvish => value.to_owned(),
-
             Shell::Zsh if help.is_empty() => escape(value),
             Shell::Zsh => format!("{}:{}", escape(value), escape(help)),
-
-            Shell::Fish | Shell::Powershell if help.is_empty() => value.to_owned(),
-            Shell::Fish | Shell::Powershell => format!("{value}\t{help}"),
+            Shell::Fish | Shell::PowerShell if !help.is_empty() => format!("{value}\t{help}"),
+            _ => value.to_owned(),
         }
     }
+}
+
+/// Returns the position of the word at the cursor.
+fn position() -> Option<usize> {
+    #[expect(clippy::disallowed_methods, reason = "the script of the shell sets this variable, and no user")]
+    let position = std::env::var(POSITION);
+    position.ok()?.parse().ok()
+}
+
+/// Returns a word, which may be incomplete, without its quotes.
+fn without_quotes(word: &str) -> String {
+    ShellWords::parse(word, "").current
 }
 
 /// A quotation mark.
@@ -192,8 +194,7 @@ mod tests {
     use super::*;
 
     fn rendered(shell: Shell, arguments: &[&str], value: &str) -> (Vec<String>, String) {
-        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        let line = ShellLine::from_arguments(shell, arguments);
+        let line = ShellLine::from_arguments(shell, arguments.iter().map(OsString::from).collect());
         let candidate = CompletionCandidate::new(value).help(Some("Its help\nand more".into()));
         let text = line.render(&[candidate]);
         (line.words, text)
@@ -206,21 +207,22 @@ mod tests {
             (Shell::Bash, &[breaks, "x run te"][..], "te", "a\\ b:c\n"),
             (Shell::Bash, &[breaks, "x run \"a b"], "a b", "a b:c\n"),
             (Shell::Bash, &[breaks, "x run a\\ b:"], "a b:", "c\n"),
-            (Shell::Zsh, &["run", "a"], "a", "a b\\:c:Its help\n"),
-            (Shell::Fish, &["run", "'a b"], "a b", "a b:c\tIts help\n"),
-            (Shell::Powershell, &["run", "='a b"], "a b", "a b:c\tIts help\n"),
-            (Shell::Elvish, &["run", "a b"], "a b", "a b:c\n"),
+            (Shell::Zsh, &["x", "'run'", "a"], "a", "a b\\:c:Its help\n"),
+            (Shell::Zsh, &["x", "run", "\"a b"], "a b", "a b\\:c:Its help\n"),
+            (Shell::Fish, &["x", "run", "'a b"], "a b", "a b:c\tIts help\n"),
+            (Shell::PowerShell, &["x", "run", "='a b"], "a b", "a b:c\tIts help\n"),
+            (Shell::Elvish, &["x", "run", "a b"], "a b", "a b:c\n"),
         ] {
             let (words, text) = rendered(shell, arguments, "a b:c");
 
             let words: Vec<_> = words.iter().map(String::as_str).collect();
-            assert_eq!((words, text.as_str()), (vec!["tas-mcp", "run", word], expected), "{shell:?}");
+            assert_eq!((words, text.as_str()), (vec!["x", "run", word], expected), "{shell:?}");
         }
     }
 
     #[test]
     fn a_value_of_several_lines_is_left_out() {
-        assert_eq!(rendered(Shell::Zsh, &["run", ""], "a\nb").1, "");
+        assert_eq!(rendered(Shell::Zsh, &["x", ""], "a\nb").1, "");
     }
 
     #[test]

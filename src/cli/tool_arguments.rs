@@ -60,12 +60,13 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
     let arguments = properties
         .iter()
         .map(|(name, schema)| complete_argument(argument_flag(name, argument_help(schema)), name, schema));
-    let project = argument_flag(PROJECT_ID, PROJECT_HELP.to_owned());
+    // Users name the project with `--project`, as in every command.
+    let project = argument_flag(PROJECT_ID, PROJECT_HELP.to_owned()).hide(true);
     let args = Arg::new(ARGS)
         .long(ARGS)
         .value_name("JSON")
         .allow_hyphen_values(true)
-        .help("All arguments as a JSON object; `@FILE` reads it from a file, `-` from standard input");
+        .help("All arguments as a JSON object; `@FILE` reads a file, `-` standard input");
     let fields = tool
         .takes_fields()
         .then(|| argument_flag(FIELDS, "Return only these fields, with dots: `test.name`".to_owned()));
@@ -89,7 +90,7 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
 // A doc comment here would become the description of the command.
 #[derive(Args)]
 pub(super) struct ProjectFlag {
-    #[arg(long, alias = PROJECT_ID, value_name = "ID", help = PROJECT_HELP)]
+    #[arg(long, alias = PROJECT_ID, value_name = "ID", help = PROJECT_HELP, hide = true)]
     pub(super) project_id: Option<String>,
 }
 

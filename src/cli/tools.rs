@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     mcp::{published_tool, published_tools},
-    service::tool::Tier,
+    service::tool::{Tier, Toolset},
     settings::Settings,
     tools::{
         catalog::{self, Tool},
@@ -21,10 +21,13 @@ use crate::{
 };
 
 /// Commands that the help shows.
-const EXAMPLES: [&str; 2] = ["tas-mcp tools", "tas-mcp tools start_run"];
+const EXAMPLES: [&str; 3] = ["tas-mcp tools", "tas-mcp tools start_run", "tas-mcp tools --tokens"];
 
 /// Name of the tool to show.
 const NAME: &str = "name";
+
+/// Flag that shows what the tools cost.
+const TOKENS: &str = "tokens";
 
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
 const BYTES_PER_TOKEN: usize = 4;
@@ -33,12 +36,14 @@ const BYTES_PER_TOKEN: usize = 4;
 pub(super) fn command() -> Command {
     let name = Arg::new(NAME).value_name("NAME").help("Show only this tool");
     let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue);
+    let tokens = Arg::new(TOKENS).long(TOKENS).action(ArgAction::SetTrue).conflicts_with_all([NAME, JSON]);
 
     Command::new("tools")
         .about("Lists the tools, or shows one tool with its schemas")
         .after_help(help_end(&EXAMPLES, ""))
         .arg(name)
         .arg(json.help("Print JSON in the form that hosts receive"))
+        .arg(tokens.help("Show about how many tokens the offered tools cost in every conversation, by set"))
 }
 
 /// Prints the tools.
@@ -51,6 +56,8 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     } else if matches.get_flag(JSON) {
         let tools = published_tools(catalog::tools().map(|tool| tool.info), is_global, &selection);
         print_line(format_args!("{:#}", json!(tools)))?;
+    } else if matches.get_flag(TOKENS) {
+        print_text(costs(is_global, &selection))?;
     } else {
         print_text(overview(is_global, &selection))?;
     }
@@ -64,6 +71,24 @@ fn overview(is_global: bool, selection: &Selection) -> Table {
         table.add_row(row(tool, is_global, selection));
     }
 
+    table
+}
+
+/// Returns the number and the cost of the offered tools of each set, and of all.
+fn costs(is_global: bool, selection: &Selection) -> Table {
+    let mut table = Table::new(["set", "tools", "tokens"]);
+    let (mut all_tools, mut all_tokens) = (0, 0);
+    for set in Toolset::ALL {
+        let tools = selection.tools().filter(|tool| tool.toolset == set);
+        let tokens: Vec<_> = tools.map(|tool| estimate_tokens(tool, is_global, selection)).collect();
+        if !tokens.is_empty() {
+            let sum: usize = tokens.iter().sum();
+            (all_tools, all_tokens) = (all_tools + tokens.len(), all_tokens + sum);
+            table.add_row([set.name().to_owned(), tokens.len().to_string(), sum.to_string()]);
+        }
+    }
+
+    table.add_row(["all".to_owned(), all_tools.to_string(), all_tokens.to_string()]);
     table
 }
 
@@ -81,7 +106,7 @@ fn row(tool: Tool, is_global: bool, selection: &Selection) -> [String; 7] {
 
 /// Returns the approximate number of tokens of the name, description and input schema of `tool`, which a model reads
 /// in every conversation.
-pub(super) fn estimate_tokens(tool: Tool, is_global: bool, selection: &Selection) -> usize {
+fn estimate_tokens(tool: Tool, is_global: bool, selection: &Selection) -> usize {
     let tool = published_tool(tool.info, is_global, selection);
     let size = |value: Value| value.to_string().len();
 

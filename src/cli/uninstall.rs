@@ -1,11 +1,11 @@
 //! `tas-mcp uninstall`: removes the server from the configuration of hosts.
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 
 use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    host_change::{EXIT_CODES, change_hosts, flags, selected_hosts},
+    host_change::{EXIT_CODES, HostArguments, change_hosts},
 };
 
 /// Commands that the help shows.
@@ -13,13 +13,15 @@ const EXAMPLES: [&str; 2] = ["tas-mcp uninstall", "tas-mcp uninstall cursor --ye
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    Command::new("uninstall")
-        .about("Removes this server from the configuration of MCP clients, after showing the change")
-        .after_help(help_end(&EXAMPLES, EXIT_CODES))
-        .args(flags())
+    let command = Command::new("uninstall")
+        .about("Removes this server from MCP clients, after showing the change")
+        .after_help(help_end(&EXAMPLES, EXIT_CODES));
+
+    HostArguments::augment_args(command)
 }
 
 /// Changes the hosts.
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
-    change_hosts(matches, &selected_hosts(matches)?, None)
+    let arguments = HostArguments::from_arg_matches(matches)?;
+    change_hosts(&arguments, &arguments.selected()?, None)
 }

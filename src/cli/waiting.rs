@@ -98,7 +98,7 @@ impl WaitSubject<'_> {
             WaitTarget::Single(result) => std::slice::from_ref(&result.id),
             WaitTarget::Jobs(ids) => ids,
         };
-        let project = self.project.into_iter().flat_map(|project| ["--project-id", project]);
+        let project = self.project.into_iter().flat_map(|project| ["--project", project]);
         let words: Vec<_> =
             std::iter::once("wait").chain(ids.iter().map(String::as_str)).chain(project).collect();
 

@@ -225,7 +225,12 @@ impl<'a> ServiceRefusal<'a> {
 
 /// Returns `hint`, and what still works without the permission or the feature.
 fn with_alternative(hint: &str, alternative: Option<&str>) -> String {
-    alternative.map_or_else(|| hint.to_owned(), |other| format!("{hint}[[; {other}]]"))
+    match alternative {
+        None => hint.to_owned(),
+        // Only a part that names tools can be left out.
+        Some(other) if other.contains("`tool:") => format!("{hint}[[; {other}]]"),
+        Some(other) => format!("{hint}; {other}"),
+    }
 }
 
 /// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is

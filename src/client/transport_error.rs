@@ -2,6 +2,8 @@
 
 use std::{error::Error, time::Duration};
 
+use url::Url;
+
 use super::{
     MAX_RESPONSE_BYTES,
     key::ApiKey,
@@ -18,8 +20,8 @@ const CHECK_FIRST: &str = "check the current state before you call again";
 pub(super) enum TransportError {
     #[error("the request could not be set up: {0}")]
     Setup(String),
-    #[error("the connection could not be opened: {0}")]
-    Connect(String),
+    #[error("no connection to {host}: {reason}")]
+    Connect { host: String, reason: String },
     #[error("the secure connection could not be established: {0}")]
     Tls(TlsProblem),
     #[error("no response came within {} s", .0.as_secs())]
@@ -38,7 +40,7 @@ impl TransportError {
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
             Self::Setup(_) => ErrorKind::Setup,
-            Self::Connect(_) => ErrorKind::Connect,
+            Self::Connect { .. } => ErrorKind::Connect,
             Self::Tls(_) => ErrorKind::Tls,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Lost(_) => ErrorKind::Lost,
@@ -50,7 +52,7 @@ impl TransportError {
 
     /// Returns whether the service may have received the request.
     pub(super) fn may_have_been_sent(&self) -> bool {
-        !matches!(self, Self::Setup(_) | Self::Connect(_) | Self::Tls(_))
+        !matches!(self, Self::Setup(_) | Self::Connect { .. } | Self::Tls(_))
     }
 
     /// Converts the error of a request, after `attempts` requests, into a failure. `key` is masked in the message.
@@ -92,7 +94,7 @@ impl TransportError {
             Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
             Self::Tls(problem) => return (Code::ServiceUnavailable, problem.hint(setting)),
-            Self::Connect(_) | Self::Lost(_) => {
+            Self::Connect { .. } | Self::Lost(_) => {
                 let hint = format!(
                     "check that the service is up and that {setting} and the proxy variables are right, then call again"
                 );
@@ -106,6 +108,7 @@ impl TransportError {
 
 impl From<reqwest::Error> for TransportError {
     fn from(error: reqwest::Error) -> Self {
+        let host = error.url().and_then(host_and_port).unwrap_or_else(|| "the service".to_owned());
         // The query of the address may be a secret.
         let error = error.without_url();
         if error.is_builder() {
@@ -120,10 +123,30 @@ impl From<reqwest::Error> for TransportError {
         if let Some(cause) = find_tls_error(&error) {
             Self::Tls(TlsProblem::of(cause, text))
         } else if error.is_connect() {
-            Self::Connect(text)
+            Self::Connect { host, reason: connect_reason(&error) }
         } else {
             Self::Lost(text)
         }
+    }
+}
+
+fn host_and_port(url: &Url) -> Option<String> {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}{port}", url.host_str()?))
+}
+
+/// Returns why a connection was not opened, without the names that libraries have for it.
+fn connect_reason(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let kind = cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+
+    match (kind, cause.to_string()) {
+        (Some(std::io::ErrorKind::ConnectionRefused), _) => "connection refused".to_owned(),
+        (_, text) if text.starts_with("failed to lookup address") => "name not found".to_owned(),
+        (_, text) => text,
     }
 }
 

@@ -60,8 +60,15 @@ impl Settings {
     }
 
     /// Returns the problems with files and with values.
-    pub(super) fn problems(&self) -> impl Iterator<Item = &SettingProblem> {
+    fn problems(&self) -> impl Iterator<Item = &SettingProblem> {
         self.file_problems.iter().chain(&self.parsed.problems)
+    }
+
+    /// Checks that every value can be used, whatever the API key is. `what` begins the message of a failure.
+    pub(crate) fn check_without_key(&self, what: &str) -> Result<(), Failure> {
+        let problems: Vec<_> =
+            self.problems().filter(|problem| problem.setting != API_KEY).cloned().collect();
+        if problems.is_empty() { Ok(()) } else { Err(unusable(what, &problems)) }
     }
 
     /// Returns the problems that disable all tools, in the order of the documentation.

@@ -8,10 +8,7 @@ use anyhow::Result;
 use indexmap::IndexMap;
 use toml_edit::{Document, InlineTable, Item, Table, TableLike, value};
 
-use super::{
-    definition::{PROFILE, SETTINGS, Setting, boolean},
-    user_directories::UserDirectories,
-};
+use super::definition::{PROFILE, SETTINGS, Setting, boolean};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home,
@@ -34,6 +31,14 @@ const PROFILES: &str = "profile";
 
 /// Longest name of a profile, in characters.
 const MAX_NAME_CHARACTERS: usize = 64;
+
+/// Variables that contain the home directory or a directory in it with the configuration of programs.
+pub const HOME_VARIABLES: [&str; 4] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA"];
+
+/// Returns the directory of this program in the configuration of the user; `None` if the user has no home directory.
+pub fn user_directory() -> Option<PathBuf> {
+    dirs::config_dir().map(|directory| directory.join("tas-mcp"))
+}
 
 /// The configuration file of a user.
 #[derive(Clone, Debug)]
@@ -239,9 +244,9 @@ impl<'a> SourceTable<'a> {
 }
 
 impl ConfigurationFile {
-    /// Returns the file of the user with these directories. The file may not exist.
-    pub fn of_user(directories: &UserDirectories) -> Self {
-        Self { path: directories.own().join("config.toml") }
+    /// Returns the file in the directory of this program. It may not exist.
+    pub fn in_directory(directory: &Path) -> Self {
+        Self { path: directory.join("config.toml") }
     }
 
     /// Returns the path of the file.

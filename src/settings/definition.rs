@@ -5,36 +5,45 @@
 
 use std::{
     any::TypeId,
+    borrow::Cow,
+    net::IpAddr,
     path::{Path, PathBuf},
     sync::LazyLock,
     time::Duration,
 };
-
-use clap::{
-    Arg, Args, Command, ValueEnum, ValueHint,
-    builder::{ArgExt, Str},
-};
-use tracing_subscriber::filter::Targets;
 
 use crate::{
     client::{HostUrl, KeySource, read_certificates},
     service::request::encoded,
     tools::{files::FilesRoot, selection::Selection},
 };
+use clap::{
+    Arg, Args, Command, ValueEnum, ValueHint,
+    builder::{ArgExt, Str},
+};
+use tracing_subscriber::filter::Targets;
+use url::Url;
 
 pub(super) const PROFILE: &str = "TAS_PROFILE";
 pub(super) const BASE_URL: &str = "TAS_BASE_URL";
 pub(super) const KNOWLEDGE_URL: &str = "TAS_KNOWLEDGE_URL";
-pub(super) const API_KEY: &str = "TAS_API_KEY";
-pub(super) const API_KEY_FILE: &str = "TAS_API_KEY_FILE";
-pub(super) const API_KEY_COMMAND: &str = "TAS_API_KEY_COMMAND";
-pub(super) const PROJECT_ID: &str = "TAS_PROJECT_ID";
-pub(super) const TOOLSETS: &str = "TAS_TOOLSETS";
-pub(super) const READ_ONLY: &str = "TAS_READ_ONLY";
-pub(super) const FILES_ROOT: &str = "TAS_FILES_ROOT";
+pub(crate) const API_KEY: &str = "TAS_API_KEY";
+pub(crate) const API_KEY_FILE: &str = "TAS_API_KEY_FILE";
+pub(crate) const API_KEY_COMMAND: &str = "TAS_API_KEY_COMMAND";
+pub(crate) const PROJECT_ID: &str = "TAS_PROJECT_ID";
+pub(crate) const TOOLSETS: &str = "TAS_TOOLSETS";
+pub(crate) const READ_ONLY: &str = "TAS_READ_ONLY";
+pub(crate) const FILES_ROOT: &str = "TAS_FILES_ROOT";
 pub(super) const CA_FILE: &str = "TAS_CA_FILE";
 pub(super) const CONFIRM: &str = "TAS_CONFIRM";
 pub(super) const LOG: &str = "TAS_LOG";
+
+/// Path of the main API.
+const MAIN_PATH: &str = "/api/v1";
+
+/// Flag that logs what happens, and its log filter.
+pub(super) const VERBOSE: &str = "verbose";
+pub(super) const VERBOSE_FILTER: &str = "tas_mcp=debug,access=info";
 
 /// Maximum of the time limit of one request, in seconds. Hosts give up a call after 60 seconds.
 const MAX_TIMEOUT_S: u64 = 45;
@@ -56,12 +65,12 @@ pub struct ServerSettings {
     #[arg(long, env = PROFILE, value_name = "NAME", add = Otherwise("the default profile"))]
     pub profile: Option<String>,
 
-    /// URL of the main API, ending in /api/v1. Required without `--sandbox`
-    #[arg(long, env = BASE_URL, value_name = "URL", value_parser = HostUrl::main)]
+    /// URL of the main API, ending in /api/v1: `tas.example.com` is enough. Required without `--sandbox`
+    #[arg(long, env = BASE_URL, value_name = "URL", value_parser = |text: &str| HostUrl::main(&complete_address(text, true)))]
     pub base_url: Option<HostUrl>,
 
     /// URL of the host that serves knowledge files and run artifacts. Only the tools for them need it
-    #[arg(long, env = KNOWLEDGE_URL, value_name = "URL", value_parser = HostUrl::parse)]
+    #[arg(long, env = KNOWLEDGE_URL, value_name = "URL", value_parser = |text: &str| HostUrl::parse(&complete_address(text, false)))]
     pub knowledge_url: Option<HostUrl>,
 
     /// API key of a project or of an organization
@@ -233,7 +242,7 @@ impl Setting {
 
     /// Returns the name under which the setting is stored and reported: the variable, or the flag if there is no
     /// variable.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         if self.variable.is_empty() { self.flag } else { self.variable }
     }
 
@@ -248,7 +257,7 @@ impl Setting {
     }
 
     /// Returns whether the value is the path of a file or directory.
-    pub(super) fn is_path(&self) -> bool {
+    pub(crate) fn is_path(&self) -> bool {
         matches!(self.argument.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath)
     }
 
@@ -259,7 +268,7 @@ impl Setting {
     }
 
     /// Returns whether the setting takes no value on the command line.
-    pub(super) fn is_switch(&self) -> bool {
+    pub(crate) fn is_switch(&self) -> bool {
         self.value.is_empty()
     }
 
@@ -267,6 +276,33 @@ impl Setting {
     pub(super) fn words(&self) -> Vec<String> {
         self.argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
     }
+}
+
+/// Returns an address with the parts that users leave out: the scheme, and the path of the main API.
+pub fn complete_address(text: &str, is_main: bool) -> Cow<'_, str> {
+    let mut complete = Cow::Borrowed(text);
+    // A word without a dot or a port may be anything, such as a key in the wrong place.
+    if !text.contains("://") && text.contains(['.', ':']) {
+        let host = Url::parse(&format!("https://{text}")).ok();
+        let is_local = host.as_ref().and_then(Url::host_str).is_some_and(is_loopback_host);
+        complete = format!("{}://{text}", if is_local { "http" } else { "https" }).into();
+    }
+
+    let url = Url::parse(&complete).ok();
+    let lacks_path = url.is_some_and(|url| {
+        matches!(url.scheme(), "http" | "https") && url.path() == "/" && url.query().is_none()
+    });
+    if is_main && lacks_path {
+        complete = format!("{}{MAIN_PATH}", complete.trim_end_matches('/')).into();
+    }
+    complete
+}
+
+/// Returns whether a host, as a URL contains it, is this machine.
+pub fn is_loopback_host(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Returns the variables with which another process uses the same service.
@@ -324,7 +360,7 @@ fn reply_length(text: &str) -> Result<usize, String> {
 }
 
 /// Parses a yes or no, in any case and in the usual words.
-pub(super) fn boolean(text: &str) -> Result<bool, String> {
+pub(crate) fn boolean(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Ok(true),
         "false" | "0" | "no" | "off" => Ok(false),
@@ -334,4 +370,27 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
 
 fn log_filter(text: &str) -> Result<Targets, String> {
     text.parse().map_err(|error| format!("is not a log filter: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_completed_as_a_user_means_it() {
+        for (text, main, knowledge) in [
+            ("localhost:8080", "http://localhost:8080/api/v1", "http://localhost:8080"),
+            ("127.0.0.1:8080/", "http://127.0.0.1:8080/api/v1", "http://127.0.0.1:8080/"),
+            ("[::1]:8080", "http://[::1]:8080/api/v1", "http://[::1]:8080"),
+            ("tas.example.com", "https://tas.example.com/api/v1", "https://tas.example.com"),
+            ("https://tas.example.com", "https://tas.example.com/api/v1", "https://tas.example.com"),
+            ("tas.example.com/api/v1", "https://tas.example.com/api/v1", "https://tas.example.com/api/v1"),
+            ("https://tas.example.com/v2", "https://tas.example.com/v2", "https://tas.example.com/v2"),
+            ("http://tas.example.com", "http://tas.example.com/api/v1", "http://tas.example.com"),
+            ("ftp://tas.example.com", "ftp://tas.example.com", "ftp://tas.example.com"),
+            ("svc_misplaced", "svc_misplaced", "svc_misplaced"),
+        ] {
+            assert_eq!((&*complete_address(text, true), &*complete_address(text, false)), (main, knowledge));
+        }
+    }
 }

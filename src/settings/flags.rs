@@ -6,19 +6,20 @@ use clap::{Arg, ArgAction};
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 
 use super::{
-    definition::{LOG, PROFILE, SETTINGS, Setting, TOOLSETS},
+    definition::{LOG, PROFILE, SETTINGS, Setting, TOOLSETS, VERBOSE},
     http::HTTP_SETTINGS,
     project_file::SettingFiles,
 };
 use crate::tools::selection;
 
-/// Returns the flags of all settings that have one. Every subcommand accepts them. The help of a subcommand does not list
+/// Returns the flags of all settings that have one, and `-v`. Every subcommand accepts them. The help of a subcommand does not list
 /// them, because `tas-mcp help settings` does.
 pub fn flags() -> impl Iterator<Item = Arg> {
-    SETTINGS
-        .iter()
-        .filter(|setting| !setting.flag.is_empty())
-        .map(|setting| flag(setting).global(true).hide(true))
+    let verbose = Arg::new(VERBOSE).short('v').long(VERBOSE).action(ArgAction::SetTrue);
+    let verbose = verbose.help("Log what happens, as `--log debug` does").help_heading("Settings");
+    let settings = SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(flag);
+
+    settings.chain([verbose]).map(|flag| flag.global(true).hide(true))
 }
 
 /// Returns the flags of the settings of `tas-mcp http`.

@@ -14,7 +14,7 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    definition::{List, Otherwise, Setting, WithoutFlag, settings},
+    definition::{List, Otherwise, Setting, WithoutFlag, is_loopback_host, settings},
     problem::{SettingProblem, parse_values},
     values::Values,
 };
@@ -288,13 +288,6 @@ fn public_url(text: &str) -> Result<Url, String> {
         "http" if is_local => Ok(url),
         _ => Err("must begin with https://, because credentials are sent to it".to_owned()),
     }
-}
-
-/// Returns whether a host, as a URL contains it, is this machine.
-pub fn is_loopback_host(host: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the parsers of all settings have one form")]

@@ -3,7 +3,10 @@
 
 use std::error::Error as _;
 
-use clap::{Args, Command};
+use clap::{
+    Args, Command,
+    error::{ContextKind, ContextValue},
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -89,27 +92,57 @@ pub(super) fn parse_values<T: Args>(
     is_used: impl Fn(&str) -> bool,
     problems: &mut Vec<SettingProblem>,
 ) -> T {
-    let mut arguments = Vec::new();
+    let mut given = Vec::new();
+    let mut add = |setting: &Setting, text: &str, reason: String| {
+        let reason = quoting(is_for_key(setting), text, reason);
+        problems.push(SettingProblem::new(values, setting.name(), reason));
+    };
     for setting in settings.iter().filter(|setting| is_used(setting.name())) {
-        let name = setting.name();
-        let Some(text) = values.text(name) else { continue };
-        match check(setting, text, values.problem(name)) {
-            Ok(()) => arguments.push(argument(setting, text)),
-            Err(reason) => {
-                let reason = quoting(is_for_key(setting), text, reason);
-                problems.push(SettingProblem::new(values, name, reason));
-            }
+        let Some(text) = values.text(setting.name()) else { continue };
+        match check_form(setting, text, values.problem(setting.name())) {
+            Ok(()) => given.push((setting, text)),
+            Err(reason) => add(setting, text, reason),
         }
     }
 
     let command = settings.iter().map(|setting| setting.argument.clone());
-    let matches = Command::default().no_binary_name(true).args(command).get_matches_from(arguments);
-    // Every value has been checked, and a test parses the defaults.
-    T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let mut command = Command::default().no_binary_name(true).args(command);
+    loop {
+        let arguments = given.iter().map(|(setting, text)| format!("{}={text}", long_flag(setting)));
+        let error = match command.try_get_matches_from_mut(arguments) {
+            // A test parses the defaults.
+            Ok(matches) => return T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()),
+            Err(error) => error,
+        };
+
+        // The library stops at the first unusable value: the others are parsed without it.
+        let unusable = given.iter().position(|(setting, _)| is_about(&error, setting));
+        let Some((setting, text)) = unusable.map(|index| given.remove(index)) else { error.exit() };
+        add(setting, text, reason(&error, setting));
+    }
 }
 
-/// Checks the text of a setting. An error is the end of a sentence that begins with the name of the setting.
-fn check(setting: &Setting, text: &str, problem: Option<&str>) -> Result<(), String> {
+/// Returns whether the value of `setting` is the reason of an error.
+fn is_about(error: &clap::Error, setting: &Setting) -> bool {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return false };
+    argument.split(' ').next() == Some(&*long_flag(setting))
+}
+
+/// Returns why a value cannot be parsed, as the end of a sentence that begins with the name of the setting.
+fn reason(error: &clap::Error, setting: &Setting) -> String {
+    match error.source() {
+        Some(reason) => reason.to_string(),
+        None => format!("must be `{}`", setting.words().join("` or `")),
+    }
+}
+
+fn long_flag(setting: &Setting) -> String {
+    format!("--{}", setting.argument.get_long().unwrap_or_default())
+}
+
+/// Checks what does not depend on the type of a value. An error is the end of a sentence that begins with the name of the
+/// setting.
+fn check_form(setting: &Setting, text: &str, problem: Option<&str>) -> Result<(), String> {
     if let Some(problem) = problem {
         return Err(problem.to_owned());
     }
@@ -123,25 +156,10 @@ fn check(setting: &Setting, text: &str, problem: Option<&str>) -> Result<(), Str
         return Err("is in quotation marks, which are no part of the value: remove them".to_owned());
     }
 
-    parse(setting, text)?;
     if !is_for_key(setting) && words_of(text).any(looks_like_key) {
         return Err("looks like an API key, which only TAS_API_KEY may hold".to_owned());
     }
     Ok(())
-}
-
-fn parse(setting: &Setting, text: &str) -> Result<(), String> {
-    let command = Command::default().no_binary_name(true).arg(setting.argument.clone());
-    let parsed = command.try_get_matches_from([argument(setting, text)]);
-
-    parsed.map(drop).map_err(|error| match error.source() {
-        Some(reason) => reason.to_string(),
-        None => format!("must be `{}`", setting.words().join("` or `")),
-    })
-}
-
-fn argument(setting: &Setting, text: &str) -> String {
-    format!("--{}={text}", setting.argument.get_long().unwrap_or_default())
 }
 
 /// Returns whether the value may be a key, or contain one. It is never shown.
@@ -170,11 +188,11 @@ fn is_in_quotation_marks(text: &str) -> bool {
 fn quoting(is_for_key: bool, value: &str, reason: String) -> String {
     // A user name in an address may be a key, and the file of the key may be the key itself.
     let bare = value.trim_matches(QUOTATION_MARKS);
-    let is_secret = is_for_key || value.contains('@') || may_be_key(bare) && !is_plain_word(bare);
+    let is_secret = is_for_key || value.contains('@') || may_be_key(bare);
     let reason = without_possible_keys(value, reason);
     // A reason that quotes something quotes a part of the value, or the words that are valid.
     let is_quoted = |span: &str| span == UNUSABLE || words_of(value).chain([value]).any(|word| word == span);
-    let lists_words = is_plain_word(value) && !quoted_spans(&reason).any(is_quoted);
+    let lists_words = is_of_small_letters(value) && !quoted_spans(&reason).any(is_quoted);
     if is_secret || value.is_empty() || (reason.contains('`') && !lists_words) {
         return reason;
     }
@@ -183,7 +201,7 @@ fn quoting(is_for_key: bool, value: &str, reason: String) -> String {
 
 /// Returns the reason of a problem without what may be an API key. A reason may quote a word of the value, or its beginning.
 fn without_possible_keys(value: &str, reason: String) -> String {
-    let words: Vec<_> = words_of(value).filter(|word| may_be_quoted_key(word)).collect();
+    let words: Vec<_> = words_of(value).filter(|word| may_be_key(word)).collect();
     let is_part = |span: &str| {
         let span = span.trim_start_matches('-');
         span.len() >= MIN_SECRET_LENGTH && words.iter().any(|word| word.starts_with(span))
@@ -211,24 +229,17 @@ fn is_key_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }
 
-/// Returns whether a message must not quote a word: it may be a key, and is no word of small letters.
-fn may_be_quoted_key(word: &str) -> bool {
-    may_be_key(word) && !is_of_small_letters(word)
-}
-
-/// Returns whether a value is a word that cannot be a key, such as a word of a setting.
-fn is_plain_word(value: &str) -> bool {
-    is_of_small_letters(value) && !value.starts_with(KEY_PREFIX)
+/// Returns whether a word may be an API key that was given as the value of another setting. A short word of small letters is a word
+/// of a setting.
+fn may_be_key(word: &str) -> bool {
+    word.len() >= MIN_SECRET_LENGTH
+        && word.chars().all(is_key_character)
+        && (word.starts_with(KEY_PREFIX) || !is_of_small_letters(word))
 }
 
 fn is_of_small_letters(word: &str) -> bool {
     word.len() <= MAX_WORD_LENGTH
         && word.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
-}
-
-/// Returns whether a value may be an API key that was given as the value of another setting: one long word.
-fn may_be_key(value: &str) -> bool {
-    value.len() >= MIN_SECRET_LENGTH && value.chars().all(is_key_character)
 }
 
 /// Returns whether a word begins as every key does and has a digit. Names of accounts and directories may begin so, too.

@@ -8,10 +8,11 @@ use anyhow::Result;
 use toml_edit::Item;
 
 use super::{
-    configuration_file::{Configuration, ConfigurationFile, MAX_BYTES, SourceTable, UnusableFile, text_of},
+    configuration_file::{
+        Configuration, ConfigurationFile, MAX_BYTES, SourceTable, UnusableFile, text_of, user_directory,
+    },
     definition::{PROFILE, PROJECT_ID, READ_ONLY, Setting, TOOLSETS, setting},
     problem::SettingProblem,
-    user_directories::UserDirectories,
 };
 use crate::{
     text_file::{TextFile, TextFileError},
@@ -61,8 +62,7 @@ impl SettingFiles {
     /// Returns the files of this process.
     pub fn of_process() -> Self {
         Self {
-            configuration: UserDirectories::read()
-                .map(|directories| ConfigurationFile::of_user(&directories)),
+            configuration: user_directory().map(|directory| ConfigurationFile::in_directory(&directory)),
             working_directory: std::env::current_dir().ok(),
         }
     }

@@ -10,7 +10,8 @@ use std::{
 use clap::ArgMatches;
 
 use super::definition::{
-    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, READ_ONLY, SETTINGS, Setting, setting,
+    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, LOG, READ_ONLY, SETTINGS, Setting, VERBOSE,
+    VERBOSE_FILTER, setting,
 };
 use crate::{home_path::expand_home, text::trimmed};
 
@@ -83,6 +84,11 @@ impl Values {
             }
         }
 
+        let is_verbose = matches.is_some_and(|matches| matches.get_flag(VERBOSE));
+        if is_verbose && !values.is_flag(LOG) {
+            values.set(LOG, VERBOSE_FILTER, Origin::Flag(VERBOSE));
+        }
+
         values
     }
 
@@ -141,7 +147,7 @@ impl Values {
 
 impl Origin {
     /// Returns whether the value is in a file that a later process reads too.
-    pub(super) fn is_file(&self) -> bool {
+    pub(crate) fn is_file(&self) -> bool {
         matches!(self, Self::Profile { .. } | Self::ConfigurationFile(_) | Self::ProjectFile(_))
     }
 }

@@ -48,7 +48,13 @@ CASES = {
 HOSTILE_NAMES = [
     "Rel'$(touch PWNED)'x", 'Rel"$(touch PWNED)"', "Rel`touch PWNED`", "Rel!touch", "Rel\\", "Rel\u2019; touch PWNED; \u2018",
 ]
+# The shell or the script quotes what separates words and commands.
+SEPARATED_NAME = "Odd; touch PWNED & (touch PWNED) | <x> #*?[a]{b,c}~"
 CASES |= {
+    "a name with separators": ("run plan Odd", ["run", "plan", SEPARATED_NAME]),
+    "a name with separators in double quotes": ('run plan "Odd', ["run", "plan", SEPARATED_NAME]),
+    "a name with separators in single quotes": ("run plan 'Odd", ["run", "plan", SEPARATED_NAME]),
+    "the name of a plan for a report": ("report Rel", ["report", "Release smoke"]),
     "a plan beside hostile names": ("run plan Rel", ["run", "plan", "Release smoke"]),
     "a plan in double quotes beside hostile names": ('run plan "Rel', ["run", "plan", "Release smoke"]),
     "a plan in single quotes beside hostile names": ("run plan 'Rel", ["run", "plan", "Release smoke"]),
@@ -161,7 +167,7 @@ def main():
     (directory / "work/report one.html").write_text("")
 
     sandbox = Sandbox(str(binary))
-    sandbox.add_plans(HOSTILE_NAMES)
+    sandbox.add_plans([*HOSTILE_NAMES, SEPARATED_NAME])
     variables = {
         "PATH": f"{directory}/bin:{os.environ['PATH']}", "HOME": str(directory), "TERM": "xterm", "LANG": "C.UTF-8",
         "TAS_BASE_URL": sandbox.base_url, "TAS_API_KEY": KEY,

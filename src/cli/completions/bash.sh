@@ -4,7 +4,7 @@ _tas_mcp() {
     COMPREPLY=()
     while IFS= read -r candidate; do
         COMPREPLY+=("$candidate")
-    done < <("${1/#\~/$HOME}" complete bash -- "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null)
+    done < <(TAS_COMPLETE=bash "${1/#\~/$HOME}" -- "$COMP_WORDBREAKS" "${COMP_LINE:0:COMP_POINT}" 2>/dev/null </dev/null)
     # A directory is continued, so no space follows it.
     if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]]; then
         compopt -o nospace 2>/dev/null

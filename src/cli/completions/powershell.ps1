@@ -7,10 +7,13 @@ Register-ArgumentCompleter -Native -CommandName 'tas-mcp' -ScriptBlock {
         if ($_ -is [System.Management.Automation.Language.StringConstantExpressionAst]) { $_.Value } else { $_.Extent.Text }
     })
     $program = $words[0]
-    $earlier = @($words | Select-Object -Skip 1)
 
     # Windows PowerShell drops empty arguments, so the current word begins with a character.
-    & $program complete powershell '--' @earlier "=$wordToComplete" 2>$null | ForEach-Object {
+    $env:TAS_COMPLETE = 'powershell'
+    $candidates = & $program '--' @words "=$wordToComplete" 2>$null
+    Remove-Item Env:\TAS_COMPLETE
+
+    $candidates | ForEach-Object {
         $value, $meaning = $_.Split("`t")
         if (-not $meaning) { $meaning = $value }
         $text = $value

@@ -47,7 +47,10 @@ mod system {
 
     /// Returns the entry of `account`. Each use connects anew, so that a keychain that starts later is found.
     fn entry(account: &str) -> Result<Entry, KeyStoreError> {
-        let store = store().map_err(|error| KeyStoreError::NoKeychain(error.to_string()))?;
+        let store = store().map_err(|error| {
+            tracing::debug!(%error, "there is no keychain");
+            KeyStoreError::NoKeychain("this system offers none".to_owned())
+        })?;
         store.build(SERVICE, account, None).map_err(|error| failed(account, &error))
     }
 
@@ -61,10 +64,13 @@ mod system {
     }
 
     fn failed(account: &str, error: &Error) -> KeyStoreError {
+        // Users do not know the libraries that the texts of the errors name.
+        tracing::debug!(%error, "the keychain has failed");
+        let reason = || "`--log debug` says why".to_owned();
         match error {
-            Error::NoStorageAccess(source) => KeyStoreError::NoAccess(source.to_string()),
+            Error::NoStorageAccess(_) => KeyStoreError::NoAccess(reason()),
             Error::BadEncoding(_) | Error::BadDataFormat(..) => KeyStoreError::Damaged(account.to_owned()),
-            error => KeyStoreError::Keychain(error.to_string()),
+            _ => KeyStoreError::Keychain(reason()),
         }
     }
 }

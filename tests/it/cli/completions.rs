@@ -7,8 +7,9 @@ use crate::support::{binary::run_binary, service::Service, stub::Stub};
 
 /// Returns the candidates for the last of these words, with their descriptions.
 async fn candidates(variables: &[(&str, &str)], words: &[&str]) -> Vec<String> {
-    let arguments = [&["complete", "fish", "--"], words].concat();
-    let output = run_binary(&arguments, variables, &[]).await;
+    let arguments = [&["--", "tas-mcp"], words].concat();
+    let variables = [&[("TAS_COMPLETE", "fish")], variables].concat();
+    let output = run_binary(&arguments, &variables, &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
 
     assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
@@ -26,8 +27,8 @@ async fn every_shell_has_a_script_that_asks_for_candidates() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = run_binary(&["completions", shell], &[], &[]).await;
         let script = String::from_utf8(output.stdout).expect("UTF-8");
-        let request = format!("complete {shell} ");
-        assert!(output.status.success() && script.contains(&request), "{shell}: {script}");
+        let is_asking = script.contains("TAS_COMPLETE") && script.contains(shell);
+        assert!(output.status.success() && is_asking, "{shell}: {script}");
     }
 
     let output = run_binary(&["completions", "tcsh"], &[], &[]).await;
@@ -74,9 +75,6 @@ async fn names_and_ids_are_read_from_the_service() {
         (&["run", "test", "Pau"][..], "Pause and resume\t".to_owned() + seed::TEST_FAILS),
         (&["run", "plan", "Rel"], "Release smoke\t".to_owned() + seed::PLAN_SMOKE),
         (&["run", "test", seed::TEST_FAILS], seed::TEST_FAILS.to_owned() + "\tPause and resume"),
-        (&["report", "ezh"], seed::RUN_FAILED.to_owned() + "\tPause and resume"),
-        (&["report", "4ea2"], seed::EXECUTION_COMPLETED.to_owned() + "\tRelease smoke"),
-        (&["download", "run", "ezh"], seed::RUN_FAILED.to_owned() + "\tPause and resume"),
         (
             &["run", "test", "--deployment-config-id", "bb2a"],
             seed::CONFIG_WINDOWS.to_owned() + "\tWindows PC",
@@ -85,13 +83,32 @@ async fn names_and_ids_are_read_from_the_service() {
             &["run", "test", "--build-id=5f5c"],
             format!("--build-id={}\tEmberfall 1.4.0 nightly 413", seed::BUILD_ANDROID),
         ),
-        (&["wait", "--job-id", "3763"], seed::JOB_FLAKY.to_owned() + "\tBeat the Cinder Golem"),
         (
             &["call", "get_bug", "--bug-id", "bug_7"],
             seed::BUG_ACTIVE.to_owned() + "\tPause button does not react",
         ),
     ] {
         assert_eq!(candidates(&variables, words).await, [expected], "{words:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_is_offered_with_its_verdict_and_its_age() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+
+    for (words, value, meaning) in [
+        (&["report", "Pau"][..], "Pause and resume", "FAILED, "),
+        (&["stop", "Rel"], "Release smoke", "in_progress, "),
+        (&["report", "ezh"], seed::RUN_FAILED, "Pause and resume, FAILED, "),
+        (&["report", "4ea2"], seed::EXECUTION_COMPLETED, "Release smoke, completed, "),
+        (&["download", "run", "ezh"], seed::RUN_FAILED, "Pause and resume, FAILED, "),
+        (&["wait", "--job-id", "3763"], seed::JOB_FLAKY, "Beat the Cinder Golem, COMPLETED, "),
+    ] {
+        let found = candidates(&variables, words).await;
+        let [only] = found.as_slice() else { panic!("{words:?}: {found:?}") };
+        assert!(only.starts_with(&format!("{value}\t{meaning}")) && !only.ends_with(", "), "{only}");
     }
 }
 

@@ -11,9 +11,10 @@ async fn the_report_shows_settings_and_permissions() {
     let base_url = service.base_url();
     let cases = [
         (keys::DEMO, "demo", 0, Value::Null),
-        (keys::POWERLESS, "demo", 0, json!("permission_denied")),
+        (keys::POWERLESS, "demo", 1, json!("permission_denied")),
         (keys::EXPIRED, "demo", 1, json!("unauthenticated")),
-        (keys::ORGANIZATION, "demo,arena", 0, Value::Null),
+        // An organization key cannot read the address of a Minion.
+        (keys::ORGANIZATION, "demo,arena", 1, Value::Null),
     ];
 
     for (key, projects, code, second) in cases {
@@ -129,17 +130,52 @@ async fn an_unreachable_host_is_not_probed_and_the_proxy_password_is_not_shown()
 }
 
 #[tokio::test]
-async fn the_report_shows_clocks_and_the_permissions_that_were_not_checked() {
+async fn the_report_marks_what_works_what_fails_and_what_was_not_checked() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::READ_ONLY)];
     let output = run_binary(&["doctor"], &variables, &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+    let row = |text: &str, name: &str| text.lines().find(|line| line.starts_with(name)).map(str::to_owned);
 
-    assert!(row("main").is_some_and(|row| row.contains("loopback") && row.ends_with(" s")), "{text}");
-    assert!(row("list_builds").is_some_and(|row| row.contains("permission_denied")), "{text}");
+    assert!(
+        row(&text, "✓ address").is_some_and(|row| row.contains("loopback") && row.ends_with(" ms")),
+        "{text}"
+    );
+    assert!(row(&text, "✓ may       project:read-runs").is_some(), "{text}");
+    assert!(
+        row(&text, "✗ may not").is_some_and(|row| row.contains("project:manage-build-storage")),
+        "{text}"
+    );
+    assert!(
+        row(&text, "- knowledge").is_some_and(|row| row.contains("tas-mcp login --knowledge-url")),
+        "{text}"
+    );
     assert!(text.contains("project:edit-tests") && text.contains("only a change"), "{text}");
+    assert!(text.ends_with("\n✗ 2 things will not work\n") && !text.contains("[["), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_failure_is_reported_once_and_names_no_tool() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::EXPIRED)];
+    let output = run_binary(&["doctor"], &variables, &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+
+    assert_eq!((output.status.code(), text.matches('✗').count()), (Some(1), 2), "{text}");
+    assert_eq!(text.matches("API key expired").count(), 1, "{text}");
+    assert!(!text.contains("list_") && !text.contains("tokens"), "{text}");
+}
+
+#[tokio::test]
+async fn without_failures_one_line_says_so() {
+    let output = run_binary(&["--sandbox", "doctor"], &[], &[]).await;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+
+    assert!(text.ends_with("\n\n✓ everything that was checked works\n") && !text.contains('✗'), "{text}");
+    assert_eq!(output.status.code(), Some(0));
 }
 
 #[tokio::test]

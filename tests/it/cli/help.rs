@@ -5,6 +5,7 @@ use tas_mcp::{
     cli,
     sandbox::{Options, keys, seed},
     settings::SETTINGS,
+    tools::catalog,
 };
 
 use crate::support::{
@@ -40,10 +41,10 @@ fn commands() -> Vec<(String, Command)> {
     commands
 }
 
-/// Returns the examples at the end of the help of a command.
+/// Returns the examples in the help of a command.
 fn examples(command: &Command) -> Vec<String> {
-    let end = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let lines = end.lines().skip_while(|line| *line != "Examples:").skip(1);
+    let beginning = command.get_before_help().map(ToString::to_string).unwrap_or_default();
+    let lines = beginning.lines().skip_while(|line| *line != "Examples:").skip(1);
     lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
 }
 
@@ -129,8 +130,56 @@ async fn the_help_of_a_command_fits_100_columns_and_lists_no_settings() {
 
         let longest = help.lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(100), "{arguments:?}: {longest:?}");
-        assert!(help.contains("\nSettings of every command: tas-mcp help settings\n"), "{help}");
+        assert!(help.contains("\nSettings of every command: tas-mcp help settings;"), "{help}");
         assert!(!help.contains("--base-url") && !help.contains("--max-reply-chars"), "{help}");
+    }
+}
+
+#[tokio::test]
+async fn the_help_of_the_program_has_every_command_in_a_group_and_at_most_60_lines_of_80_columns() {
+    let output = run_binary(&["-h"], &[], &[]).await;
+    let help = String::from_utf8(output.stdout).expect("UTF-8");
+
+    for (path, _) in commands() {
+        let Some(name) = path.strip_prefix("tas-mcp ").filter(|name| !name.contains(' ')) else { continue };
+        let rows = help.lines().filter(|line| line.trim_start().starts_with(&format!("{name} ")));
+        assert_eq!(rows.filter(|row| row.starts_with("  ")).count(), 1, "{name}: {help}");
+    }
+    let (lines, examples) = (help.lines().count(), help.find("Examples:"));
+    assert!(lines <= 60 && examples < help.find("Results:"), "{lines}: {help}");
+    assert!(help.lines().skip(2).all(|line| line.chars().count() <= 85), "{help}");
+}
+
+#[tokio::test]
+async fn the_help_of_a_command_has_examples_first_and_names_no_tool_and_no_argument_of_a_tool() {
+    let names = catalog::tools().flat_map(|tool| {
+        let arguments = tool.input_schema()["properties"].as_object().into_iter().flatten();
+        arguments.map(|(name, _)| name.clone()).chain([tool.name.to_owned()]).collect::<Vec<_>>()
+    });
+    let names: Vec<_> = names.filter(|name| name.contains('_')).collect();
+
+    for (path, _) in commands() {
+        // Only here users choose tools by name.
+        if ["tas-mcp", "tas-mcp call", "tas-mcp tools"].contains(&path.as_str())
+            || path.starts_with("tas-mcp call ")
+        {
+            continue;
+        }
+        let arguments: Vec<_> = path.split(' ').skip(1).chain(["--help"]).collect();
+        let output = run_binary(&arguments, &[], &[]).await;
+        let help = String::from_utf8(output.stdout).expect("UTF-8");
+
+        assert!(help.find("Examples:") < help.find("Options:").or(help.find("Arguments:")), "{path}: {help}");
+        let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        // What follows `tas-mcp call` is a command.
+        let text = help.replace("tas-mcp call ", "tas-mcp-call-");
+        // The fields of a JSON value are what a user types.
+        let text: String =
+            text.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest)).collect();
+        let found = text.split(|character| !is_word(character) && character != '-');
+        let found: Vec<_> = found.filter(|word| names.iter().any(|name| name == word)).collect();
+        assert!(found.is_empty(), "{path}: {found:?}: {help}");
+        assert!(help.lines().count() <= 60, "{path}: {help}");
     }
 }
 

@@ -164,7 +164,7 @@ async fn nothing_is_stored_unless_the_service_accepts_the_key() {
         (&[][..], "svc_planted_wrong_key", 1, "401"),
         (&[], "svc_planted wrong", 2, "characters that no key has"),
         (&[], "", 2, "is empty"),
-        (&["--base-url", "https://service.example"], keys::DEMO, 2, "/api/v1"),
+        (&["--base-url", "https://service.example/v2"], keys::DEMO, 2, "/api/v1"),
         (&["--base-url", "http://127.0.0.1:1/api/v1"], keys::DEMO, 3, "127.0.0.1:1"),
         (&["--profile", "a b"], keys::DEMO, 2, "not the name of a profile"),
     ] {
@@ -199,12 +199,48 @@ async fn a_person_types_the_address_and_the_key_and_accepts_the_file() {
     let (address, key) = (format!("{}\n", person.service.base_url()), format!("{}\n", keys::DEMO));
 
     for (answer, code) in [("n\n", 2), ("y\n", 0)] {
-        let typed = [("Address", address.as_str()), ("API key for", &key), ("Continue? [y/N]", answer)];
+        let typed = [
+            ("Address", address.as_str()),
+            ("Host of screenshots", "\n"),
+            ("API key for", &key),
+            ("Continue? [y/N]", answer),
+        ];
         let (end, screen) = run_in_terminal(200, &["login"], &person.home.variables(&[]), &typed).await;
 
         assert_eq!((end, person.home.at(KEYS).exists()), (Some(code), code == 0), "{screen}");
         assert!(!screen.contains(keys::DEMO), "{screen}");
-        assert!(screen.contains("may         project:read-runs: yes") == (code == 0), "{screen}");
+        assert!(screen.contains("✓ may       project:read-runs") == (code == 0), "{screen}");
+    }
+}
+
+#[tokio::test]
+async fn the_knowledge_host_is_asked_for_with_a_proposal_and_its_absence_has_consequences() {
+    let person = Person::new().await;
+    let base_url = person.service.base_url();
+    let (short, key) = (base_url.trim_start_matches("http://").to_owned(), format!("{}\n", keys::DEMO));
+    let short = short.trim_end_matches("/api/v1");
+    let proposed = format!("http://{short}");
+
+    for (answer, stored) in [("-\n", false), ("\n", true)] {
+        let typed = [
+            ("Address", format!("{short}\n")),
+            (proposed.as_str(), answer.to_owned()),
+            ("API key for", key.clone()),
+            ("Continue? [y/N]", "y\n".to_owned()),
+        ];
+        let typed: Vec<_> = typed.iter().map(|(expected, text)| (*expected, text.as_str())).collect();
+        let (end, screen) = run_in_terminal(200, &["login"], &person.home.variables(&[]), &typed).await;
+        assert_eq!(end, Some(0), "{screen}");
+        assert!(screen.contains(&format!("note: the address is {base_url}")), "{screen}");
+        assert_eq!(screen.contains("tas-mcp login --knowledge-url URL"), !stored, "{screen}");
+
+        let configuration = fs::read_to_string(person.home.at(CONFIGURATION)).expect("a file");
+        assert_eq!(
+            configuration.contains(&format!("knowledge_url = \"{proposed}\"")),
+            stored,
+            "{configuration}"
+        );
+        fs::remove_file(person.home.at(CONFIGURATION)).expect("removed");
     }
 }
 

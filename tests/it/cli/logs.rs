@@ -51,3 +51,19 @@ async fn no_level_logs_arguments_addresses_or_the_events_of_libraries() {
         assert!(!log.contains(secret), "{secret}: {log}");
     }
 }
+
+#[tokio::test]
+async fn every_command_logs_its_requests_with_a_flag() {
+    for flags in [&["-v"][..], &["--log", "debug"]] {
+        for command in [&["runs"][..], &["report", seed::RUN_FAILED], &["doctor"], &["call", "list_tests"]] {
+            let service = Service::start().await;
+            let base_url = service.base_url();
+            let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+            let output = run_binary(&[command, flags].concat(), &variables, &[]).await;
+            let log = String::from_utf8(output.stderr).expect("UTF-8");
+
+            assert!(output.status.success() && log.contains("status=200"), "{command:?} {flags:?}: {log}");
+            assert!(!log.contains("127.0.0.1") && !log.contains(keys::DEMO), "{log}");
+        }
+    }
+}

@@ -153,3 +153,56 @@ async fn a_reader_that_closes_the_output_is_no_failure() {
         assert_eq!(output.status.code(), Some(0), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[tokio::test]
+async fn a_failure_begins_with_what_the_user_did_and_names_the_host() {
+    for (address, host) in [("localhost:1", "localhost:1"), ("tas.invalid", "tas.invalid")] {
+        let variables = [("TAS_BASE_URL", address), ("TAS_API_KEY", keys::DEMO), ("TAS_TIMEOUT_S", "1")];
+        let output = run_binary(&["runs"], &variables, &[]).await;
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+
+        assert_eq!(output.status.code(), Some(3), "{error}");
+        assert!(error.contains(&format!("error: cannot list runs: no connection to {host}: ")), "{error}");
+        assert!(!["list_runs", "dns", "tcp", "os error"].iter().any(|word| error.contains(word)), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_incomplete_address_is_completed_with_a_note() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let short = base_url.trim_start_matches("http://").trim_end_matches("/api/v1");
+    let variables = [("TAS_BASE_URL", short), ("TAS_API_KEY", keys::DEMO)];
+    let output = run_binary(&["runs"], &variables, &[]).await;
+
+    assert!(output.status.success());
+    let note = format!("note: the address `{short}` is read as {base_url}\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), note);
+}
+
+#[tokio::test]
+async fn the_project_has_one_flag() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::ORGANIZATION)];
+
+    let output = run_binary(&["runs"], &variables, &[]).await;
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(error.contains("`--project`") && !error.contains("project-id"), "{error}");
+
+    for flag in ["--project", "--project-id"] {
+        let output = run_binary(&["runs", flag, "arena"], &variables, &[]).await;
+        assert!(
+            output.status.success() && String::from_utf8_lossy(&output.stdout).contains("arena"),
+            "{flag}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_the_knowledge_host_a_download_names_the_command_that_stores_its_address() {
+    let service = Service::start().await;
+    let (code, _, error) = run(&service, &["download", "run", seed::RUN_FAILED]).await;
+
+    assert!(code != Some(0) && error.contains("`tas-mcp login --knowledge-url URL`"), "{error}");
+}

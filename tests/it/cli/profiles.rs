@@ -305,7 +305,7 @@ async fn names_of_profiles_and_settings_are_completed() {
         (&["--profile", "t"], "test\n"),
         (&["config", "l"], "list"),
     ] {
-        let end = home.run(&[&["complete", "fish", "--"], words].concat(), &[]).await;
+        let end = home.run(&[&["--", "tas-mcp"], words].concat(), &[("TAS_COMPLETE", "fish")]).await;
         assert!(end.output.starts_with(expected), "{words:?}: {}", end.output);
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path, thread};
 
 use tas_mcp::{
     failure::Code,
-    settings::{Configuration, ConfigurationFile, OperatingSystem, ProfileValue, UserDirectories},
+    settings::{Configuration, ConfigurationFile, ProfileValue},
 };
 
 use crate::support::service::settings_with;
@@ -13,9 +13,7 @@ use crate::support::service::settings_with;
 type Change<'a> = &'a dyn Fn(&ConfigurationFile);
 
 fn file_of(home: &Path) -> ConfigurationFile {
-    let home = Some(home.to_owned());
-    let directories = UserDirectories::from_variables(OperatingSystem::Linux, home, |_| None::<String>);
-    ConfigurationFile::of_user(&directories.expect("a home directory"))
+    ConfigurationFile::in_directory(&home.join(".config/tas-mcp"))
 }
 
 fn file_in(home: &Path, text: &str) -> ConfigurationFile {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use tas_mcp::settings::{ConfigurationFile, OperatingSystem, SettingFiles, Settings, UserDirectories};
+use tas_mcp::settings::{ConfigurationFile, SettingFiles, Settings};
 
 use crate::support::service::settings_with;
 
@@ -29,10 +29,7 @@ const KEY: (&str, &str) = ("TAS_API_KEY", "svc_0123456789abcdef");
 impl Sources<'_> {
     fn settings(&self) -> Settings {
         let directory = tempfile::tempdir().expect("a directory");
-        let home = directory.path().to_path_buf();
-        let directories =
-            UserDirectories::from_variables(OperatingSystem::Linux, Some(home), |_| None::<String>);
-        let file = ConfigurationFile::of_user(&directories.expect("a home directory"));
+        let file = ConfigurationFile::in_directory(&directory.path().join(".config/tas-mcp"));
         write(file.path(), self.configuration);
         let working_directory = directory.path().join("work");
         write(&working_directory.join(".tas-mcp.toml"), self.project);

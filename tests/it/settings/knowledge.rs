@@ -56,7 +56,7 @@ async fn an_unusable_url_disables_only_the_tools_that_need_it() {
             "https://knowledge.example/#svc_secret",
             "`https://knowledge.example` must not have a query or fragment",
         ),
-        ("knowledge.example", "is not an address: relative URL without a base"),
+        ("knowledge", "is not an address: relative URL without a base"),
         (
             "${KNOWLEDGE}",
             "still contains the placeholder `${KNOWLEDGE}`, which the client that started this server did not replace",

@@ -1,16 +1,16 @@
-//! The directories of the user in which programs keep their configuration.
+//! The directories of the user in which hosts keep their configuration.
 
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
-/// Variables that contain the home directory or a directory in it with the configuration of programs.
-pub const HOME_VARIABLES: [&str; 4] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA"];
+use super::accounts::no_home;
+use crate::failure::Failure;
 
 /// Kind of operating system, as far as it decides where configuration is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OperatingSystem {
+pub(super) enum OperatingSystem {
     /// Linux and other systems that follow the XDG base directories.
     Linux,
     /// macOS.
@@ -31,31 +31,34 @@ impl OperatingSystem {
 
 /// The directories of one user, and the directories that variables move elsewhere.
 #[derive(Clone, Debug)]
-pub struct UserDirectories {
+pub(super) struct UserDirectories {
     /// The operating system.
-    pub system: OperatingSystem,
+    pub(super) system: OperatingSystem,
     /// The home directory.
-    pub home: PathBuf,
+    pub(super) home: PathBuf,
     /// Configuration of programs, which roams with the user on Windows.
-    pub configuration: PathBuf,
+    pub(super) configuration: PathBuf,
     /// Data of programs that stay on this machine. Used on Windows only.
-    pub local_data: PathBuf,
+    pub(super) local_data: PathBuf,
     /// `FLATPAK_XDG_CONFIG_HOME`, the configuration directory outside a sandboxed Zed.
-    pub flatpak_configuration: Option<PathBuf>,
+    pub(super) flatpak_configuration: Option<PathBuf>,
     /// Directories of programs: those of `PATH` that do not depend on the working directory.
     programs: Vec<PathBuf>,
 }
 
 impl UserDirectories {
-    /// Reads the directories of the user of this process; `None` if the user has no home directory.
-    pub fn read() -> Option<Self> {
+    /// Reads the directories of the user of this process.
+    ///
+    /// # Errors
+    /// `file_error`: the user has no home directory.
+    pub(super) fn read() -> Result<Self, Failure> {
         #[expect(clippy::disallowed_methods, reason = "the variables of other programs are read here only")]
         let variable = |name: &str| std::env::var_os(name);
-        Self::from_variables(OperatingSystem::CURRENT, dirs::home_dir(), variable)
+        Self::from_variables(OperatingSystem::CURRENT, dirs::home_dir(), variable).ok_or_else(no_home)
     }
 
     /// Returns the directories that follow from the home directory, which a variable may replace, and from `variable`.
-    pub fn from_variables<T: Into<OsString>>(
+    pub(super) fn from_variables<T: Into<OsString>>(
         system: OperatingSystem,
         home: Option<PathBuf>,
         variable: impl Fn(&str) -> Option<T>,
@@ -88,18 +91,13 @@ impl UserDirectories {
         })
     }
 
-    /// Returns the directory of this program in the configuration of the user.
-    pub fn own(&self) -> PathBuf {
-        self.configuration.join("tas-mcp")
-    }
-
     /// Returns the path below the home directory.
-    pub fn in_home(&self, path: impl AsRef<Path>) -> PathBuf {
+    pub(super) fn in_home(&self, path: impl AsRef<Path>) -> PathBuf {
         self.home.join(path)
     }
 
     /// Returns the file of the program `name`, if it is in a directory of `PATH`.
-    pub fn program(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
         // Package managers install batch files on Windows.
         let endings: &[&str] =
             if self.system == OperatingSystem::Windows { &[".exe", ".cmd"] } else { &[""] };

@@ -2,24 +2,21 @@
 
 use std::path::Path;
 
-use super::{
-    Settings, absolute,
-    definition::{
-        API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, SETTINGS, Setting,
-        TOOLSETS, boolean,
-    },
-    problem::unusable,
-    values::Origin,
-};
+use url::Url;
+
 use crate::{
     client::HostUrl,
     failure::{Code, Failure},
     service::request::encoded,
+    settings::{
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, Origin, PROJECT_ID, READ_ONLY, SETTINGS, Setting,
+        Settings, TOOLSETS, absolute, boolean,
+    },
     tools::files::FilesRoot,
 };
 
 /// Path of the endpoint, to which the address of a project is appended.
-const ENDPOINT: &str = "/mcp";
+const ENDPOINT: &str = "mcp";
 
 /// Segments of a path that select tools, and are never projects.
 const SELECTING: [&str; 2] = ["x", "readonly"];
@@ -41,7 +38,7 @@ impl Settings {
         self.check_values()?;
 
         let mut flags = Vec::new();
-        let is_in_file = |setting: &&Setting| self.values.origin(setting.name()).is_some_and(Origin::is_file);
+        let is_in_file = |setting: &&Setting| self.origin(setting.name()).is_some_and(Origin::is_file);
         for setting in SETTINGS.iter().filter(|setting| !setting.flag.is_empty() && !is_in_file(setting)) {
             let chosen = self.value_for_server(setting.name());
             let Some(value) = chosen.or(default_value(setting.name(), directory)) else { continue };
@@ -63,7 +60,7 @@ impl Settings {
     /// Returns what a person should know about the files of a server with the flags for `directory`, if no setting names
     /// their directory.
     pub fn files_note(&self, directory: &Path) -> Option<String> {
-        if self.values.contains(FILES_ROOT) {
+        if self.text(FILES_ROOT).is_some() {
             return None;
         }
 
@@ -113,8 +110,8 @@ impl Settings {
 
     /// Returns the variable that contains the API key, if the key comes from one.
     pub fn key_variable(&self) -> Option<&'static str> {
-        let name = self.values.key_setting().filter(|name| *name == API_KEY)?;
-        matches!(self.values.origin(name), Some(Origin::Variable(_))).then_some(API_KEY)
+        let name = self.key_setting().filter(|name| *name == API_KEY)?;
+        matches!(self.origin(name), Some(Origin::Variable(_))).then_some(API_KEY)
     }
 
     /// Returns whether a server with these settings has an address or a key, or a profile that may contain them.
@@ -124,7 +121,7 @@ impl Settings {
 
     /// Returns what a person has to do so that a server can run the command that prints the key, if the key comes from one.
     pub fn key_command_note(&self) -> Option<String> {
-        let name = self.values.key_setting().filter(|name| *name == API_KEY_COMMAND)?;
+        let name = self.key_setting().filter(|name| *name == API_KEY_COMMAND)?;
         Some(format!(
             "note: the entry does not contain {name}: store the key with `tas-mcp login`, or add the variable to the entry"
         ))
@@ -132,43 +129,37 @@ impl Settings {
 
     /// Returns the value of a setting, except a value of the sandbox of this process, and a file of the key that is not used.
     fn value_for_server(&self, name: &str) -> Option<&str> {
-        if name == API_KEY_FILE && self.values.key_setting() != Some(API_KEY_FILE) {
+        if name == API_KEY_FILE && self.key_setting() != Some(API_KEY_FILE) {
             return None;
         }
-        self.values.text(name).filter(|_| self.values.origin(name) != Some(&Origin::Sandbox))
+        self.text(name).filter(|_| self.origin(name) != Some(&Origin::Sandbox))
     }
 
     /// Checks that every value can be used, and that none of them is the API key.
     fn check_values(&self) -> Result<(), Failure> {
-        let key = self.values.text(API_KEY).filter(|key| !key.is_empty());
-        let has_key = |setting: &&Setting| {
-            let value = self.value_for_server(setting.name()).filter(|_| !setting.flag.is_empty());
-            key.is_some_and(|key| value.is_some_and(|value| value.contains(key)))
-        };
-        if let Some(setting) = SETTINGS.iter().find(has_key) {
-            let message = format!("`{}` contains the API key", setting.name());
-            return Err(Failure::new(Code::InvalidArguments, message)
-                .hint("a key is never written into the configuration of a host"));
+        let key = self.text(API_KEY).filter(|key| !key.is_empty());
+        let flags = SETTINGS.iter().filter(|setting| !setting.flag.is_empty());
+        for setting in flags {
+            let value = self.value_for_server(setting.name()).unwrap_or_default();
+            if key.is_some_and(|key| value.contains(key)) {
+                let message = format!("`{}` contains the API key", setting.name());
+                return Err(Failure::new(Code::InvalidArguments, message)
+                    .hint("a key is never written into the configuration of a host"));
+            }
         }
 
-        let problems = self.problems().filter(|problem| problem.setting != API_KEY);
-        let problems: Vec<_> = problems.cloned().collect();
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(unusable("a server could not use these settings", &problems))
-        }
+        self.check_without_key("a server could not use these settings")
     }
 }
 
 /// Returns whether the path of `address` is the endpoint, or selects a project there, unless another one is selected.
 fn is_endpoint(address: &str, selects_project: bool) -> bool {
-    let after_scheme = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let path = after_scheme.find('/').and_then(|start| after_scheme.get(start..)).unwrap_or_default();
-    match path.strip_prefix(ENDPOINT).map(|rest| rest.strip_prefix('/').ok_or(rest)) {
-        Some(Err("")) => true,
-        Some(Ok(project)) => !selects_project && !project.contains('/') && !SELECTING.contains(&project),
-        Some(Err(_)) | None => false,
+    let url = Url::parse(address).ok();
+    let segments: Vec<_> = url.iter().filter_map(Url::path_segments).flatten().collect();
+    match segments.as_slice() {
+        [ENDPOINT] => true,
+        [ENDPOINT, project] => !selects_project && !SELECTING.contains(project),
+        _ => false,
     }
 }
 
