@@ -1,4 +1,4 @@
-//! The MCP server: tools, resources, prompts, completion, confirmation and tasks, in every protocol revision that the
+//! The MCP server: tools, resources, prompts, skills, completion, confirmation and tasks, in every protocol revision that the
 //! library supports.
 //!
 //! [`Server`] holds the state. Its implementation of `rmcp::ServerHandler` answers the requests, independent of the
@@ -22,6 +22,7 @@ mod report_view;
 mod resources;
 mod revision;
 mod server;
+mod skills;
 mod tasks;
 mod tool_list;
 mod tool_result;
@@ -38,5 +39,6 @@ pub use profile::ServerProfile;
 pub use prompts::known_prompt;
 pub use revision::WithoutSession;
 pub use server::Server;
+pub use skills::{SKILLS, Skill};
 pub use tool_list::{published_tool, published_tools};
 pub use tool_runner::EndOfWait;

@@ -12,7 +12,7 @@ use super::{
     help::{help_end, print_settings, settings_command},
     http, install,
     lists::ListCommand,
-    login, logout, profile, report, run, status, stop, tools, uninstall, upload, wait,
+    login, logout, profile, report, run, skills, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -72,7 +72,8 @@ pub fn program() -> Command {
             completions::complete_command(),
         ])
         .subcommands([profile::command(), config::command()])
-        .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()])
+        .subcommands([install::command(), uninstall::command(), skills::command()])
+        .subcommands([http::command(), sandbox_command()])
 }
 
 fn without_subcommands() -> Command {
@@ -157,6 +158,7 @@ pub async fn run_subcommand(
         "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
+        "skills" => skills::run(matches, settings),
         "completions" => completions::run(matches),
         "complete" => completions::complete(matches, settings, program()).await,
         _ => match ListCommand::find(name) {

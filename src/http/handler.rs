@@ -18,10 +18,11 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
         CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-        SubscribeRequestParams, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+        GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
+        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscribeRequestParams, Tool,
+        UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::RequestContext,
 };
@@ -195,6 +196,8 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         "prompts/list" list_prompts(request: Option<PaginatedRequestParams>) -> ListPromptsResult;
         "resources/list" list_resources(request: Option<PaginatedRequestParams>) -> ListResourcesResult;
         "resources/templates/list" list_resource_templates(request: Option<PaginatedRequestParams>) -> ListResourceTemplatesResult;
+        "skills/list" list_skills(request: Option<PaginatedRequestParams>) -> ListSkillsResult;
+        "skills/get" get_skill(request: GetSkillRequestParams) -> GetSkillResult;
         "resources/read" read_resource(request: ReadResourceRequestParams) -> ReadResourceResponse;
         "other" subscribe(request: SubscribeRequestParams) -> ();
         "other" unsubscribe(request: UnsubscribeRequestParams) -> ();
