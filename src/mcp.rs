@@ -1,5 +1,5 @@
-//! The MCP server: tools, resources, prompts, skills, completion, confirmation and tasks, in every protocol revision that the
-//! library supports.
+//! The MCP server: tools, resources and subscriptions to them, prompts, skills, completion, confirmation and tasks, in every
+//! protocol revision that the library supports.
 //!
 //! [`Server`] holds the state. Its implementation of `rmcp::ServerHandler` answers the requests, independent of the
 //! transport; [`serve_stdio`] is the transport on standard input and output. A server keeps no state outside of its
@@ -23,6 +23,7 @@ mod resources;
 mod revision;
 mod server;
 mod skills;
+mod subscriptions;
 mod tasks;
 mod tool_list;
 mod tool_result;

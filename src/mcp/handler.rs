@@ -8,9 +8,10 @@ use rmcp::{
         GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
         InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, UpdateTaskParams,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
 };
 
 use super::{
@@ -35,7 +36,7 @@ use crate::{
 const QUOTED_NAME_CHARS: usize = 80;
 
 /// The methods of this server that take parameters, except those of tasks.
-const METHODS: [&str; 11] = [
+const METHODS: [&str; 12] = [
     "tools/call",
     "tools/list",
     "resources/list",
@@ -46,6 +47,7 @@ const METHODS: [&str; 11] = [
     "completion/complete",
     "skills/list",
     "skills/get",
+    "subscriptions/listen",
     "server/discover",
 ];
 
@@ -64,7 +66,11 @@ impl ServerHandler for Server {
             .enable_completions()
             .build();
 
-        report_view::declare(&mut capabilities, &self.state.config().selection);
+        let selection = &self.state.config().selection;
+        if let Some(resources) = &mut capabilities.resources {
+            resources.subscribe = resources::offers_watched(selection).then_some(true);
+        }
+        report_view::declare(&mut capabilities, selection);
         skills::declare(&mut capabilities);
         if self.state.tasks.is_offered() {
             tasks::declare(&mut capabilities);
@@ -82,10 +88,14 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         // The library reads the capabilities of the host from this information. All requests over HTTP share one peer.
-        if context.extensions.get::<WithoutSession>().is_none() {
+        let has_session = context.extensions.get::<WithoutSession>().is_none();
+        if has_session {
             context.peer.set_peer_info(request.clone());
         }
         let mut result = self.negotiate_initialize(&request)?;
+        if let Some(resources) = result.capabilities.resources.as_mut().filter(|_| !has_session) {
+            resources.subscribe = None;
+        }
         // Revisions with `initialize` have no tasks and no skills.
         tasks::withdraw(&mut result.capabilities);
         skills::withdraw(&mut result.capabilities);
@@ -219,6 +229,31 @@ impl ServerHandler for Server {
 
         let record = Box::pin(resources::read(&request.uri, config, runner, &context)).await?;
         Ok(record.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Box::pin(self.state.subscriptions.subscribe(request.uri, &context)).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.state.subscriptions.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.state.subscriptions.accept(requested)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        Box::pin(self.state.subscriptions.listen(context)).await
     }
 
     async fn list_skills(

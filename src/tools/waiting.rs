@@ -7,6 +7,7 @@ mod completion;
 mod item;
 pub mod junit;
 mod target_state;
+mod watch;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,6 +20,7 @@ use self::target_state::TargetState;
 pub use self::{
     completion::{Completion, WaitReply, WaitStatus},
     item::ResultItem,
+    watch::Watch,
 };
 use crate::{
     backoff::Backoff,

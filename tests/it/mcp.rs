@@ -1,4 +1,4 @@
-//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources, skills.
+//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources, skills, subscriptions.
 
 mod completion;
 mod confirmation;
@@ -8,4 +8,5 @@ mod resources;
 mod server;
 mod skills;
 mod stdio;
+mod subscriptions;
 mod tasks;
