@@ -45,6 +45,7 @@ mod logout;
 mod profile;
 mod report;
 mod run;
+mod skills;
 mod status;
 mod stop;
 mod tools;

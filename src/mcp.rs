@@ -1,5 +1,5 @@
-//! The MCP server: tools, resources, prompts, completion, confirmation and tasks, in every protocol revision that the
-//! library supports.
+//! The MCP server: tools, resources and subscriptions to them, prompts, skills, completion, confirmation and tasks, in every
+//! protocol revision that the library supports.
 //!
 //! [`Server`] holds the state. Its implementation of `rmcp::ServerHandler` answers the requests, independent of the
 //! transport; [`serve_stdio`] is the transport on standard input and output. A server keeps no state outside of its
@@ -22,6 +22,8 @@ mod report_view;
 mod resources;
 mod revision;
 mod server;
+mod skills;
+mod subscriptions;
 mod tasks;
 mod tool_list;
 mod tool_result;
@@ -38,5 +40,6 @@ pub use profile::ServerProfile;
 pub use prompts::known_prompt;
 pub use revision::WithoutSession;
 pub use server::Server;
+pub use skills::{SKILLS, Skill};
 pub use tool_list::{published_tool, published_tools};
 pub use tool_runner::EndOfWait;

@@ -30,7 +30,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Runs", &["run", "wait", "stop", "export", "tests", "plans", "builds", "devices"]),
     ("Files", &["upload", "download", "files"]),
     ("Account", &["login", "logout", "status", "doctor", "profile", "config", "completions"]),
-    ("Servers", &["install", "uninstall", "http", "sandbox", "demo", "tools", "call"]),
+    ("Servers", &["install", "uninstall", "skills", "http", "sandbox", "demo", "tools", "call"]),
 ];
 
 /// What applies to all settings.

@@ -14,7 +14,7 @@ use super::{
     lists::ListCommand,
     login, logout,
     output::note,
-    profile, report, run, status, stop, tools, uninstall, upload, wait,
+    profile, report, run, skills, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -69,7 +69,8 @@ pub fn program() -> Command {
         .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), doctor::command(), completions::command()])
         .subcommands([profile::command(), config::command()])
-        .subcommands([install::command(), uninstall::command(), http::command(), sandbox_command()]);
+        .subcommands([install::command(), uninstall::command(), skills::command()])
+        .subcommands([http::command(), sandbox_command()]);
 
     grouped(program)
 }
@@ -157,6 +158,7 @@ pub async fn run_subcommand(
         "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
+        "skills" => skills::run(matches, settings),
         "completions" => completions::run(matches),
         _ => match ListCommand::find(name) {
             Some(list) => list.run(matches, settings).await,

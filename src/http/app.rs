@@ -50,6 +50,9 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Methods that the endpoint has.
 const METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 
+/// Media type of a response with events.
+const EVENTS: &str = "text/event-stream";
+
 /// The HTTP server without its listeners. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Application {
@@ -149,7 +152,9 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
     request.extensions_mut().insert(line.clone());
 
     let mut response = next.run(request).await;
-    let entry = line.take();
+    // The method that sends events writes the line when it has ended.
+    let sends_events = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == EVENTS);
+    let entry = if sends_events { None } else { line.take() };
     if entry.as_ref().is_some_and(|entry| !entry.is_identified())
         && let Err(exceeded) = shared.tenants.limits_of_address(client).count_request()
     {

@@ -18,12 +18,13 @@ use rmcp::{
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
         CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-        SubscribeRequestParams, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+        GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
+        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +45,9 @@ use crate::{
 
 /// Member of the metadata of a request that asks for progress.
 const PROGRESS_TOKEN: &str = "progressToken";
+
+/// Method of a request that lasts, like a wait.
+const LISTEN: &str = "subscriptions/listen";
 
 /// Answers the requests of one caller through `server`.
 pub(super) struct CallHandler<S> {
@@ -72,7 +76,7 @@ impl<S: ServerHandler> CallHandler<S> {
         };
 
         line.describe(operation);
-        let is_wait = operation.tool == WaitForCompletion::NAME;
+        let is_wait = operation.tool == WaitForCompletion::NAME || operation.method == LISTEN;
         let admitted = requester.rate.and_then(|()| requester.limits.admit(&self.app.places, is_wait));
         let admission = match admitted {
             Ok(admission) => admission,
@@ -195,6 +199,8 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         "prompts/list" list_prompts(request: Option<PaginatedRequestParams>) -> ListPromptsResult;
         "resources/list" list_resources(request: Option<PaginatedRequestParams>) -> ListResourcesResult;
         "resources/templates/list" list_resource_templates(request: Option<PaginatedRequestParams>) -> ListResourceTemplatesResult;
+        "skills/list" list_skills(request: Option<PaginatedRequestParams>) -> ListSkillsResult;
+        "skills/get" get_skill(request: GetSkillRequestParams) -> GetSkillResult;
         "resources/read" read_resource(request: ReadResourceRequestParams) -> ReadResourceResponse;
         "other" subscribe(request: SubscribeRequestParams) -> ();
         "other" unsubscribe(request: UnsubscribeRequestParams) -> ();
@@ -235,6 +241,31 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         let method = mcp::known_method(&request.method).unwrap_or("other");
         let operation = Operation { method, ..Operation::default() };
         self.run_method(operation, context, |context| self.server.on_custom_request(request, context)).await
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.server.accepted_subscription_filter(requested)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let request = context.request_context().clone();
+        let requester =
+            request.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Requester>());
+        if requester.is_some_and(|requester| !requester.accepts_events) {
+            let message = "the client must accept text/event-stream to listen";
+            return Err(ErrorData::invalid_request(message, None));
+        }
+
+        let operation = Operation { method: LISTEN, ..Operation::default() };
+        let listen = |request: RequestContext<RoleServer>| async move {
+            let end =
+                request.extensions.get::<EndOfWait>().map(|EndOfWait(end)| end.clone()).unwrap_or_default();
+            tokio::select! {
+                outcome = self.server.listen(context) => outcome,
+                () = end.cancelled() => Ok(()),
+            }
+        };
+        self.run_method(operation, request, listen).await
     }
 
     fn get_info(&self) -> ServerConfig {

@@ -5,12 +5,13 @@ use rmcp::{
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
         CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        ServerCapabilities, ServerConfig, UpdateTaskParams,
+        GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
 };
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
         CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
     },
     server::Server,
-    tasks,
+    skills, tasks,
     tool_result::tool_result,
 };
 use crate::{
@@ -35,7 +36,7 @@ use crate::{
 const QUOTED_NAME_CHARS: usize = 80;
 
 /// The methods of this server that take parameters, except those of tasks.
-const METHODS: [&str; 9] = [
+const METHODS: [&str; 12] = [
     "tools/call",
     "tools/list",
     "resources/list",
@@ -44,6 +45,9 @@ const METHODS: [&str; 9] = [
     "prompts/list",
     "prompts/get",
     "completion/complete",
+    "skills/list",
+    "skills/get",
+    "subscriptions/listen",
     "server/discover",
 ];
 
@@ -62,7 +66,12 @@ impl ServerHandler for Server {
             .enable_completions()
             .build();
 
-        report_view::declare(&mut capabilities, &self.state.config().selection);
+        let selection = &self.state.config().selection;
+        if let Some(resources) = &mut capabilities.resources {
+            resources.subscribe = resources::offers_watched(selection).then_some(true);
+        }
+        report_view::declare(&mut capabilities, selection);
+        skills::declare(&mut capabilities);
         if self.state.tasks.is_offered() {
             tasks::declare(&mut capabilities);
         }
@@ -79,12 +88,17 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         // The library reads the capabilities of the host from this information. All requests over HTTP share one peer.
-        if context.extensions.get::<WithoutSession>().is_none() {
+        let has_session = context.extensions.get::<WithoutSession>().is_none();
+        if has_session {
             context.peer.set_peer_info(request.clone());
         }
         let mut result = self.negotiate_initialize(&request)?;
-        // Revisions with `initialize` have no tasks.
+        if let Some(resources) = result.capabilities.resources.as_mut().filter(|_| !has_session) {
+            resources.subscribe = None;
+        }
+        // Revisions with `initialize` have no tasks and no skills.
         tasks::withdraw(&mut result.capabilities);
+        skills::withdraw(&mut result.capabilities);
         Ok(result)
     }
 
@@ -180,6 +194,7 @@ impl ServerHandler for Server {
         let config = self.state.config();
         let mut resources = resources::list(config);
         resources.extend(report_view::resource(&config.selection));
+        resources.extend(self.state.profile.skills().resources.iter().cloned());
 
         // The URIs name the project of the settings.
         let list = ListResourcesResult::with_all_items(resources);
@@ -207,9 +222,59 @@ impl ServerHandler for Server {
         if let Some(view) = Box::pin(report_view::read(&request.uri, config, runner, &context)).await {
             return view.map(Into::into);
         }
+        if let Some(file) = self.state.profile.skills().read(&request.uri) {
+            let scope = shared_scope(&context);
+            return file.map(|file| file.for_request(&context, STATIC_LIFETIME_MS, scope).into());
+        }
 
         let record = Box::pin(resources::read(&request.uri, config, runner, &context)).await?;
         Ok(record.into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Box::pin(self.state.subscriptions.subscribe(request.uri, &context)).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.state.subscriptions.unsubscribe(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        self.state.subscriptions.accept(requested)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        Box::pin(self.state.subscriptions.listen(context)).await
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        skills::check_revision(&context)?;
+        refuse_cursor(request)?;
+        let list = ListSkillsResult::with_all_items(self.state.profile.skills().skills.clone());
+        Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        skills::check_revision(&context)?;
+        let skill = self.state.profile.skills().get(&request.uri)?;
+        Ok(skill.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
     async fn list_prompts(

@@ -1,7 +1,8 @@
 //! Prompts for frequent jobs, for hosts that offer prompts as commands.
 //!
 //! The text of a prompt lists the exact calls that do the job, so that a model can follow it without further knowledge of the
-//! tools. A prompt is listed if its tools are offered, and names offered tools only.
+//! tools. The sentences around the calls are those of a skill, if a skill does the same job. A prompt is listed if its tools
+//! are offered, and names offered tools only.
 
 mod texts;
 
@@ -12,10 +13,14 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use self::texts::{
-    BUILD, COMPARED_WITH, DEVICE, EXECUTION, RUN, TEST, TEST_PLAN, export_results, nightly_report,
-    test_this_build, triage_run,
+    BUILD, COMPARED_WITH, DEVICE, EXECUTION, RUN, TEST, TEST_PLAN, export_results, keep_flaky_tests_down,
+    nightly_report, release_smoke, test_this_build, triage_run, write_a_test,
 };
-use super::{config::McpConfig, value_source::ValueSource};
+use super::{
+    config::McpConfig,
+    skills::{EXPORT_RESULTS, KEEP_FLAKY_TESTS_DOWN, RELEASE_SMOKE, Skill, TRIAGE_RUN, WRITE_A_TEST},
+    value_source::ValueSource,
+};
 use crate::{
     call::scope::other_project_refused,
     failure::Failure,
@@ -27,6 +32,7 @@ use crate::{
             exports::ExportTmsysRun,
             plans::ListTestPlans,
             runs::{GetRun, StartRun},
+            tests::{CreateTest, GetTest, ListTests},
         },
         tool::PROJECT_ID,
     },
@@ -34,6 +40,7 @@ use crate::{
     tools::{
         catalog::{ListedTool as _, ToolReference},
         composite::{SummarizeResults, WaitForCompletion},
+        selection::Selection,
     },
 };
 
@@ -52,14 +59,23 @@ const MAX_PROBLEMS: usize = 10;
 /// A prompt.
 pub(super) struct Prompt {
     name: &'static str,
-    title: &'static str,
-    description: &'static str,
+    job: Job,
     /// Tools that must be offered.
     tools: &'static [ToolReference],
     parameters: &'static [Parameter],
     exclusion: Exclusion,
     /// Writes the text for checked arguments.
     text: fn(&Fields, &McpConfig) -> String,
+}
+
+/// What a prompt is for.
+enum Job {
+    /// The job of a skill, which must be offered.
+    Skill(&'static Skill),
+    Own {
+        title: &'static str,
+        description: &'static str,
+    },
 }
 
 /// A parameter of a prompt.
@@ -81,11 +97,10 @@ enum Exclusion {
 }
 
 /// The prompts, in the order in which hosts list them.
-static PROMPTS: [Prompt; 4] = [
+static PROMPTS: [Prompt; 7] = [
     Prompt {
         name: "triage_run",
-        title: "Triage a run",
-        description: "Finds out why a run failed, and whether the product, the test or the environment is at fault.",
+        job: Job::Skill(&TRIAGE_RUN),
         tools: &[GetRun::tool],
         parameters: &[required(RUN, "Run to examine", ValueSource::Runs)],
         exclusion: Exclusion::None,
@@ -93,8 +108,10 @@ static PROMPTS: [Prompt; 4] = [
     },
     Prompt {
         name: "test_this_build",
-        title: "Test this build",
-        description: "Runs a test plan or a saved test on a build, waits for the verdicts and summarizes them.",
+        job: Job::Own {
+            title: "Test this build",
+            description: "Runs a test plan or a saved test on a build, waits for the verdicts and summarizes them.",
+        },
         tools: &[ListTestPlans::tool, ListDeploymentConfigs::tool, StartRun::tool, WaitForCompletion::tool],
         parameters: &[
             required(BUILD, "Build to test", ValueSource::Builds),
@@ -115,8 +132,10 @@ static PROMPTS: [Prompt; 4] = [
     },
     Prompt {
         name: "nightly_report",
-        title: "Nightly report",
-        description: "Reports on an execution of a test plan, and on what is new since an earlier execution.",
+        job: Job::Own {
+            title: "Nightly report",
+            description: "Reports on an execution of a test plan, and on what is new since an earlier execution.",
+        },
         tools: &[SummarizeResults::tool],
         parameters: &[
             optional(EXECUTION, "Execution to report on", ValueSource::Executions),
@@ -139,8 +158,7 @@ static PROMPTS: [Prompt; 4] = [
     },
     Prompt {
         name: "export_results",
-        title: "Export results",
-        description: "Exports the results of a plan execution or of a run to the test-management system.",
+        job: Job::Skill(&EXPORT_RESULTS),
         tools: &[ExportTmsysRun::tool],
         parameters: &[
             optional(EXECUTION, "Execution to export", ValueSource::Executions),
@@ -148,6 +166,42 @@ static PROMPTS: [Prompt; 4] = [
         ],
         exclusion: Exclusion::ExactlyOne(&[EXECUTION, RUN]),
         text: export_results,
+    },
+    Prompt {
+        name: "release_smoke",
+        job: Job::Skill(&RELEASE_SMOKE),
+        tools: &[ListDeploymentConfigs::tool, StartRun::tool],
+        parameters: &[
+            required(BUILD, "Build to release", ValueSource::Builds),
+            required(TEST_PLAN, "Test plan to run", ValueSource::TestPlans),
+            optional(
+                DEVICE,
+                "Device to run on; default: chosen by the build",
+                ValueSource::DeploymentConfigs,
+            ),
+        ],
+        exclusion: Exclusion::None,
+        text: release_smoke,
+    },
+    Prompt {
+        name: "write_a_test",
+        job: Job::Skill(&WRITE_A_TEST),
+        tools: &[ListTests::tool, GetTest::tool, CreateTest::tool],
+        parameters: &[optional(
+            TEST,
+            "Similar test, as an example; default: one is chosen",
+            ValueSource::Tests,
+        )],
+        exclusion: Exclusion::None,
+        text: write_a_test,
+    },
+    Prompt {
+        name: "keep_flaky_tests_down",
+        job: Job::Skill(&KEEP_FLAKY_TESTS_DOWN),
+        tools: &[ListTestPlanExecutions::tool, SummarizeResults::tool],
+        parameters: &[required(TEST_PLAN, "Test plan to examine", ValueSource::TestPlans)],
+        exclusion: Exclusion::None,
+        text: keep_flaky_tests_down,
     },
 ];
 
@@ -199,12 +253,12 @@ pub(super) fn get(request: GetPromptRequestParams, config: &McpConfig) -> Result
         .map_err(|problems| ErrorData::invalid_params(format!("{}: {problems}", prompt.name), None))?;
     let message = PromptMessage::new_text(Role::User, (prompt.text)(&arguments, config));
 
-    Ok(GetPromptResult::new(vec![message]).with_description(prompt.description))
+    Ok(GetPromptResult::new(vec![message]).with_description(prompt.description()))
 }
 
 fn offered(config: &McpConfig) -> impl Iterator<Item = &'static Prompt> {
     let selection = &config.selection;
-    PROMPTS.iter().filter(|prompt| prompt.tools.iter().all(|tool| selection.offers(tool().info)))
+    PROMPTS.iter().filter(|prompt| prompt.is_offered(selection))
 }
 
 fn unknown_prompt(name: &str, config: &McpConfig) -> ErrorData {
@@ -233,6 +287,28 @@ fn remove_bound_project(arguments: &mut JsonObject, bound: &str) -> Result<(), F
 }
 
 impl Prompt {
+    fn title(&self) -> &'static str {
+        match self.job {
+            Job::Skill(skill) => skill.title(),
+            Job::Own { title, .. } => title,
+        }
+    }
+
+    fn description(&self) -> &'static str {
+        match self.job {
+            Job::Skill(skill) => skill.summary(),
+            Job::Own { description, .. } => description,
+        }
+    }
+
+    fn is_offered(&self, selection: &Selection) -> bool {
+        let is_job_offered = match self.job {
+            Job::Skill(skill) => skill.is_offered(selection),
+            Job::Own { .. } => true,
+        };
+        is_job_offered && self.tools.iter().all(|tool| selection.offers(tool().info))
+    }
+
     /// Returns the source of the values of a parameter, or `None` if the prompt has no such parameter.
     pub(super) fn value_source(&self, parameter: &str, config: &McpConfig) -> Option<ValueSource> {
         let offered = self.offered_parameters(config);
@@ -258,7 +334,7 @@ impl Prompt {
         };
         let arguments = offered.iter().map(published).collect();
 
-        model::Prompt::new(self.name, Some(self.description), Some(arguments)).with_title(self.title)
+        model::Prompt::new(self.name, Some(self.description()), Some(arguments)).with_title(self.title())
     }
 
     /// Returns whether a parameter is required: by itself, or as the only offered one of a group of which one is required.

@@ -24,6 +24,8 @@ use crate::{
     service::{
         api::{
             bugs::GetBug,
+            executions::GetTestPlanExecution,
+            jobs::GetJob,
             knowledge::{
                 ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
                 ListTestCaseKnowledgeFiles,
@@ -34,11 +36,11 @@ use crate::{
         },
         operation::placeholder,
         request::RESERVED,
-        result_kind::ResultKind,
+        result_kind::{ResultId, ResultKind},
     },
     text::quoted_argument,
     tools::{
-        catalog::{ListedTool as _, ToolReference},
+        catalog::{ListedTool as _, Tool, ToolReference},
         selection::Selection,
     },
 };
@@ -143,6 +145,37 @@ fn find(uri: &str, selection: &Selection) -> Result<RecordUri, ErrorData> {
 
         ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, message, Some(json!({"uri": uri, "valid": valid})))
     })
+}
+
+/// A record whose changes a host may subscribe to.
+#[derive(Debug)]
+pub(super) struct WatchedRecord {
+    pub(super) tool: Tool,
+    pub(super) project: String,
+    pub(super) target: ResultId,
+}
+
+/// Finds the record of a URI if it is one that ends: a run, a job or an execution.
+///
+/// # Errors
+/// As [`find`], and invalid parameters if the record is another one.
+pub(super) fn find_watched(uri: &str, selection: &Selection) -> Result<WatchedRecord, ErrorData> {
+    let RecordUri { template, project, arguments } = find(uri, selection)?;
+    let target = template.result_kind().and_then(|kind| {
+        let id = arguments.get(kind.argument())?.as_str()?;
+        Some(ResultId::new(kind, id))
+    });
+
+    let target = target.ok_or_else(|| {
+        let message = "only runs, jobs and executions can be subscribed to: nothing else changes by itself";
+        ErrorData::invalid_params(message, Some(json!({"uri": quoted_argument(uri)})))
+    })?;
+    Ok(WatchedRecord { tool: (template.tool)(), project, target })
+}
+
+/// Returns whether a host can subscribe to anything.
+pub(super) fn offers_watched(selection: &Selection) -> bool {
+    offered_templates(selection).any(|template| template.result_kind().is_some())
 }
 
 /// Parses a URI.
@@ -250,6 +283,14 @@ impl RecordTemplate {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
+    /// Returns the kind of the record if the record is one that ends.
+    fn result_kind(&self) -> Option<ResultKind> {
+        let kinds = ResultKind::ALL.into_iter();
+        kinds
+            .into_iter()
+            .find(|kind| self.variables.iter().any(|variable| variable.argument == kind.argument()))
+    }
+
     fn description(&self) -> String {
         format!("{} The same as the result of `{}`.", self.summary, (self.tool)().name)
     }
@@ -281,7 +322,7 @@ impl RecordTemplate {
 }
 
 /// The resource templates, in the order in which hosts list them.
-static TEMPLATES: [RecordTemplate; 8] = [
+static TEMPLATES: [RecordTemplate; 10] = [
     RecordTemplate {
         path: "runs/{run}",
         name: "run",
@@ -289,6 +330,22 @@ static TEMPLATES: [RecordTemplate; 8] = [
         summary: "A test run in full: result, players, steps.",
         tool: GetRun::tool,
         variables: &[variable("run", ResultKind::Run.argument(), ValueSource::Runs)],
+    },
+    RecordTemplate {
+        path: "jobs/{job}",
+        name: "job",
+        title: "Job",
+        summary: "A started test: its status and its runs, one for each attempt.",
+        tool: GetJob::tool,
+        variables: &[variable("job", ResultKind::Job.argument(), ValueSource::Jobs)],
+    },
+    RecordTemplate {
+        path: "executions/{execution}",
+        name: "execution",
+        title: "Plan execution",
+        summary: "A started test plan: its status and the number of tests by outcome.",
+        tool: GetTestPlanExecution::tool,
+        variables: &[variable("execution", ResultKind::Execution.argument(), ValueSource::Executions)],
     },
     RecordTemplate {
         path: "bugs/{bug}",

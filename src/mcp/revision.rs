@@ -6,8 +6,9 @@
 use rmcp::{
     RoleServer,
     model::{
-        CacheScope, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, MetaObject, ProtocolVersion, ReadResourceResult,
+        CacheScope, GetSkillResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListSkillsResult, ListToolsResult, MetaObject, ProtocolVersion,
+        ReadResourceResult,
     },
     service::RequestContext,
 };
@@ -51,9 +52,11 @@ macro_rules! implement_cacheable_result {
     };
 }
 implement_cacheable_result!(
+    GetSkillResult,
     ListPromptsResult,
     ListResourceTemplatesResult,
     ListResourcesResult,
+    ListSkillsResult,
     ListToolsResult,
     ReadResourceResult,
 );

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     callers::Callers, completion::Completer, config::McpConfig, confirmation::Confirmer,
-    profile::ServerProfile, tasks::TaskService, tool_runner::ToolRunner,
+    profile::ServerProfile, subscriptions::Subscriptions, tasks::TaskService, tool_runner::ToolRunner,
 };
 use crate::{
     failure::Failure,
@@ -32,6 +32,7 @@ pub(super) struct ServerState {
     pub(super) confirmer: Arc<Confirmer>,
     pub(super) completer: Completer,
     pub(super) tasks: TaskService,
+    pub(super) subscriptions: Subscriptions,
 }
 
 impl ServerState {
@@ -76,6 +77,7 @@ impl Server {
                 confirmer,
                 completer: Completer::default(),
                 tasks: TaskService::new(tool_runner.clone(), Arc::clone(&profile)),
+                subscriptions: Subscriptions::new(tool_runner.clone(), Arc::clone(&profile)),
                 tool_runner,
                 profile,
             }),

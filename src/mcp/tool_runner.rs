@@ -79,6 +79,14 @@ impl ToolRunner {
         &self.stopping.calls
     }
 
+    /// Waits until waits or calls end with the server.
+    pub(super) async fn stopped(&self) {
+        tokio::select! {
+            () = self.stopping.waits.cancelled() => {}
+            () = self.stopping.calls.cancelled() => {}
+        }
+    }
+
     /// Runs a tool and sends its progress to the host meanwhile.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ use crate::{
             builds::ListBuilds,
             configs::{ListAgentConfigs, ListDeploymentConfigs},
             executions::ListTestPlanExecutions,
+            jobs::ListJobs,
             knowledge::ListKnowledgeFiles,
             plans::ListTestPlans,
             runs::ListRuns,
@@ -54,6 +55,7 @@ const TIMES: [&str; 2] = ["created_at", "started_at"];
 pub(super) enum ValueSource {
     Projects,
     Runs,
+    Jobs,
     Bugs,
     TestPlans,
     Executions,
@@ -135,6 +137,9 @@ impl ValueSource {
     fn list(self) -> Option<RecordList> {
         let list = match self {
             Self::Projects => return None,
+            Self::Jobs => {
+                RecordList { id: "job_id", names: &["test_name"], ..RecordList::of(ListJobs::entry()) }
+            }
             Self::Runs => RecordList {
                 id: "multiplayer_run_id",
                 names: &["test.name", "build.name"],

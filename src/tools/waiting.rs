@@ -6,6 +6,7 @@
 mod completion;
 mod item;
 mod target_state;
+mod watch;
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,6 +19,7 @@ use self::target_state::TargetState;
 pub use self::{
     completion::{Completion, WaitReply, WaitStatus},
     item::ResultItem,
+    watch::Watch,
 };
 use crate::{
     backoff::Backoff,

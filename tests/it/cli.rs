@@ -36,6 +36,7 @@ mod packages;
 mod profiles;
 mod read_only;
 mod sandbox;
+mod skills;
 mod waits;
 
 /// Runs `tas-mcp call` with this service. Returns the exit code, the printed result and the error.

@@ -15,6 +15,7 @@ mod revisions;
 #[cfg(unix)]
 mod shared_store;
 mod streams;
+mod subscriptions;
 mod tenants;
 #[cfg(feature = "otlp")]
 mod traces;

@@ -1,4 +1,4 @@
-//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources.
+//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources, skills, subscriptions.
 
 mod completion;
 mod confirmation;
@@ -6,5 +6,7 @@ mod offered_texts;
 mod prompts;
 mod resources;
 mod server;
+mod skills;
 mod stdio;
+mod subscriptions;
 mod tasks;

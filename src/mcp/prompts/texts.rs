@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use crate::{
     fields::Fields,
-    mcp::config::McpConfig,
+    mcp::{
+        config::McpConfig,
+        skills::{EXPORT_RESULTS, KEEP_FLAKY_TESTS_DOWN, RELEASE_SMOKE, Skill, TRIAGE_RUN, WRITE_A_TEST},
+    },
     service::{
         api::{
             bugs::{GetBug, ListRunBugs},
@@ -13,7 +16,9 @@ use crate::{
             executions::ListTestPlanExecutions,
             exports::ExportTmsysRun,
             plans::{GetTestPlan, ListTestPlans, StartTestPlanRun},
-            runs::{GetRun, StartRun},
+            runs::{GetRun, ListRuns, StartRun},
+            shared_steps::ListSharedSteps,
+            tests::{CreateTest, GetTest, ListTests},
         },
         result_kind::ResultKind,
         tool::PROJECT_ID,
@@ -45,29 +50,37 @@ pub(super) fn triage_run(arguments: &Fields, config: &McpConfig) -> String {
     let is_open = config.is_global() && !arguments.contains_key(PROJECT_ID);
     let project = is_open.then(|| answered::<GetRun>("project_id"));
 
-    let mut text = Text::new("Find out why this run ended as it did. Change nothing.", arguments, config);
+    let mut text = Text::new(TRIAGE_RUN.purpose(), arguments, config);
     text.call(SummarizeResults::tool, [(RUN, run.clone())]);
     text.call(GetRun::tool, [(RUN, run.clone())]);
     text.call(ListRunBugs::tool, [(RUN, run)]);
     let bug = Some(answered::<ListRunBugs>("data[].bug_id"));
-    text.call(GetBug::tool, [("bug_id", bug), (PROJECT_ID, project)])
-        .note("If this fails with `feature_disabled`, the project has no bug review: continue without it.");
+    text.call(GetBug::tool, [("bug_id", bug), (PROJECT_ID, project)]);
 
-    text.end(
-        "Then tell the person: the step that decided the result, what it expected and what was seen; whether the \
-         product, the test or the environment is at fault, and how certain that is (ERROR, TIMEOUT and STOPPED are no \
-         verdict on the product); which bugs are known; and what to do next.",
-    )
+    text.end_like(&TRIAGE_RUN)
 }
 
 pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String {
+    let purpose = "Test this build: start it, wait for the verdicts and report them.";
+    start_and_report(purpose, arguments, config, None)
+}
+
+pub(super) fn release_smoke(arguments: &Fields, config: &McpConfig) -> String {
+    start_and_report(RELEASE_SMOKE.purpose(), arguments, config, Some(constant("previous")))
+}
+
+/// Returns the text of a prompt that starts a plan or a test, with a comparison of the results if one is wanted.
+fn start_and_report(
+    purpose: &str,
+    arguments: &Fields,
+    config: &McpConfig,
+    compared_with: Option<ArgumentValue>,
+) -> String {
     let (build, test) = (given(arguments, BUILD), given(arguments, TEST));
     let (mut plan, mut device) = (given(arguments, TEST_PLAN), given(arguments, DEVICE));
-    let (needs_plan, needs_device) = (plan.is_none() && test.is_none(), device.is_none());
-    let purpose = "Test this build: start it, wait for the verdicts and report them.";
     let mut prompt = Text::new(purpose, arguments, config);
 
-    if needs_plan {
+    if plan.is_none() && test.is_none() {
         prompt.call(ListTestPlans::tool, []);
         plan = Some(answered::<ListTestPlans>("data[?].id"));
     }
@@ -83,7 +96,7 @@ pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String 
         });
     }
 
-    if needs_device {
+    if device.is_none() {
         prompt.call(GetBuild::tool, [(BUILD, build.clone())]);
         prompt.call(ListDeploymentConfigs::tool, []);
         device = Some(answered::<ListDeploymentConfigs>("data[?].id"));
@@ -97,18 +110,43 @@ pub(super) fn test_this_build(arguments: &Fields, config: &McpConfig) -> String 
     };
     prompt.call(start, [(TEST_PLAN, plan), ("multiplayer_test_id", test), (BUILD, build), (DEVICE, device)]);
     prompt.call(WaitForCompletion::tool, [(started_id, Some(started.clone()))]);
-    prompt.call(SummarizeResults::tool, [(started_id, Some(started))]);
+    prompt.call(SummarizeResults::tool, [(started_id, Some(started)), (COMPARED_WITH, compared_with)]);
 
-    let device_rule = if needs_device {
-        "A device fits if its `providerType` is `build-storage` and its `kind` fits the platform of the build. "
-    } else {
-        ""
-    };
-    prompt.end(&format!(
-        "{device_rule}Start once. While the wait returns `timed_out`, repeat only the wait. Then tell the person the \
-         verdict of every test, why tests failed, and whether the build can be released; ERROR, TIMEOUT and STOPPED are \
-         no verdict on the build."
-    ))
+    prompt.end_like(&RELEASE_SMOKE)
+}
+
+pub(super) fn write_a_test(arguments: &Fields, config: &McpConfig) -> String {
+    let mut text = Text::new(WRITE_A_TEST.purpose(), arguments, config);
+    let mut similar = given(arguments, TEST);
+
+    if similar.is_none() {
+        text.call(ListTests::tool, []);
+        similar = Some(answered::<ListTests>("data[?].id"));
+    }
+
+    text.call(GetTest::tool, [(TEST, similar)]);
+    text.call(ListSharedSteps::tool, []);
+    text.call(CreateTest::tool, []).note(
+        "`test` has the form of the similar test, without `test_step_id`, and the content that the user agreed to.",
+    );
+
+    text.end_like(&WRITE_A_TEST)
+}
+
+pub(super) fn keep_flaky_tests_down(arguments: &Fields, config: &McpConfig) -> String {
+    let (plan, completed, newest) = (given(arguments, TEST_PLAN), constant("completed"), constant(10));
+    let execution = answered::<ListTestPlanExecutions>("data[].id");
+    let test = Some(answered::<SummarizeResults>("passed_after_retry[].test.id"));
+
+    let mut text = Text::new(KEEP_FLAKY_TESTS_DOWN.purpose(), arguments, config);
+    let filter = [(TEST_PLAN, plan), ("status", Some(completed)), ("page_size", Some(newest))];
+    text.call(ListTestPlanExecutions::tool, filter);
+    text.call(SummarizeResults::tool, [(EXECUTION, Some(execution))]);
+    text.call(ListRuns::tool, [("multiplayer_test_id", test.clone()), ("newest", Some(constant(20)))])
+        .note("Also for each test that passed in one of the executions and not in another one.");
+    text.call(GetTest::tool, [(TEST, test)]);
+
+    text.end_like(&KEEP_FLAKY_TESTS_DOWN)
 }
 
 pub(super) fn nightly_report(arguments: &Fields, config: &McpConfig) -> String {
@@ -139,19 +177,15 @@ pub(super) fn export_results(arguments: &Fields, config: &McpConfig) -> String {
     // The service recognizes an earlier export of an execution, but not of a run.
     let force_new_run = execution.is_some().then(|| constant(false));
 
-    let mut text = Text::new("Export results to the test-management system.", arguments, config);
-    text.call(SummarizeResults::tool, [(EXECUTION, execution.clone()), (RUN, run.clone())]).note(
-        "If `state` is not `completed`, ask the person before you continue: only ended runs are exported.",
-    );
+    let mut text = Text::new(EXPORT_RESULTS.purpose(), arguments, config);
+    text.call(SummarizeResults::tool, [(EXECUTION, execution.clone()), (RUN, run.clone())])
+        .note(EXPORT_RESULTS.rules());
     text.call(
         ExportTmsysRun::tool,
         [(EXECUTION, execution), ("multiplayer_run_id", run), ("force_new_run", force_new_run)],
     );
 
-    text.end(
-        "Export once. Then tell the person whether the export succeeded (`success`), whether the results were exported \
-         before (`already_exported`), and where the entry is.",
-    )
+    text.end(EXPORT_RESULTS.report())
 }
 
 /// The value of an argument, as JSON.
@@ -242,6 +276,11 @@ impl<'a> Text<'a> {
         if self.has_last_call {
             self.lines.push(format!("   {note}"));
         }
+    }
+
+    /// Returns the text with the rules and the report of a skill after the calls.
+    fn end_like(self, skill: &Skill) -> String {
+        self.end(&format!("{}\n{}", skill.rules(), skill.report()))
     }
 
     /// Returns the text with these sentences after the calls.

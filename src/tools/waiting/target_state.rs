@@ -473,7 +473,7 @@ fn fields_of(reply: Reply) -> Option<Fields> {
 }
 
 /// Returns how far each player of a run is, for users; `None` if the service does not say so (service.md 2.2).
-fn describe_steps(run: &RunDetail) -> Option<String> {
+pub(super) fn describe_steps(run: &RunDetail) -> Option<String> {
     let players = run.players.iter().take(MOST_PLAYERS);
     let steps: Option<Vec<_>> = players
         .map(|player| {

@@ -28,7 +28,7 @@ fn selections() -> Vec<&'static str> {
 }
 
 /// Returns the settings of every selection, with and without read-only mode, in project and in global scope.
-fn every_settings() -> Vec<(String, Settings)> {
+pub(super) fn every_settings() -> Vec<(String, Settings)> {
     let scopes = [("TAS_PROJECT_ID", "demo"), ("TAS_PROJECTS", "demo,arena")];
     let mut all = Vec::new();
 
@@ -43,7 +43,7 @@ fn every_settings() -> Vec<(String, Settings)> {
 }
 
 /// Returns the tools that `text` names although they are not offered.
-fn unoffered_names(text: &str, selection: &Selection) -> BTreeSet<&'static str> {
+pub(super) fn unoffered_names(text: &str, selection: &Selection) -> BTreeSet<&'static str> {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     let named = words.filter_map(catalog::find_tool).filter(|tool| !selection.offers(tool));
     named.map(|tool| tool.name).collect()

@@ -54,11 +54,15 @@ async fn triage_of_a_run_without_bugs_skips_get_bug() {
     assert_eq!(session.answer("get_run")["result"], "SUCCESS");
 }
 
-/// Follows `test_this_build`; asserts that one start was sent and everything it started is over.
 async fn follow_test_this_build(session: &mut PromptSession, arguments: Value) -> Vec<String> {
+    follow_start(session, "test_this_build", arguments).await
+}
+
+/// Follows a prompt that starts runs; asserts that one start was sent and everything it started is over.
+async fn follow_start(session: &mut PromptSession, prompt: &str, arguments: Value) -> Vec<String> {
     // An Android build needs the phones. A person knows this, but the records do not say it.
     session.chooses = |record| record["id"] == seed::CONFIG_PHONES || record["id"] == seed::PLAN_SMOKE;
-    let called = session.follow("test_this_build", arguments).await;
+    let called = session.follow(prompt, arguments).await;
     let writes = session.service.writes().await;
 
     assert_eq!(writes.len(), 1, "{writes:?}");
@@ -207,7 +211,7 @@ async fn a_repeated_export_of_an_execution_creates_no_entry() {
 
     let text = text(&mut session.host, "export_results", arguments.clone()).await;
     let between: Vec<_> =
-        ["1. summarize_results", "ask the person", "2. export_tmsys_run"].map(|part| text.find(part)).into();
+        ["1. summarize_results", "ask the user", "2. export_tmsys_run"].map(|part| text.find(part)).into();
 
     assert!(between.is_sorted() && between.iter().all(Option::is_some), "{text}");
 
@@ -228,4 +232,41 @@ async fn a_run_is_exported() {
     let exported = session.answer("export_tmsys_run");
     assert_eq!((&exported["success"], &exported["export_type"]), (&json!(true), &json!("single_run")));
     assert_eq!(session.service.writes().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_release_smoke_compares_with_the_execution_before() {
+    let mut session = open(keys::DEMO, &[DEMO]).await;
+    let arguments = json!({"build_id": seed::BUILD_ANDROID, "test_plan_id": seed::PLAN_SMOKE});
+    follow_start(&mut session, "release_smoke", arguments).await;
+    let comparison = &session.answer("summarize_results")["comparison"];
+
+    assert!(comparison["with"]["target_id"].is_string(), "{comparison}");
+    assert_eq!(comparison["still_failing"][0]["test"]["id"], seed::TEST_FAILS, "{comparison}");
+}
+
+#[tokio::test]
+async fn flaky_tests_of_a_plan_are_found_without_a_write() {
+    let mut session = open(keys::DEMO, &[]).await;
+    let called = session.follow("keep_flaky_tests_down", json!({"test_plan_id": seed::PLAN_SMOKE})).await;
+
+    assert_eq!(called, ["list_test_plan_executions", "summarize_results", "list_runs", "get_test"]);
+    assert_eq!(session.answer("get_test")["id"], seed::TEST_FLAKY);
+    let runs = session.answer("list_runs")["data"].as_array().expect("runs").clone();
+    let has = |result: &str| runs.iter().any(|run| run["result"] == result);
+    assert!(has("SUCCESS") && has("TIMEOUT"), "{runs:?}");
+    assert_eq!(session.service.writes().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_test_is_written_after_a_similar_one_was_read() {
+    let mut session = open(keys::DEMO, &[]).await;
+    for (arguments, expected) in [
+        (json!({}), &["list_tests", "get_test", "list_shared_steps", "create_test"][..]),
+        (json!({"test_id": seed::TEST_FAILS}), &["get_test", "list_shared_steps", "create_test"]),
+    ] {
+        let text = text(&mut session.host, "write_a_test", arguments).await;
+        let called: Vec<_> = steps(&text).into_iter().map(|step| step.tool).collect();
+        assert_eq!(called, expected);
+    }
 }

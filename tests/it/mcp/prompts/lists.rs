@@ -34,10 +34,19 @@ fn argument_subsets(prompt: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_prompt_is_listed_if_its_tools_are_offered() {
-    let all = ["triage_run", "test_this_build", "nightly_report", "export_results"];
+    let all = [
+        "triage_run",
+        "test_this_build",
+        "nightly_report",
+        "export_results",
+        "release_smoke",
+        "write_a_test",
+        "keep_flaky_tests_down",
+    ];
+    let reading = ["triage_run", "nightly_report", "keep_flaky_tests_down"];
     assert_eq!(names(&[]).await, all);
-    assert_eq!(names(&[("TAS_READ_ONLY", "true")]).await, ["triage_run", "nightly_report"]);
-    assert_eq!(names(&[("TAS_TOOLSETS", "-exports,-configs")]).await, ["triage_run", "nightly_report"]);
+    assert_eq!(names(&[("TAS_READ_ONLY", "true")]).await, reading);
+    assert_eq!(names(&[("TAS_TOOLSETS", "-exports,-configs,-tests")]).await, reading);
     assert_eq!(names(&[("TAS_TOOLSETS", "builds,configs")]).await, [""; 0]);
 }
 
@@ -145,7 +154,7 @@ async fn prompts_work_in_the_newest_revision() {
     let mut host = Host::connect(&settings(&[]));
     let list = host.request("prompts/list", json!({"_meta": modern(MODERN)})).await["result"].clone();
 
-    assert_eq!((&list["cacheScope"], list["prompts"].as_array().map(Vec::len)), (&json!("public"), Some(4)));
+    assert_eq!((&list["cacheScope"], list["prompts"].as_array().map(Vec::len)), (&json!("public"), Some(7)));
     assert!(list["ttlMs"].as_u64().is_some_and(|ttl| ttl > 0));
 
     let params = json!({"name": "triage_run", "arguments": {"run_id": "x"}, "_meta": modern(MODERN)});

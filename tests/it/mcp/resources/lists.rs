@@ -9,8 +9,10 @@ use crate::{
     support::{host::Host, service::settings},
 };
 
-const DEFAULT: [&str; 5] = [
+const DEFAULT: [&str; 7] = [
     "tas://projects/{project}/runs/{run}",
+    "tas://projects/{project}/jobs/{job}",
+    "tas://projects/{project}/executions/{execution}",
     "tas://projects/{project}/bugs/{bug}",
     "tas://projects/{project}/test-plans/{id}",
     "tas://projects/{project}/shared-steps/{id}",
@@ -31,7 +33,10 @@ async fn templates(variables: &[(&str, &str)]) -> Vec<String> {
 async fn a_template_is_listed_if_its_tool_is_offered() {
     assert_eq!(templates(&[]).await, DEFAULT);
     assert_eq!(templates(&[("TAS_TOOLSETS", "all")]).await, [DEFAULT.as_slice(), &EXTRA].concat());
-    assert_eq!(templates(&[("TAS_TOOLSETS", "-bugs,-plans")]).await, [DEFAULT[0], DEFAULT[3], DEFAULT[4]]);
+    assert_eq!(
+        templates(&[("TAS_TOOLSETS", "-bugs,-plans")]).await,
+        [DEFAULT[0], DEFAULT[1], DEFAULT[5], DEFAULT[6]]
+    );
     assert_eq!(templates(&[("TAS_READ_ONLY", "true")]).await, DEFAULT);
     assert_eq!(templates(&[("TAS_TOOLSETS", "builds")]).await, [""; 0]);
 }
@@ -83,7 +88,7 @@ async fn the_lists_need_no_request_to_the_service() {
 #[tokio::test]
 async fn the_server_declares_resources_and_completions() {
     let result = Host::connect(&settings(&[])).initialize("2025-11-25").await;
-    assert_eq!(result["capabilities"]["resources"], json!({}));
+    assert_eq!(result["capabilities"]["resources"], json!({"subscribe": true}));
     assert_eq!(result["capabilities"]["completions"], json!({}));
 }
 

@@ -15,6 +15,12 @@ fn records() -> Vec<(String, &'static str, Value)> {
 
     vec![
         (at(&format!("runs/{}", seed::RUN_FAILED)), "get_run", json!({"run_id": seed::RUN_FAILED})),
+        (at(&format!("jobs/{}", seed::JOB_FLAKY)), "get_job", json!({"job_id": seed::JOB_FLAKY})),
+        (
+            at(&format!("executions/{}", seed::EXECUTION_COMPLETED)),
+            "get_test_plan_execution",
+            json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED}),
+        ),
         (at(&format!("bugs/{}", seed::BUG_ACTIVE)), "get_bug", json!({"bug_id": seed::BUG_ACTIVE})),
         (
             at(&format!("test-plans/{}", seed::PLAN_SMOKE)),
