@@ -29,6 +29,7 @@ pub use self::{
     arguments::CheckedArguments,
     artifact::{Artifact, OpenRefusal},
     dry_run::RequestPreview,
+    ids::{RecordId, record_ids},
 };
 use self::{
     arguments::ToolArguments,
@@ -39,7 +40,7 @@ use self::{
     shared_store::{CALLS, SharedStore},
 };
 use crate::{
-    client::{AnswerMemory, ApiKey, CALL_LIMIT, Client, ClientConfig},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, MemoryShare},
     clock::Clock,
     failure::{Code, Failure},
     service::{
@@ -102,8 +103,8 @@ pub struct User {
     pub principal: String,
     /// The key from which the secrets are derived.
     pub key: ApiKey,
-    /// The memory of the answers to the user.
-    pub memory: AnswerMemory,
+    /// The share of the user in the memory of the process.
+    pub memory: MemoryShare,
 }
 
 /// A call whose arguments are checked. Its project is not known yet.
@@ -277,7 +278,7 @@ impl Caller {
             self.scope.remember_owner(project, ids);
         }
 
-        Ok(reply.with_decoded_pictures(sender.deadline).await.with_project(project))
+        Ok(reply.with_decoded_pictures(self.memory(), sender.deadline).await.with_project(project))
     }
 
     /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its

@@ -21,6 +21,7 @@ mod request;
 mod response;
 mod storage;
 mod tls_problem;
+mod traffic;
 mod transport_error;
 
 use std::{
@@ -46,15 +47,16 @@ pub use self::{
     connection::{http_client, read_certificates},
     document::{Document, DocumentClient},
     download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},
-    key::{ApiKey, KeyKind},
+    key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
-    memory::{AnswerMemory, HeldMemory, LIST_BYTES},
+    memory::{HeldMemory, LIST_BYTES, MAX_FREE_BYTES, MemoryShare, memory_of_json},
     proxy::proxy_for,
     refusal::refusal_failure,
     request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
     response::{FileMetadata, HttpResponse},
     storage::{StorageClient, StorageError, reports_expired_address},
+    traffic::{Outage, ServiceTraffic},
 };
 use self::{
     connection::Connections,
@@ -103,7 +105,7 @@ pub struct Client {
     key: KeySource,
     /// The clients of all keys share the connections.
     hosts: Arc<Hosts>,
-    memory: AnswerMemory,
+    memory: MemoryShare,
     is_key_accepted: AtomicBool,
 }
 
@@ -116,6 +118,7 @@ struct Hosts {
     /// Time limit of one request.
     timeout: Duration,
     connections: Connections,
+    traffic: ServiceTraffic,
 }
 
 /// The response of a host to a request without a key.
@@ -134,12 +137,13 @@ impl Client {
     pub fn new(config: ClientConfig) -> Self {
         let ClientConfig { base_url, knowledge_url, key, ca_file, timeout } = config;
         let connections = Connections::new(ca_file, timeout, AddressPolicy::for_service(&base_url));
-        let hosts = Hosts { main: base_url, knowledge: knowledge_url, timeout, connections };
+        let traffic = ServiceTraffic::default();
+        let hosts = Hosts { main: base_url, knowledge: knowledge_url, timeout, connections, traffic };
 
         Self {
             key,
             hosts: Arc::new(hosts),
-            memory: AnswerMemory::default(),
+            memory: MemoryShare::default(),
             is_key_accepted: AtomicBool::new(false),
         }
     }
@@ -147,7 +151,7 @@ impl Client {
     /// Returns a client with another key that shares the connections of this client. `memory` is the share of its
     /// credential.
     #[must_use]
-    pub fn with_key(&self, key: ApiKey, memory: AnswerMemory) -> Self {
+    pub fn with_key(&self, key: ApiKey, memory: MemoryShare) -> Self {
         Self {
             key: KeySource::Fixed(key),
             hosts: Arc::clone(&self.hosts),
@@ -156,9 +160,14 @@ impl Client {
         }
     }
 
-    /// Returns the memory of long answers, for the share of another credential.
-    pub fn memory(&self) -> &AnswerMemory {
+    /// Returns the share of the credential in the memory of the process.
+    pub fn memory(&self) -> &MemoryShare {
         &self.memory
+    }
+
+    /// Returns the numbers about the requests to the service with any key.
+    pub fn traffic(&self) -> &ServiceTraffic {
+        &self.hosts.traffic
     }
 
     /// Returns whether the service has answered a request of this client successfully.
@@ -195,7 +204,7 @@ impl Client {
         key: &ApiKey,
         deadline: Instant,
     ) -> Result<HttpResponse, Failure> {
-        let host = self.hosts.find(request)?;
+        let (host, service_host) = (self.hosts.find(request)?, ServiceHost::for_url_base(request.url_base));
         let time_left = || deadline.saturating_duration_since(Instant::now());
         let mut attempt = 1;
 
@@ -215,7 +224,10 @@ impl Client {
                     None => HttpResponse::read(response, &self.memory, end).await,
                 }
             };
+            let started = Instant::now();
             let outcome = limit_time(limit, exchange).await;
+            let status = outcome.as_ref().map(|response| response.status);
+            self.hosts.traffic.record(service_host, status, started.elapsed());
             let (is_transient, retry_after) = match &outcome {
                 Ok(response) => (request.kind.is_transient_status(response.status), response.retry_after),
                 Err(error) => (request.kind.is_transient_error(error.kind()), None),

@@ -58,7 +58,7 @@
 //! | result | `rmcp::model::CallToolResult` |
 //!
 //! A caller is one API key in one project scope. Standard input and output and the command line have one. Over HTTP the
-//! key of the request makes the call; of the keys that a signed-in user may use, `http::granted_callers` chooses one.
+//! key of the request makes the call; of the keys that a signed-in user may use, `http::grants` chooses one.
 //!
 //! The sandbox reads the same description: the list of operations is its list of routes, it checks requests with the
 //! same schemas and rules, and it answers through [`sandbox::Answer`], which the compiler demands for every operation.

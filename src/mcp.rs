@@ -5,6 +5,7 @@
 //! transport; [`serve_stdio`] is the transport on standard input and output. A server keeps no state outside of its
 //! value, so that one process can run several servers with different keys.
 
+mod call_report;
 mod call_tool;
 mod callers;
 mod completion;
@@ -30,6 +31,7 @@ mod tool_result;
 mod tool_runner;
 mod value_source;
 
+pub use call_report::{CallFacts, CallReport};
 pub use callers::Callers;
 pub use config::McpConfig;
 pub use confirmation::Confirmer;

@@ -10,7 +10,7 @@ use super::{
     shared_store::SharedStore,
 };
 use crate::{
-    client::{AnswerMemory, ApiKey, Client, HostProbe, KeyKind},
+    client::{ApiKey, Client, HostProbe, KeyKind, MemoryShare, ServiceTraffic},
     clock::{Clock, SystemClock},
     failure::Failure,
     service::{
@@ -65,17 +65,22 @@ impl Caller {
         self.with_key_and_memory(key, self.new_memory())
     }
 
-    /// Returns the memory of the answers to the credential.
-    pub(crate) fn memory(&self) -> &AnswerMemory {
+    /// Returns the share of the credential in the memory of the process.
+    pub(crate) fn memory(&self) -> &MemoryShare {
         self.client.memory()
     }
 
-    /// Returns the memory of the answers to another credential.
-    pub fn new_memory(&self) -> AnswerMemory {
+    /// Returns the numbers about the requests to the service.
+    pub fn traffic(&self) -> &ServiceTraffic {
+        self.client.traffic()
+    }
+
+    /// Returns the share of another credential.
+    pub fn new_memory(&self) -> MemoryShare {
         self.client.memory().of_other_credential()
     }
 
-    fn with_key_and_memory(&self, key: ApiKey, memory: AnswerMemory) -> Self {
+    fn with_key_and_memory(&self, key: ApiKey, memory: MemoryShare) -> Self {
         Self {
             client: Arc::new(self.client.with_key(key, memory)),
             scope: self.scope.for_other_key(None),

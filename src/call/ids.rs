@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::service::result_kind::ResultKind;
+use crate::{client::KEY_PREFIX, fields::Fields, service::result_kind::ResultKind};
 
 /// Fields of an answer with ids that callers print and use again, besides the fields that refer to results.
 const ID_FIELDS: [&str; 9] = [
@@ -32,6 +32,40 @@ const RECORDS: &str = "data";
 pub(super) fn is_id(text: &str) -> bool {
     !text.starts_with('-')
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
+}
+
+/// Longest id that is reported, in bytes.
+const MAX_REPORTED_BYTES: usize = 80;
+
+/// An id in the arguments or the answer of a call, for reports: the field that holds it, and the id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordId {
+    /// Name of the field.
+    pub field: &'static str,
+    /// The id: letters, digits and a few marks, and no key.
+    pub id: String,
+}
+
+/// Returns the ids in the fields of arguments or of an answer, at most `limit` of them. A caller can put any text into a field, of
+/// which only what looks like an id is reported.
+pub fn record_ids(fields: &Fields, limit: usize) -> Vec<RecordId> {
+    let results = ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().copied());
+    let names = ID_FIELDS.into_iter().chain(results).chain([ID]);
+    let ids = names.flat_map(|field| {
+        let value = fields.get(field);
+        let list = value.and_then(Value::as_array).map(Vec::as_slice);
+        let ids = list.unwrap_or_else(|| value.map(std::slice::from_ref).unwrap_or_default());
+        ids.iter().filter_map(Value::as_str).filter(|id| is_reportable(id)).map(move |id| (field, id))
+    });
+    ids.take(limit).map(|(field, id)| RecordId { field, id: id.to_owned() }).collect()
+}
+
+fn is_reportable(id: &str) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
+    !id.is_empty()
+        && id.len() <= MAX_REPORTED_BYTES
+        && !id.starts_with(KEY_PREFIX)
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
 /// Returns the name of the first field of an answer whose id has another form. What only describes a record of a list, such as

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{AnswerMemory, HeldMemory, LIST_BYTES},
+    client::{HeldMemory, LIST_BYTES, MemoryShare},
     failure::{Code, Failure},
     fields::Fields,
 };
@@ -177,7 +177,7 @@ impl ListRecords {
 /// The failure of the first page. A failure of a later page is part of the result.
 pub(crate) async fn read_all<R, F>(
     max_pages: u64,
-    memory: &AnswerMemory,
+    memory: &MemoryShare,
     read: R,
 ) -> Result<ListRecords, Failure>
 where
@@ -250,7 +250,7 @@ where
 /// Memory of the pages of one list that were read so far.
 #[derive(Debug)]
 struct ListBudget<'a> {
-    memory: &'a AnswerMemory,
+    memory: &'a MemoryShare,
     used: AtomicUsize,
 }
 
@@ -266,7 +266,7 @@ impl ListBudget<'_> {
             return Err(Failure::new(Code::TooLarge, message).hint("ask for a smaller part of the list"));
         }
 
-        let memory = self.memory.take_for_list(size).ok_or_else(|| {
+        let memory = self.memory.keep(size).ok_or_else(|| {
             let message = "the server has no memory for more records now";
             Failure::new(Code::ServiceUnavailable, message)
                 .hint("call again in a few seconds, or ask for a smaller part of the list")
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn pages_are_admitted_until_the_memory_is_used() {
-        let memory = AnswerMemory::default();
+        let memory = MemoryShare::default();
         let budget = ListBudget { memory: &memory, used: AtomicUsize::new(0) };
         assert!(budget.admit(page(LIST_BYTES / 2)).is_ok());
         assert_eq!(budget.admit(page(LIST_BYTES / 2)).expect_err("too large").code, Code::TooLarge);
@@ -378,7 +378,7 @@ mod tests {
 
     #[tokio::test]
     async fn lists_of_a_credential_share_its_memory_until_they_are_dropped() {
-        let memory = AnswerMemory::default();
+        let memory = MemoryShare::default();
         let read = |memory| read_all(1, memory, |_| std::future::ready(Ok(page(LIST_BYTES / 2))));
         let other = memory.of_other_credential();
 

@@ -22,7 +22,7 @@ pub use super::{
     selection::{FieldSelection, INCOMPLETE},
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HeldMemory, HttpResponse, ServiceHost},
+    client::{AddressPolicy, ApiKey, HeldMemory, HttpResponse, MemoryShare, ServiceHost},
     failure::{Code, Failure, quote},
     fields::Fields,
     json::parse_json,
@@ -70,6 +70,7 @@ pub struct Reply {
     answer_length: usize,
     /// The memory of the answer.
     _memory: HeldMemory,
+    memory_of_pictures: HeldMemory,
 }
 
 impl Reply {
@@ -148,12 +149,13 @@ impl Reply {
         Self { value, ..Self::default() }
     }
 
-    /// Decodes the pictures that can be delivered by `deadline`.
+    /// Decodes the pictures that can be delivered by `deadline`, and for which there is memory.
     #[must_use]
-    pub(super) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+    pub(super) async fn with_decoded_pictures(mut self, memory: &MemoryShare, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         if !extracted.is_empty() {
-            self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
+            (self.pictures, self.memory_of_pictures) =
+                pictures::decode_all(&mut self.value, extracted, memory, deadline).await;
         }
 
         self
@@ -244,6 +246,11 @@ impl Reply {
     /// Returns the pictures, in the order in which the fields `image` number them from 1.
     pub fn pictures(&self) -> &[Picture] {
         &self.pictures
+    }
+
+    /// Returns the memory of the pictures, which is held until they are sent.
+    pub fn memory_of_pictures(&self) -> HeldMemory {
+        self.memory_of_pictures.clone()
     }
 
     /// Returns the links to files that the reply is about.
@@ -403,7 +410,8 @@ mod tests {
         runtime.block_on(async {
             match Reply::new(&request, answer, &key, &settings) {
                 Ok(reply) => {
-                    let reply = reply.with_decoded_pictures(Instant::now() + Duration::from_secs(60)).await;
+                    let deadline = Instant::now() + Duration::from_secs(60);
+                    let reply = reply.with_decoded_pictures(&MemoryShare::default(), deadline).await;
                     reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).await.1
                 }
                 Err(failure) => limit_failure(failure, MAX_CHARS).to_json(),

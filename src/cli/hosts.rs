@@ -84,6 +84,20 @@ impl Host {
         }
     }
 
+    /// Returns the name for users.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Windsurf => "Windsurf",
+            Self::Zed => "Zed",
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         self.facts().0
     }

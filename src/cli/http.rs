@@ -4,9 +4,13 @@ use std::io::Write as _;
 
 use clap::Command;
 
-use super::{help::help_end, termination::TerminationSignals};
+use super::{
+    help::help_end,
+    hosts::{Host, KEY_HEADER, ServerEntry, ServerStart},
+    termination::TerminationSignals,
+};
 use crate::{
-    http::{Application, HttpServer},
+    http::{Application, HostGuide, HttpServer, StopRequest},
     settings::{self, Settings},
 };
 
@@ -40,7 +44,7 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
         );
     }
 
-    let application = Application::from_settings(settings)?;
+    let application = Application::from_settings(settings)?.with_host_guides(host_guides);
     let server = HttpServer::bind(application)?;
 
     // If standard error is closed, the server runs without these lines.
@@ -52,12 +56,17 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
 
     let mut signals = TerminationSignals::new();
     let (stop, stopped) = tokio::sync::oneshot::channel();
-    let serving = server.serve(async { drop(stopped.await) });
+    let serving = server.serve(async { stopped.await.unwrap_or(StopRequest::Announced) });
     let second_signal = async {
-        signals.next().await;
+        // Ctrl-C comes from a user at a terminal, for whom no proxy has to notice the end.
+        let request = tokio::select! {
+            biased;
+            _ = tokio::signal::ctrl_c() => StopRequest::AtOnce,
+            () = signals.next() => StopRequest::Announced,
+        };
         drop(writeln!(output, "stopping: calls under way may end; a second signal ends the process at once"));
         // The server has already ended if nothing receives.
-        let _: Result<(), ()> = stop.send(());
+        let _: Result<(), StopRequest> = stop.send(request);
         signals.next().await;
     };
 
@@ -67,4 +76,32 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
     }
 
     Ok(())
+}
+
+/// Returns how each host connects to the endpoint at an address.
+fn host_guides(address: &str, needs_key: bool) -> Vec<HostGuide> {
+    let key_variable = needs_key.then_some(Settings::KEY_VARIABLE);
+    let server = ServerEntry { start: ServerStart::Address(address.to_owned()), key_variable };
+    Host::ALL.into_iter().map(|host| host_guide(host, &server, address)).collect()
+}
+
+fn host_guide(host: Host, server: &ServerEntry, address: &str) -> HostGuide {
+    let entry = host.entry(server).ok();
+    let link = entry.as_ref().and_then(|entry| host.deep_link(entry));
+    // A host that expands no variables gets the key from its user.
+    let is_missing = server.key_variable.is_some() && host.key_reference(server).is_none();
+    let header =
+        if is_missing { format!(" Add the header {KEY_HEADER} with your key.") } else { String::new() };
+    let (action, text) = match (host.add_command(server), entry) {
+        (Some(command), _) => (format!("Run this command.{header}"), command.to_string()),
+        (None, Some(entry)) => {
+            let snippet = host.snippet(&entry.into()).unwrap_or_default();
+            (format!("Add this entry to its configuration file.{header}"), snippet)
+        }
+        (None, None) => {
+            ("Add this address in its settings, as a custom connector.".to_owned(), address.to_owned())
+        }
+    };
+
+    HostGuide { host: host.title(), action, text, link }
 }

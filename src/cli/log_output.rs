@@ -7,12 +7,12 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    http::ACCESS_TARGET,
+    http::{ACCESS_TARGET, AUDIT_TARGET},
     settings::{LogFormat, Settings},
     text::single_line,
 };
 
-/// Start of the targets of the events of this program, except the access log.
+/// Start of the targets of the events of this program, except the logs of requests.
 const OWN_TARGET: &str = "tas_mcp";
 
 /// Starts the logs.
@@ -21,7 +21,8 @@ pub fn start_logging(settings: &Settings) {
     let filter = settings.server().log.clone();
     // Libraries log addresses and arguments, which may hold secrets.
     let is_own = FilterFn::new(|metadata| {
-        metadata.target().starts_with(OWN_TARGET) || metadata.target() == ACCESS_TARGET
+        metadata.target().starts_with(OWN_TARGET)
+            || [ACCESS_TARGET, AUDIT_TARGET].contains(&metadata.target())
     });
 
     let lines = tracing_subscriber::fmt::layer().with_writer(LogOutput::default).with_ansi(false);

@@ -16,7 +16,7 @@ use super::{
     MAX_RESPONSE_BYTES,
     address::{AddressPolicy, PresignedAddress},
     connection::Connections,
-    memory::{AnswerMemory, Content, GrowingBody},
+    memory::{Content, GrowingBody, MemoryShare},
     response::{FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start},
     transport_error::TransportError,
 };
@@ -172,7 +172,7 @@ impl FinalResponse {
     pub(super) async fn read_part(
         self,
         part: FileRange,
-        memory: &AnswerMemory,
+        memory: &MemoryShare,
         deadline: Instant,
     ) -> Result<HttpResponse, TransportError> {
         let Self { response, redirected_to, redirect_error } = self;
@@ -277,7 +277,7 @@ async fn read_window(
         }
     }
 
-    (answer.body, answer.memory) = body.finish();
+    (answer.body, answer.memory) = body.finish().await?;
     Ok((!is_full).then_some(received))
 }
 

@@ -16,7 +16,7 @@ const MASK: &str = "[api key]";
 const MIN_KEY_BYTES: usize = 6;
 
 /// Beginning of every key (service.md 1.2).
-const KEY_PREFIX: &str = "svc_";
+pub const KEY_PREFIX: &str = "svc_";
 
 /// Quotation marks of shells, of JSON and of text processors.
 const QUOTATION_MARKS: [char; 7] = ['"', '\'', '`', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}'];

@@ -1,9 +1,10 @@
-//! The memory of long answers, and of lists that are made of many answers: budgets of the process, of which each
-//! credential has a share.
+//! The memory of the process for messages, for answers of the service and for what is made of them: one budget in bytes with four
+//! parts, of which each credential has a share.
 //!
-//! A long answer takes its memory once, before the rest of it is read, and holds it until its reply is made. A call that
-//! holds memory of an answer never waits for more: it releases what it has before it reads another answer. A list takes
-//! memory of another budget, and never waits. Therefore no call waits for itself, and no calls wait for each other.
+//! A message, a list and a picture take their memory at once, or are refused. A long answer waits: first for the memory of its text,
+//! before the rest of the text is read, and then for that of its values, which it holds until its reply is made. Who holds memory
+//! of values waits for no memory, and who holds that of a text waits for that of its values only. Therefore no call waits for
+//! itself, and no calls wait for each other.
 
 use std::sync::Arc;
 
@@ -15,26 +16,35 @@ use tokio::{
 
 use super::{MAX_RESPONSE_BYTES, transport_error::TransportError};
 
-/// Longest answer that takes no memory of the budget, in bytes.
-pub(super) const MAX_FREE_BYTES: usize = 64 * 1024;
+/// Longest answer or message that takes no memory of the budget, in bytes.
+pub const MAX_FREE_BYTES: usize = 64 * 1024;
 
-/// The memory of the long answers of one credential, in bytes: one answer of the greatest length.
-const ANSWER_BYTES: usize = Content::Json.memory(MAX_RESPONSE_BYTES);
+const MIB: usize = 1024 * 1024;
 
-/// The memory of the lists of one credential, in bytes.
-pub const LIST_BYTES: usize = 64 * 1024 * 1024;
+/// The memory of the messages of all credentials, and of one, in bytes: one credential can send one of the longest messages with its
+/// copy, or several shorter ones.
+const MESSAGES: Limits = Limits { all: 40 * MIB, own: 8 * MIB };
 
-/// How many credentials can use up their shares at the same time.
-const SHARES: usize = 2;
+/// The memory of what is kept beside calls: lists and pictures.
+const KEPT: Limits = Limits { all: 72 * MIB, own: LIST_BYTES };
 
-/// How much memory the values of a JSON document take for each byte of its text, if nearly all of it is values.
-const BYTES_OF_VALUES: usize = 8;
+/// The memory of the texts of answers: two credentials can read the longest one, and make a copy of it.
+const TEXTS: Limits = Limits { all: 64 * MIB, own: 2 * MAX_RESPONSE_BYTES };
 
-/// Length from which a document has no more values than a shorter one, because their number has a limit, in bytes.
-const MAX_DENSE_BYTES: usize = 4 * 1024 * 1024;
+/// The memory of the values of answers: two credentials can have the most values.
+const VALUES: Limits = Limits { all: 80 * MIB, own: VALUE_BYTES * MAX_VALUES };
+
+/// The memory of the records of the longest list, in bytes.
+pub const LIST_BYTES: usize = 36 * MIB;
+
+/// How much memory a value of a JSON document takes beside its text, in bytes. An object of one number has two values.
+const VALUE_BYTES: usize = 160;
+
+/// Largest number of values of a document. Parsing refuses more.
+const MAX_VALUES: usize = 250_000;
 
 /// What becomes of an answer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// It is parsed.
     Json,
@@ -42,88 +52,112 @@ pub(super) enum Content {
     File,
 }
 
-impl Content {
-    /// Returns how much memory an answer of this length takes, in bytes.
-    const fn memory(self, length: usize) -> usize {
-        match self {
-            // The text and its copy in the values, and the room of the values themselves.
-            Self::Json if length < MAX_DENSE_BYTES => (2 + BYTES_OF_VALUES) * length,
-            Self::Json => 2 * length + BYTES_OF_VALUES * MAX_DENSE_BYTES,
-            Self::File => length,
-        }
-    }
+/// A part of the budget, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    all: usize,
+    /// What one credential can use.
+    own: usize,
 }
 
-/// The memory of the answers to one credential. The clones share it.
+/// The share of one credential in the budget of the process. The clones are one share.
 #[derive(Clone, Debug)]
-pub struct AnswerMemory {
-    answers: Share,
-    lists: Share,
+pub struct MemoryShare {
+    messages: Share,
+    kept: Share,
+    texts: Share,
+    values: Share,
 }
 
-impl Default for AnswerMemory {
-    /// Creates the budgets of a process, with the shares of its first credential.
+impl Default for MemoryShare {
+    /// Creates the budget of a process, with the share of its first credential.
     fn default() -> Self {
-        Self { answers: Share::new(ANSWER_BYTES), lists: Share::new(LIST_BYTES) }
+        let [messages, kept, texts, values] = [MESSAGES, KEPT, TEXTS, VALUES].map(Share::new);
+        Self { messages, kept, texts, values }
     }
 }
 
-impl AnswerMemory {
-    /// Returns the shares of another credential in the same budgets.
+impl MemoryShare {
+    /// Returns the share of another credential in the same budget.
     #[must_use]
     pub fn of_other_credential(&self) -> Self {
-        Self { answers: self.answers.of_other_credential(), lists: self.lists.of_other_credential() }
+        let [messages, kept, texts, values] =
+            [&self.messages, &self.kept, &self.texts, &self.values].map(|share| share.with_own(share.own));
+        Self { messages, kept, texts, values }
+    }
+
+    /// Returns the same share, in which messages may take this much memory.
+    #[must_use]
+    pub fn with_messages(&self, bytes: usize) -> Self {
+        Self { messages: self.messages.with_own(bytes), ..self.clone() }
+    }
+
+    /// Takes memory until `held` is enough for a message that takes `bytes`, at most the whole share. Returns whether it is
+    /// enough. A short message takes none of the memory of others, and one that only the settings of the operator allow no more
+    /// than the share of a credential.
+    pub fn grow_message(&self, held: &mut HeldMemory, bytes: usize) -> bool {
+        let Share { own, own_kib, all_kib } = &self.messages;
+        held.grow(0, own_kib, bytes.min(*own))
+            && (bytes <= MAX_FREE_BYTES || held.grow(1, all_kib, bytes.min(MESSAGES.own)))
+    }
+
+    /// Takes memory for what is kept beside calls; `None` if there is none now.
+    pub fn keep(&self, bytes: usize) -> Option<HeldMemory> {
+        let mut held = HeldMemory::default();
+        let is_enough = held.grow(0, &self.kept.own_kib, bytes) && held.grow(1, &self.kept.all_kib, bytes);
+        is_enough.then_some(held)
     }
 
     /// Returns an empty body of at most `expected` bytes, which takes its memory when it becomes long. It waits for the
     /// memory until `deadline`.
     pub(super) fn body(&self, content: Content, expected: usize, deadline: Instant) -> GrowingBody<'_> {
         let (bytes, held) = (BytesMut::new(), HeldMemory::default());
-        GrowingBody { memory: &self.answers, content, expected, deadline, bytes, held }
-    }
-
-    /// Takes memory for records of a list, which outlive the answer with them; `None` if there is none now.
-    pub fn take_for_list(&self, bytes: usize) -> Option<HeldMemory> {
-        self.lists.try_take(bytes)
+        GrowingBody { memory: self, content, expected, deadline, bytes, separators: 0, held }
     }
 }
 
-/// The share of one credential in a budget.
+/// Returns about how much memory a JSON text, its copy and its values take.
+pub fn memory_of_json(text: &[u8]) -> usize {
+    2 * text.len() + memory_of_values(count_separators(text))
+}
+
+fn memory_of_values(separators: usize) -> usize {
+    VALUE_BYTES * separators.min(MAX_VALUES)
+}
+
+/// Returns the number of separators in a part of a JSON text, which is about that of its values. Separators inside of texts count
+/// too.
+fn count_separators(text: &[u8]) -> usize {
+    text.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count()
+}
+
+/// The share of one credential in one part of the budget.
 #[derive(Clone, Debug)]
 struct Share {
-    bytes: usize,
+    own: usize,
     own_kib: Arc<Semaphore>,
     /// What is free for all credentials together.
     all_kib: Arc<Semaphore>,
 }
 
 impl Share {
-    fn new(bytes: usize) -> Self {
-        let (own_kib, all_kib) =
-            (Arc::new(Semaphore::new(kib(bytes))), Arc::new(Semaphore::new(kib(SHARES * bytes))));
-        Self { bytes, own_kib, all_kib }
+    fn new(Limits { all, own }: Limits) -> Self {
+        let [own_kib, all_kib] = [own, all].map(|bytes| Arc::new(Semaphore::new(kib(bytes))));
+        Self { own, own_kib, all_kib }
     }
 
-    fn of_other_credential(&self) -> Self {
-        Self { own_kib: Arc::new(Semaphore::new(kib(self.bytes))), ..self.clone() }
+    fn with_own(&self, own: usize) -> Self {
+        Self { own, own_kib: Arc::new(Semaphore::new(kib(own))), all_kib: Arc::clone(&self.all_kib) }
     }
 
     /// Waits for memory, at most for the whole share.
     async fn take(&self, bytes: usize) -> HeldMemory {
-        let count = permits(bytes.min(self.bytes));
+        let count = permits(bytes.min(self.own));
         // Nothing of the budget is held while a credential waits for its own share. The semaphores are never closed.
         let own = Arc::clone(&self.own_kib).acquire_many_owned(count).await.ok();
         let all = Arc::clone(&self.all_kib).acquire_many_owned(count).await.ok();
 
-        HeldMemory { _permits: own.zip(all).map(Arc::new) }
-    }
-
-    fn try_take(&self, bytes: usize) -> Option<HeldMemory> {
-        let count = permits(bytes);
-        let own = Arc::clone(&self.own_kib).try_acquire_many_owned(count).ok()?;
-        let all = Arc::clone(&self.all_kib).try_acquire_many_owned(count).ok()?;
-
-        Some(HeldMemory { _permits: Some(Arc::new((own, all))) })
+        HeldMemory { permits: own.into_iter().chain(all).map(Arc::new).collect() }
     }
 }
 
@@ -135,21 +169,43 @@ fn permits(bytes: usize) -> u32 {
     u32::try_from(kib(bytes)).unwrap_or(u32::MAX)
 }
 
-/// The memory of one answer, which is released with the last clone. A short answer holds none.
+/// Memory that is released with its last clone. What is short holds none.
 #[derive(Clone, Debug, Default)]
 pub struct HeldMemory {
-    _permits: Option<Arc<(OwnedSemaphorePermit, OwnedSemaphorePermit)>>,
+    permits: Vec<Arc<OwnedSemaphorePermit>>,
+}
+
+impl HeldMemory {
+    /// Holds other memory too.
+    pub fn add(&mut self, other: Self) {
+        self.permits.extend(other.permits);
+    }
+
+    /// Takes memory of `free` until the permit at `index` is enough for `bytes`. Returns whether it is enough.
+    fn grow(&mut self, index: usize, free: &Arc<Semaphore>, bytes: usize) -> bool {
+        let held = self.permits.get_mut(index);
+        let has = held.as_ref().map_or(0, |held| held.num_permits());
+        let missing = permits(bytes).saturating_sub(u32::try_from(has).unwrap_or(u32::MAX));
+        let Ok(more) = Arc::clone(free).try_acquire_many_owned(missing) else { return false };
+
+        match held.and_then(Arc::get_mut) {
+            Some(held) => held.merge(more),
+            None => self.permits.push(Arc::new(more)),
+        }
+        true
+    }
 }
 
 /// The body of an answer while it is read.
 #[derive(Debug)]
 pub(super) struct GrowingBody<'a> {
-    memory: &'a Share,
+    memory: &'a MemoryShare,
     content: Content,
     /// Length of the whole body, or the greatest that it can have.
     expected: usize,
     deadline: Instant,
     bytes: BytesMut,
+    separators: usize,
     held: HeldMemory,
 }
 
@@ -170,16 +226,86 @@ impl GrowingBody<'_> {
     pub(super) async fn push(&mut self, chunk: &[u8]) -> Result<(), TransportError> {
         let was_short = self.len() <= MAX_FREE_BYTES;
         if was_short && self.len() + chunk.len() > MAX_FREE_BYTES {
-            let taking = self.memory.take(self.content.memory(self.expected));
-            self.held = timeout_at(self.deadline, taking).await.map_err(|_| TransportError::NoMemory)?;
+            let copies = if self.content == Content::Json { 2 } else { 1 };
+            self.take(&self.memory.texts, copies * self.expected).await?;
         }
 
+        self.separators += count_separators(chunk);
         self.bytes.extend_from_slice(chunk);
         Ok(())
     }
 
-    /// Returns the bytes, and the memory that they hold.
-    pub(super) fn finish(self) -> (Bytes, HeldMemory) {
-        (self.bytes.freeze(), self.held)
+    /// Returns the bytes, and the memory that they hold. A long JSON text waits for the memory of its values.
+    ///
+    /// # Errors
+    /// No memory became free in time.
+    pub(super) async fn finish(mut self) -> Result<(Bytes, HeldMemory), TransportError> {
+        if self.content == Content::Json && self.len() > MAX_FREE_BYTES {
+            self.take(&self.memory.values, memory_of_values(self.separators)).await?;
+        }
+        Ok((self.bytes.freeze(), self.held))
+    }
+
+    async fn take(&mut self, share: &Share, bytes: usize) -> Result<(), TransportError> {
+        let taken = timeout_at(self.deadline, share.take(bytes)).await;
+        self.held.add(taken.map_err(|_| TransportError::NoMemory)?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_the_budget_are_256_mib_together() {
+        let parts = [MESSAGES, KEPT, TEXTS, VALUES];
+        assert_eq!(parts.map(|part| part.all).iter().sum::<usize>(), 256 * MIB);
+        assert!(parts.iter().all(|part| part.own <= part.all));
+    }
+
+    #[test]
+    fn a_message_grows_within_its_share_and_a_short_one_takes_nothing_of_others() {
+        let one = MemoryShare::default();
+        let mut of_one = HeldMemory::default();
+        assert!(one.grow_message(&mut of_one, MIB) && one.grow_message(&mut of_one, usize::MAX));
+        assert!(!one.grow_message(&mut HeldMemory::default(), 1), "the share is used up");
+
+        let others: Vec<_> = (1..MESSAGES.all / MESSAGES.own)
+            .map(|_| {
+                let (other, mut held) = (one.of_other_credential(), HeldMemory::default());
+                assert!(other.grow_message(&mut held, usize::MAX), "some memory is free");
+                held
+            })
+            .collect();
+        let last = one.of_other_credential().with_messages(MIB);
+        assert!(!last.grow_message(&mut HeldMemory::default(), MAX_FREE_BYTES + 1));
+        assert!(last.grow_message(&mut HeldMemory::default(), MAX_FREE_BYTES));
+
+        drop((of_one, others));
+        let longest = one.of_other_credential().with_messages(64 * MIB);
+        assert!(
+            longest.grow_message(&mut HeldMemory::default(), 128 * MIB),
+            "the settings may allow long bodies"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_answer_waits_for_its_values() {
+        let memory = MemoryShare::default();
+        let deadline = Instant::now() + std::time::Duration::from_secs(1);
+        let read = async |text: &[u8]| {
+            let mut body = memory.body(Content::Json, text.len(), deadline);
+            body.push(text).await?;
+            body.finish().await
+        };
+        let (dense, sparse) = (vec![b','; MAX_VALUES], vec![b'x'; MAX_VALUES]);
+
+        let (_, held) = read(&dense).await.expect("an answer");
+        read(&sparse).await.expect("an answer without values");
+        assert!(matches!(read(&dense).await, Err(TransportError::NoMemory)));
+        drop(held);
+        // The time is over, but the memory is free.
+        read(&dense).await.expect("memory that is free again");
     }
 }

@@ -12,7 +12,7 @@ use url::Url;
 use super::{
     MAX_RESPONSE_BYTES,
     address::PresignedAddress,
-    memory::{AnswerMemory, Content, HeldMemory, MAX_FREE_BYTES},
+    memory::{Content, HeldMemory, MAX_FREE_BYTES, MemoryShare},
     transport_error::{TransportError, error_chain},
 };
 
@@ -58,7 +58,7 @@ impl HttpResponse {
     /// Reads the body, which waits for the memory of a long one until `deadline`.
     pub(super) async fn read(
         response: Response,
-        memory: &AnswerMemory,
+        memory: &MemoryShare,
         deadline: Instant,
     ) -> Result<Self, TransportError> {
         let answer = Self::without_body(&response);
@@ -141,7 +141,7 @@ pub(super) async fn read_start(mut response: Response) -> Result<Bytes, Transpor
 /// Reads the whole body of a JSON document, and takes the memory for it if it is long.
 async fn read_long_body(
     mut response: Response,
-    memory: &AnswerMemory,
+    memory: &MemoryShare,
     deadline: Instant,
 ) -> Result<(Bytes, HeldMemory), TransportError> {
     let stated = response.content_length();
@@ -154,7 +154,7 @@ async fn read_long_body(
         body.push(&chunk).await?;
     }
 
-    Ok(body.finish())
+    body.finish().await
 }
 
 fn check_length(length: u64, limit: usize) -> Result<(), TransportError> {

@@ -1,4 +1,5 @@
-//! One log line for each request, its numbers in the metrics, and its span if spans are sent.
+//! One log line for each request, with the code of a failure or the reason of a refusal, one more for each call that writes, the
+//! numbers of the request in the metrics, and its span if spans are sent.
 
 use std::{
     net::IpAddr,
@@ -6,35 +7,53 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, StatusCode};
+use http::{Request, StatusCode};
+use serde_json::json;
 use tokio::time::Instant;
+use tower_http::request_id::RequestId;
+use tracing::Level;
 
 #[cfg(feature = "otlp")]
 use super::traces::RequestSpan;
 use super::{
     metrics::{Metrics, OperationLabels},
+    refusal::Exceeded,
     tenants::Tenant,
 };
-use crate::text::shorten_line;
+use crate::{
+    call::RecordId,
+    client::KEY_PREFIX,
+    failure::Code,
+    mcp::CallFacts,
+    text::shorten_line,
+    tools::composite::{CompositeTool as _, WaitForCompletion},
+};
 
-/// Target of the lines. The log filter `access=off` switches them off.
+/// Target of the lines of requests. The log filter `access=off` switches them off.
 pub const ACCESS_TARGET: &str = "access";
 
-/// Longest request id in a line, in characters. A client may send any.
-const MAX_ID_LENGTH: usize = 80;
+/// Target of the lines of calls that write.
+pub const AUDIT_TARGET: &str = "audit";
+
+/// Method of a request that lasts, like a wait.
+pub(super) const LISTEN: &str = "subscriptions/listen";
+
+/// Longest path, reason or name in a line, in characters. A client may send any.
+const MAX_TEXT_LENGTH: usize = 200;
 
 /// The line of one request. The parts of the server that serve the request share it, until one of them takes it.
 #[derive(Clone, Debug)]
 pub(super) struct AccessLine(Arc<Mutex<Option<AccessEntry>>>);
 
 impl AccessLine {
-    pub(super) fn new(metrics: Arc<Metrics>, client: IpAddr, id: Option<&HeaderValue>) -> Self {
-        let id = id.and_then(|id| id.to_str().ok()).map(|id| shorten_line(id, MAX_ID_LENGTH));
+    pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
+        let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
         Self(Arc::new(Mutex::new(Some(AccessEntry {
             metrics,
             started: Instant::now(),
             client,
-            id: id.unwrap_or_default(),
+            id: id.unwrap_or_default().to_owned(),
+            path: without_keys(request.uri().path()),
             is_identified: false,
             credential: String::new(),
             subject: String::new(),
@@ -48,8 +67,8 @@ impl AccessLine {
         if let Some(entry) = &mut *self.lock() {
             entry.is_identified = true;
             entry.credential = tenant.log_name();
-            tenant.subject().clone_into(&mut entry.subject);
-            project.unwrap_or_default().clone_into(&mut entry.project);
+            entry.subject = shorten_line(tenant.subject(), MAX_TEXT_LENGTH);
+            entry.project = without_keys(project.unwrap_or_default());
         }
     }
 
@@ -77,10 +96,71 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     /// Name of a tool of the list; empty for other methods and unknown tools.
     pub(super) tool: &'static str,
+    /// Whether the tool changes anything.
+    pub(super) writes: bool,
     /// Name of a prompt of the list.
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "only spans contain it"))]
     pub(super) prompt: Option<&'static str>,
 }
+
+impl Operation {
+    /// Returns whether the operation waits for changes of runs.
+    pub(super) fn is_wait(self) -> bool {
+        self.tool == WaitForCompletion::NAME || self.method == LISTEN
+    }
+}
+
+/// How a method has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It has a result.
+    Success,
+    /// A user is asked, who has to agree to the call.
+    Asked,
+    /// A tool has failed, with this code if it is known.
+    ToolFailure(Option<Code>),
+    /// The request has failed with this code of JSON-RPC.
+    ProtocolError(i32),
+}
+
+impl Ending {
+    /// Returns the code of a failure; empty after a success.
+    fn code(self) -> String {
+        match self {
+            Self::Success | Self::Asked => String::new(),
+            Self::ToolFailure(None) => TOOL_ERROR.to_owned(),
+            Self::ToolFailure(Some(code)) => json!(code).as_str().unwrap_or(TOOL_ERROR).to_owned(),
+            Self::ProtocolError(code) => code.to_string(),
+        }
+    }
+
+    /// Returns the kind of the failure, as `OpenTelemetry` names it for MCP; empty after a success.
+    fn error_type(self) -> String {
+        if matches!(self, Self::ToolFailure(_)) { TOOL_ERROR.to_owned() } else { self.code() }
+    }
+
+    /// A failure of the service or of this server, and a client that sends too much, concern the operator.
+    fn level(self) -> Level {
+        use Code::{
+            BadResponse, NotConfigured, OutcomeUnknown, QuotaExceeded, RateLimited, ServiceUnavailable,
+            Timeout,
+        };
+        match self {
+            Self::ToolFailure(Some(
+                BadResponse | NotConfigured | OutcomeUnknown | QuotaExceeded | RateLimited
+                | ServiceUnavailable | Timeout,
+            )) => Level::WARN,
+            Self::ProtocolError(INTERNAL_ERROR) => Level::ERROR,
+            _ => Level::INFO,
+        }
+    }
+}
+
+/// Kind of the failure of a tool (`OpenTelemetry`, semantic conventions for MCP).
+const TOOL_ERROR: &str = "tool_error";
+
+/// Code of JSON-RPC for a fault of the server.
+const INTERNAL_ERROR: i32 = -32603;
 
 /// A request that is being served.
 #[derive(Debug)]
@@ -89,6 +169,7 @@ pub(super) struct AccessEntry {
     started: Instant,
     client: IpAddr,
     id: String,
+    path: String,
     is_identified: bool,
     credential: String,
     subject: String,
@@ -97,19 +178,41 @@ pub(super) struct AccessEntry {
 }
 
 impl AccessEntry {
-    /// Logs a request that a method has answered. `error` is the kind of its failure, as `OpenTelemetry` names it for MCP, and
-    /// empty after a success.
-    pub(super) fn log_end(self, error: String, #[cfg(feature = "otlp")] span: Option<RequestSpan>) {
+    /// Logs a request that a method has answered. `facts` are those of a call of a tool.
+    pub(super) fn log_end(
+        mut self,
+        ending: Ending,
+        facts: &CallFacts,
+        #[cfg(feature = "otlp")] span: Option<RequestSpan>,
+    ) {
         let duration = self.started.elapsed();
-        self.log(StatusCode::OK, &error, duration);
+        if let Some(project) = &facts.project {
+            self.project = without_keys(project);
+        }
+        self.log(StatusCode::OK, ending.level(), &ending.code(), "", duration);
+        if self.operation.writes {
+            self.log_write(ending, &facts.ids);
+        }
 
         let Operation { method, tool, .. } = self.operation;
-        let labels = OperationLabels { mcp_method_name: method, gen_ai_tool_name: tool, error_type: error };
-        self.metrics.record(&labels, duration);
+        let labels = OperationLabels {
+            mcp_method_name: method,
+            gen_ai_tool_name: tool,
+            error_type: ending.error_type(),
+        };
+        self.metrics.record(&labels, &ending.code(), duration);
         #[cfg(feature = "otlp")]
         if let Some(span) = span {
             span.end(&labels, self.operation.prompt, self.client, duration);
         }
+    }
+
+    /// Logs a request that exceeds a limit of its caller, or of all. Its method has not run, and the response has this status.
+    pub(super) fn log_limit(self, exceeded: Exceeded, status: StatusCode) {
+        self.metrics.record_refusal(exceeded.status().as_u16());
+        let code = Ending::ToolFailure(Some(Code::RateLimited)).code();
+        self.metrics.record_failure(&code);
+        self.log(status, Level::WARN, &code, exceeded.message(), self.started.elapsed());
     }
 
     /// Returns whether the caller of the request is known, so that its limits apply.
@@ -117,18 +220,72 @@ impl AccessEntry {
         self.is_identified
     }
 
-    /// Logs a request that no method has answered.
-    pub(super) fn log_refusal(self, status: StatusCode) {
-        self.metrics.record_refusal(status.as_u16());
-        self.log(status, "", self.started.elapsed());
+    /// Logs a request that no method has answered: a refused one, with the reason, or one without an answer of its own.
+    pub(super) fn log_response(self, status: StatusCode, reason: &str) {
+        let level = match status {
+            StatusCode::INTERNAL_SERVER_ERROR => Level::ERROR,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Level::WARN,
+            _ => Level::INFO,
+        };
+        if status.is_client_error() || status.is_server_error() {
+            self.metrics.record_refusal(status.as_u16());
+        }
+        self.log(status, level, "", &without_keys(reason), self.started.elapsed());
     }
 
-    fn log(&self, status: StatusCode, error: &str, duration: Duration) {
-        let Self {
-            client, id, credential, subject, project, operation: Operation { method, tool, .. }, ..
-        } = self;
+    fn log(&self, status: StatusCode, level: Level, error: &str, reason: &str, duration: Duration) {
+        let Self { client, id, path, credential, subject, project, operation, .. } = self;
+        let Operation { method, tool, .. } = operation;
         let status = status.as_u16();
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        tracing::info!(target: ACCESS_TARGET, %client, id, credential, subject, project, method, tool, status, error, duration_ms);
+        macro_rules! write_line {
+            ($level:expr) => {
+                tracing::event!(target: ACCESS_TARGET, $level, %client, id, credential, subject, path, project, method, tool, status, error, reason, duration_ms)
+            };
+        }
+        match level {
+            Level::ERROR => write_line!(Level::ERROR),
+            Level::WARN => write_line!(Level::WARN),
+            _ => write_line!(Level::INFO),
+        }
+    }
+
+    /// Logs who has called a tool that writes, for which records, and what has become of it.
+    fn log_write(&self, ending: Ending, ids: &[RecordId]) {
+        let Self { client, id, credential, subject, project, operation: Operation { tool, .. }, .. } = self;
+        let outcome = match ending {
+            Ending::Success => "done".to_owned(),
+            Ending::Asked => "asked".to_owned(),
+            _ => ending.code(),
+        };
+        let ids: Vec<_> = ids.iter().map(|RecordId { field, id }| format!("{field}={id}")).collect();
+        let ids = ids.join(" ");
+        tracing::info!(target: AUDIT_TARGET, %client, id, credential, subject, project, tool, ids, outcome);
+    }
+}
+
+/// Returns the beginning of a text of a client, in one line and without what looks like an API key.
+fn without_keys(text: &str) -> String {
+    let line = shorten_line(text, MAX_TEXT_LENGTH);
+    let mut parts = line.split(KEY_PREFIX);
+    let start = parts.next().unwrap_or_default().to_owned();
+    let is_of_key = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
+    parts.fold(start, |text, part| text + "[key]" + part.trim_start_matches(is_of_key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_a_client_is_logged_without_keys() {
+        for (text, expected) in [
+            ("/mcp/demo", "/mcp/demo"),
+            ("/mcp/svc_secret-1.x/readonly", "/mcp/[key]/readonly"),
+            ("`svc_a` and svc_b", "`[key]` and [key]"),
+            ("a\nb", "a b"),
+        ] {
+            assert_eq!(without_keys(text), expected);
+        }
     }
 }

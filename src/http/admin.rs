@@ -19,12 +19,15 @@ use tokio::{
 };
 use tower::ServiceExt as _;
 
-use super::{connections::ACCEPT_PAUSE, origin::requested_host, refusal::Refusal, state::SharedState};
+use super::{origin::requested_host, refusal::Refusal, state::SharedState};
 use crate::settings::is_loopback_host;
 
 /// Media type of the metrics (`OpenMetrics` 1.0).
 const METRICS_TYPE: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+
+/// Pause after a connection could not be accepted. For example, no file descriptor is free.
+pub(super) const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Largest number of open connections. Further ones wait.
 const MAX_CONNECTIONS: usize = 64;
@@ -87,13 +90,18 @@ async fn refuse_other_hosts(request: Request, next: Next) -> Result<Response, Re
     Ok(next.run(request).await)
 }
 
-/// Reports whether further requests are wanted.
-async fn ready(State(app): State<SharedState>) -> (StatusCode, &'static str) {
+/// Reports whether further requests are wanted, and whether the service answers. A process stays ready without the service: its
+/// calls say so themselves, and another process would not have it either.
+async fn ready(State(app): State<SharedState>) -> (StatusCode, String) {
     if app.is_draining() {
-        (StatusCode::SERVICE_UNAVAILABLE, "the process is stopping\n")
-    } else {
-        (StatusCode::OK, "ready\n")
+        return (StatusCode::SERVICE_UNAVAILABLE, "the process is stopping\n".to_owned());
     }
+
+    let outages = app.outages().into_iter().map(|outage| {
+        let (setting, seconds) = (outage.setting, outage.duration().as_secs());
+        format!("the service at {setting} has not answered for {seconds} s: {}\n", outage.reason)
+    });
+    (StatusCode::OK, ["ready\n".to_owned()].into_iter().chain(outages).collect())
 }
 
 async fn metrics(State(app): State<SharedState>) -> ([(HeaderName, HeaderValue); 1], String) {

@@ -2,18 +2,21 @@
 
 use std::{
     net::IpAddr,
+    pin::Pin,
     sync::{Arc, OnceLock},
+    task::{Context, Poll},
 };
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
+    body::{Body, Bytes, to_bytes},
     extract::{Extension, Request, State},
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn_with_state, map_request},
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use hyper::body::{Frame, SizeHint};
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{
@@ -32,20 +35,25 @@ use super::{
     auth::{ClientAddress, Requester, identify},
     body::read_message,
     endpoint::{Endpoint, no_such_path},
+    front_page::{HostGuides, NeededCredential, front_page},
     handler::CallHandler,
     limits::REFUSAL_PAUSE,
     oauth::endpoint_of_metadata,
     origin::{check_origin, client_address, cross_origin_layer},
-    refusal::Refusal,
+    refusal::{Reason, Refusal},
     state::{Shared, SharedState},
 };
 use crate::{
+    client::HeldMemory,
     failure::Failure,
     settings::{HttpSettings, Settings},
 };
 
 /// Header with the id of a request, which a proxy may have set.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest id of a request that is used, in bytes.
+const MAX_ID_BYTES: usize = 80;
 
 /// Methods that the endpoint has.
 const METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
@@ -101,6 +109,13 @@ impl Application {
         Self { shared, router }
     }
 
+    /// Shows on the page at `/` how hosts connect.
+    #[must_use]
+    pub fn with_host_guides(self, guides: HostGuides) -> Self {
+        self.shared.host_guides.get_or_init(|| guides);
+        self
+    }
+
     /// Returns the configuration of the HTTP server.
     pub fn settings(&self) -> &HttpSettings {
         &self.shared.settings
@@ -125,6 +140,7 @@ fn router<S: ServerHandler>(
 
     let header = |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     Router::new()
+        .route("/", get(page).fallback(async || no_such_path()))
         .route("/mcp", endpoint.clone())
         .route("/mcp/", endpoint.clone())
         .route("/mcp/{*choices}", endpoint)
@@ -139,7 +155,32 @@ fn router<S: ServerHandler>(
         .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .layer(PropagateRequestIdLayer::new(REQUEST_ID))
         .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
+        .layer(map_request(drop_unusable_id))
         .with_state(Arc::clone(shared))
+}
+
+/// Returns the page for users, with the address under which they have reached it.
+async fn page(State(shared): State<SharedState>, uri: Uri, headers: HeaderMap) -> Response {
+    let address = shared.resource(&uri, &headers, "/mcp").address();
+    let credential = match &shared.authorization {
+        Some(_) => NeededCredential::UserToken,
+        None if shared.tenants.serves_anonymous() => NeededCredential::None,
+        None => NeededCredential::ApiKey,
+    };
+    let silence_s = shared.outages().first().map(|outage| outage.duration().as_secs());
+    front_page(&address, credential, silence_s, shared.host_guides.get())
+}
+
+/// Leaves out an id of a request that no log can show as it is.
+async fn drop_unusable_id(mut request: Request) -> Request {
+    let is_usable = |id: &HeaderValue| {
+        id.len() <= MAX_ID_BYTES
+            && id.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/".contains(byte))
+    };
+    if !request.headers().get(REQUEST_ID).is_none_or(is_usable) {
+        request.headers_mut().remove(REQUEST_ID);
+    }
+    request
 }
 
 /// Finds the address of the client, limits the requests from it that end before their caller is known, and writes the line of a
@@ -147,7 +188,7 @@ fn router<S: ServerHandler>(
 async fn observe(State(shared): State<SharedState>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddress>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
     let client = client_address(peer, request.headers(), &shared.settings.trusted_proxies);
-    let line = AccessLine::new(Arc::clone(&shared.metrics), client, request.headers().get(REQUEST_ID));
+    let line = AccessLine::new(Arc::clone(&shared.metrics), client, &request);
     request.extensions_mut().insert(ClientAddress(client));
     request.extensions_mut().insert(line.clone());
 
@@ -164,7 +205,8 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
 
     // Only the answer to a preflight request of a browser has no content.
     if let Some(entry) = entry.filter(|_| response.status() != StatusCode::NO_CONTENT) {
-        entry.log_refusal(response.status());
+        let reason = response.extensions().get::<Reason>().map_or("", |Reason(reason)| reason);
+        entry.log_response(response.status(), reason);
     }
     if shared.is_draining() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -174,8 +216,13 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
 
 /// Lets the library answer a request, whose message is a whole body, through `server`.
 async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Request) -> Response {
-    let exceeded = Arc::new(OnceLock::new());
-    let handler = Arc::new(CallHandler { server, app: shared, exceeded: Arc::clone(&exceeded) });
+    let (exceeded, memory) = (Arc::<OnceLock<_>>::default(), Arc::<OnceLock<_>>::default());
+    let handler = Arc::new(CallHandler {
+        server,
+        app: shared,
+        exceeded: Arc::clone(&exceeded),
+        memory: Arc::clone(&memory),
+    });
     // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
     // they are answered, and not by this token.
     let accepts_events =
@@ -197,7 +244,34 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
         *response.status_mut() = exceeded.status();
         response.headers_mut().insert(header::RETRY_AFTER, exceeded.pause_seconds().into());
     }
-    response
+    // A client may read slowly. The call has set the memory by now, or sets it before the end of its stream of events.
+    response.map(|body| Body::new(HoldingBody { body, _memory: memory }))
+}
+
+/// A body that holds the memory of what is in it until it is sent.
+struct HoldingBody {
+    body: Body,
+    _memory: Arc<OnceLock<HeldMemory>>,
+}
+
+impl hyper::body::Body for HoldingBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// Returns the answer without the notifications before it, for a client that accepts no events: the last event contains it.

@@ -13,9 +13,9 @@ use tokio::time::sleep;
 use super::{
     access_log::AccessLine,
     endpoint::Endpoint,
-    limits::{ClientLimits, Exceeded, REFUSAL_PAUSE},
+    limits::{ClientLimits, REFUSAL_PAUSE},
     oauth::Person,
-    refusal::Refusal,
+    refusal::{Exceeded, Refusal},
     state::{Shared, SharedState},
     tenants::Tenant,
 };
@@ -97,7 +97,7 @@ impl Shared {
         match credential {
             Some(Credential::Key(key)) => Ok((tenants.tenant(&key), None)),
             Some(Credential::UserToken(token)) => {
-                let person = authorization.sign_in(token.expose(), &resource).await?;
+                let person = authorization.sign_in(&token, &resource).await?;
                 Ok((tenants.tenant_of_person(&person), Some(Arc::new(person))))
             }
             None => Err(authorization.require_sign_in(&resource)),
@@ -109,18 +109,8 @@ impl Shared {
 enum Credential {
     /// An API key of the service.
     Key(ApiKey),
-    /// A token that identifies a user. It is never sent to the service.
-    UserToken(UserToken),
-}
-
-/// A token that identifies a user. No output shows it.
-#[derive(PartialEq, Eq)]
-struct UserToken(String);
-
-impl UserToken {
-    fn expose(&self) -> &str {
-        &self.0
-    }
+    /// A token that identifies a user. It is never sent to the service, and no output shows it.
+    UserToken(String),
 }
 
 /// Reads the credential of a request: the header `X-Api-Key`, or a bearer token. A bearer token is an API key unless
@@ -137,7 +127,7 @@ fn read_credential(uri: &Uri, headers: &HeaderMap, has_issuer: bool) -> Result<O
     if has_issuer {
         return match (only(&keys)?, only(&tokens)?) {
             (Some(key), None) => Ok(Some(Credential::Key(parse_key(key)?))),
-            (None, Some(token)) => Ok(Some(Credential::UserToken(UserToken(token.to_owned())))),
+            (None, Some(token)) => Ok(Some(Credential::UserToken(token.to_owned()))),
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(two_credentials()),
         };
@@ -223,7 +213,7 @@ mod tests {
         let credential = credential.map_err(|refusal| refusal.status.as_u16())?;
         Ok(credential.map(|credential| match credential {
             Credential::Key(key) => key.header().to_str().expect("text").to_owned(),
-            Credential::UserToken(token) => format!("<{}>", token.expose()),
+            Credential::UserToken(token) => format!("<{token}>"),
         }))
     }
 

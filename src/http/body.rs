@@ -1,7 +1,7 @@
 //! The message in the body of a request, before the library reads it: limits of size, time, memory and number of values. What
 //! the library answers as plain text becomes a JSON-RPC error here.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     body::{BodyDataStream, Bytes, to_bytes},
@@ -12,21 +12,20 @@ use axum::{
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rmcp::model::{ErrorData, ProtocolVersion, RequestId};
+use rmcp::model::{ErrorData, JsonRpcError, ProtocolVersion, RequestId};
 use serde::Deserialize;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
     task::spawn_blocking,
     time::{Instant, timeout, timeout_at},
 };
 
 use super::{
     auth::Requester,
-    limits::Exceeded,
-    refusal::Refusal,
+    refusal::{Exceeded, Reason, Refusal},
     state::{Shared, SharedState},
 };
 use crate::{
+    client::{HeldMemory, MAX_FREE_BYTES, memory_of_json},
     failure::Failure,
     mcp::message::{InvalidMessage, check},
 };
@@ -42,7 +41,7 @@ const LEAST_RATE: usize = 32 * 1024;
 
 /// Longest body of a credential that the service has not accepted, and longest message that is checked on the thread that
 /// serves other requests, in bytes.
-const MAX_INLINE_BYTES: usize = 64 * 1024;
+const MAX_INLINE_BYTES: usize = MAX_FREE_BYTES;
 
 /// Longest message of a client that sends too much which is decoded, so that its method refuses it, in bytes. A call of
 /// 64 KiB takes milliseconds.
@@ -66,40 +65,31 @@ const VERSION: &str = "mcp-protocol-version";
 /// The media types that the library asks a client to accept.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// A body, and the memory that it takes until it is dropped.
-#[derive(Default)]
-struct HeldBody {
-    bytes: BytesMut,
-    of_all: Option<OwnedSemaphorePermit>,
-    of_client: Option<OwnedSemaphorePermit>,
-}
-
-/// Reads a body. Only what has arrived takes memory of the client and of all clients: a stated length costs nothing.
+/// Reads a body, and returns it with the memory that it takes. Only what has arrived takes memory: a stated length costs nothing.
 async fn read(
     app: &Shared,
     headers: &HeaderMap,
     chunks: &mut BodyDataStream,
     requester: &Requester,
-) -> Result<HeldBody, Refusal> {
+) -> Result<(Bytes, HeldMemory), Refusal> {
     let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let mut is_confirmed = !app.confirms_credentials;
     check_length(stated.unwrap_or_default(), app, requester, &mut is_confirmed).await?;
 
     let mut start = Instant::now();
-    let mut held = HeldBody::default();
+    let (mut bytes, mut held) = (BytesMut::new(), HeldMemory::default());
     loop {
-        let deadline = start + time_for(held.bytes.len());
+        let deadline = start + time_for(bytes.len());
         let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
-            return Ok(held);
+            return Ok((bytes.freeze(), held));
         };
         let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
 
-        let length = held.bytes.len() + chunk.len();
+        let length = bytes.len() + chunk.len();
         // The time of a question to the service is not the client's.
         start += check_length(length, app, requester, &mut is_confirmed).await?;
-        grow(&mut held.of_client, &requester.limits.body_kib, length)?;
-        grow(&mut held.of_all, &app.body_kib, length)?;
-        held.bytes.extend_from_slice(&chunk);
+        hold(&mut held, requester, length)?;
+        bytes.extend_from_slice(&chunk);
     }
 }
 
@@ -144,24 +134,13 @@ fn time_for(length: usize) -> Duration {
     (GRACE + Duration::from_secs(seconds)).min(READ_LIMIT)
 }
 
-/// Takes memory of `free` until `held` is enough for `length` bytes.
-fn grow(
-    held: &mut Option<OwnedSemaphorePermit>,
-    free: &Arc<Semaphore>,
-    length: usize,
-) -> Result<(), Refusal> {
-    let has = held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-    let missing = u32::try_from((length / 1024 + 1).saturating_sub(has)).unwrap_or(u32::MAX);
-    let more = Arc::clone(free).try_acquire_many_owned(missing).map_err(|_| {
-        let message = "the server is busy: too many long requests at the same time";
-        Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S)
-    })?;
-
-    match held {
-        Some(held) => held.merge(more),
-        None => *held = Some(more),
+/// Takes memory until `held` is enough for a message that takes `bytes`.
+fn hold(held: &mut HeldMemory, requester: &Requester, bytes: usize) -> Result<(), Refusal> {
+    if requester.limits.memory.grow_message(held, bytes) {
+        return Ok(());
     }
-    Ok(())
+    let message = "the server is busy: too many long requests at the same time";
+    Err(Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S))
 }
 
 /// Returns the message in a form that the library decodes. A long one is checked on another thread, because this one serves
@@ -209,16 +188,14 @@ pub(super) async fn read_message(
     check_media_type(request.headers())?;
     let (mut parts, body) = request.into_parts();
     let mut chunks = body.into_data_stream();
-    let held = match read(&app, &parts.headers, &mut chunks, &requester).await {
-        Ok(held) => held,
+    let (bytes, mut held) = match read(&app, &parts.headers, &mut chunks, &requester).await {
+        Ok(body) => body,
         Err(refusal) => {
             discard(chunks).await;
             return Err(refusal);
         }
     };
 
-    // The memory is held until the response has been made.
-    let HeldBody { bytes, of_all: _all, of_client: _client } = held;
     requester.rate = requester.rate.and_then(|()| requester.limits.count_body(bytes.len()));
     // Nothing is decoded for a client that sends too much, except a short request, which its method refuses.
     let refused = requester.rate.err().map(Exceeded::refusal);
@@ -228,9 +205,12 @@ pub(super) async fn read_message(
         return Err(refusal);
     }
 
-    let message = checked(bytes.freeze()).await?;
+    hold(&mut held, &requester, memory_of_json(&bytes))?;
+    let message = checked(bytes).await?;
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
+    // The handler holds the memory as long as the request, which may last longer than the beginning of its response.
+    parts.extensions.insert(held);
     parts.extensions.insert(requester);
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     let response = next.run(Request::from_parts(parts, message.clone().into())).await;
@@ -281,8 +261,11 @@ async fn as_json_rpc(response: Response, message: &[u8], version: Option<&Header
     let is_json =
         response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value == "application/json");
     let status = response.status();
-    if is_json || !(status.is_client_error() || status.is_server_error()) {
+    if !(status.is_client_error() || status.is_server_error()) {
         return response;
+    }
+    if is_json {
+        return with_reason(response).await;
     }
     let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str);
     let text = if version.is_some_and(|version| known.clone().all(|known| version != known)) {
@@ -292,6 +275,16 @@ async fn as_json_rpc(response: Response, message: &[u8], version: Option<&Header
         String::from_utf8_lossy(&text).into_owned()
     };
     Refusal::new(status, text).of_message(message_id(message)).into_response()
+}
+
+/// Adds the message of an error of the library to its response, for the log.
+async fn with_reason(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let text = to_bytes(body, MAX_TEXT_BYTES).await.unwrap_or_default();
+    if let Ok(JsonRpcError { error, .. }) = serde_json::from_slice(&text) {
+        parts.extensions.insert(Reason(error.message));
+    }
+    Response::from_parts(parts, text.into())
 }
 
 /// Returns the id of a message that is refused.

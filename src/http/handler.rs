@@ -12,42 +12,32 @@ use std::{
 };
 
 use futures_util::FutureExt as _;
-use http::request::Parts;
+use http::{StatusCode, request::Parts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
-    model::{
-        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
-        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
-    },
+    model::{self, CallToolResponse, ErrorCode, ProtocolVersion},
     service::{RequestContext, SubscriptionContext},
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access_log::{AccessLine, Operation},
+    access_log::{AccessLine, Ending, LISTEN, Operation},
     auth::Requester,
-    limits::Exceeded,
     oauth::Person,
+    refusal::Exceeded,
     state::SharedState,
 };
 use crate::{
-    mcp::{self, EndOfWait, WithoutSession},
-    tools::{
-        catalog,
-        composite::{CompositeTool as _, WaitForCompletion},
-    },
+    client::HeldMemory,
+    failure::Code,
+    mcp::{self, CallReport, EndOfWait, WithoutSession},
+    service::tool::DRY_RUN,
+    tools::catalog,
 };
 
 /// Member of the metadata of a request that asks for progress.
 const PROGRESS_TOKEN: &str = "progressToken";
-
-/// Method of a request that lasts, like a wait.
-const LISTEN: &str = "subscriptions/listen";
 
 /// Answers the requests of one caller through `server`.
 pub(super) struct CallHandler<S> {
@@ -55,17 +45,19 @@ pub(super) struct CallHandler<S> {
     pub(super) app: SharedState,
     /// The limit that the request exceeds. The response gets its status, because the library knows only those of the protocol.
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
+    /// The memory of the result, which the response holds until it is sent.
+    pub(super) memory: Arc<OnceLock<HeldMemory>>,
 }
 
 impl<S: ServerHandler> CallHandler<S> {
-    /// Runs `method`, unless the caller has reached a limit: then `refuse` makes the outcome. `is_failure` says whether a result
-    /// is a failure of a tool.
+    /// Runs `method`, unless the caller has reached a limit: then `refuse` makes the outcome. `ending` says how a call has ended, of
+    /// whose failure the code may be known.
     async fn run<T, F: Future<Output = Result<T, ErrorData>> + Send>(
         &self,
         operation: Operation,
         mut context: RequestContext<RoleServer>,
         method: impl FnOnce(RequestContext<RoleServer>) -> F,
-        is_failure: fn(&T) -> bool,
+        ending: fn(&T, Option<Code>) -> Ending,
         refuse: impl FnOnce(Exceeded) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let parts = context.extensions.remove::<Parts>().ok_or_else(|| internal_error(operation))?;
@@ -76,24 +68,64 @@ impl<S: ServerHandler> CallHandler<S> {
         };
 
         line.describe(operation);
-        let is_wait = operation.tool == WaitForCompletion::NAME || operation.method == LISTEN;
-        let admitted = requester.rate.and_then(|()| requester.limits.admit(&self.app.places, is_wait));
+        let admit = || requester.limits.admit(&self.app.places, operation.is_wait());
+        let admitted = requester.rate.and_then(|()| admit());
+        let entry = line.take();
         let admission = match admitted {
             Ok(admission) => admission,
-            Err(exceeded) => return refuse(exceeded),
+            Err(exceeded) => {
+                let outcome = refuse(exceeded);
+                let status = if outcome.is_ok() { StatusCode::OK } else { exceeded.status() };
+                if let Some(entry) = entry {
+                    entry.log_limit(exceeded, status);
+                }
+                return outcome;
+            }
         };
-        let entry = line.take();
         #[cfg(feature = "otlp")]
         let span = self.app.traces.as_ref().map(|traces| traces.begin(&parts, &context));
 
+        let report = CallReport::default();
+        context.extensions.insert(report.clone());
+        let outcome = self.perform(requester, operation, context, method).await;
+        self.app.tenants.remember(&requester.tenant);
+        drop(admission);
+        let facts = report.facts();
+        if let Some(entry) = entry {
+            let ending = match &outcome {
+                Ok(result) => ending(result, facts.code),
+                Err(error) => Ending::ProtocolError(error.code.0),
+            };
+            entry.log_end(
+                ending,
+                &facts,
+                #[cfg(feature = "otlp")]
+                span,
+            );
+        }
+        // The library makes a handler for each request.
+        self.memory.set(facts.memory).unwrap_or_default();
+        outcome
+    }
+
+    /// Runs a method until it ends, and turns a panic into an error.
+    async fn perform<T, F: Future<Output = Result<T, ErrorData>> + Send>(
+        &self,
+        requester: &Requester,
+        operation: Operation,
+        mut context: RequestContext<RoleServer>,
+        method: impl FnOnce(RequestContext<RoleServer>) -> F,
+    ) -> Result<T, ErrorData> {
         let version = context.meta.protocol_version();
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         prepare(&mut context, requester, is_stateless);
-        let person = requester.person.as_deref().filter(|_| is_wait);
+
+        let person = requester.person.as_deref().filter(|_| operation.is_wait());
         let wait = person.map(|person| (person, self.app.stopping.waits.child_token()));
         if let Some((_, end)) = &wait {
             context.extensions.insert(EndOfWait(end.clone()));
         }
+
         let call = async {
             tokio::select! {
                 outcome = method(context) => outcome,
@@ -103,19 +135,7 @@ impl<S: ServerHandler> CallHandler<S> {
         // The library moves the future of a handler several times.
         let outcome = AssertUnwindSafe(Box::pin(call)).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
-        let outcome = outcome.map_err(|error| in_revision(error, is_stateless));
-
-        self.app.tenants.remember(&requester.tenant);
-        drop(admission);
-        if let Some(entry) = entry {
-            let error = error_type(&outcome, is_failure);
-            entry.log_end(
-                error,
-                #[cfg(feature = "otlp")]
-                span,
-            );
-        }
-        outcome
+        outcome.map_err(|error| in_revision(error, is_stateless))
     }
 
     /// Ends the wait of a person, if there is one, when the grants of the person end.
@@ -148,12 +168,12 @@ fn in_revision(mut error: ErrorData, is_stateless: bool) -> ErrorData {
     error
 }
 
-/// Returns the kind of a failure, as `OpenTelemetry` names it for MCP; empty after a success.
-fn error_type<T>(outcome: &Result<T, ErrorData>, is_failure: fn(&T) -> bool) -> String {
-    match outcome {
-        Ok(result) if is_failure(result) => "tool_error".to_owned(),
-        Ok(_) => String::new(),
-        Err(error) => error.code.0.to_string(),
+/// Returns how a call of a tool has ended.
+fn ending_of_call(response: &CallToolResponse, code: Option<Code>) -> Ending {
+    match response {
+        CallToolResponse::Complete(result) if result.is_error == Some(true) => Ending::ToolFailure(code),
+        CallToolResponse::InputRequired(_) => Ending::Asked,
+        _ => Ending::Success,
     }
 }
 
@@ -184,7 +204,7 @@ impl<S: ServerHandler> CallHandler<S> {
         method: impl FnOnce(RequestContext<RoleServer>) -> F,
     ) -> Result<T, ErrorData> {
         let refuse = |exceeded| Err(self.exceeded.get_or_init(|| exceeded).error());
-        self.run(operation, context, method, |_| false, refuse).await
+        self.run(operation, context, method, |_, _| Ending::Success, refuse).await
     }
 }
 
@@ -192,42 +212,48 @@ impl<S: ServerHandler> CallHandler<S> {
 impl<S: ServerHandler> ServerHandler for CallHandler<S> {
     forward! {
         "ping" ping() -> ();
-        "initialize" initialize(request: InitializeRequestParams) -> InitializeResult;
-        "server/discover" discover() -> DiscoverResult;
-        "completion/complete" complete(request: CompleteRequestParams) -> CompleteResult;
-        "other" set_level(request: rmcp::model::SetLevelRequestParams) -> ();
-        "prompts/list" list_prompts(request: Option<PaginatedRequestParams>) -> ListPromptsResult;
-        "resources/list" list_resources(request: Option<PaginatedRequestParams>) -> ListResourcesResult;
-        "resources/templates/list" list_resource_templates(request: Option<PaginatedRequestParams>) -> ListResourceTemplatesResult;
-        "skills/list" list_skills(request: Option<PaginatedRequestParams>) -> ListSkillsResult;
-        "skills/get" get_skill(request: GetSkillRequestParams) -> GetSkillResult;
-        "resources/read" read_resource(request: ReadResourceRequestParams) -> ReadResourceResponse;
-        "other" subscribe(request: SubscribeRequestParams) -> ();
-        "other" unsubscribe(request: UnsubscribeRequestParams) -> ();
-        "tools/list" list_tools(request: Option<PaginatedRequestParams>) -> ListToolsResult;
-        "tasks/get" get_task(request: GetTaskParams) -> GetTaskResult;
-        "tasks/update" update_task(request: UpdateTaskParams) -> ();
-        "tasks/cancel" cancel_task(request: CancelTaskParams) -> ();
+        "initialize" initialize(request: model::InitializeRequestParams) -> model::InitializeResult;
+        "server/discover" discover() -> model::DiscoverResult;
+        "completion/complete" complete(request: model::CompleteRequestParams) -> model::CompleteResult;
+        "other" set_level(request: model::SetLevelRequestParams) -> ();
+        "prompts/list" list_prompts(request: Option<model::PaginatedRequestParams>) -> model::ListPromptsResult;
+        "resources/list" list_resources(request: Option<model::PaginatedRequestParams>) -> model::ListResourcesResult;
+        "resources/templates/list" list_resource_templates(request: Option<model::PaginatedRequestParams>) -> model::ListResourceTemplatesResult;
+        "skills/list" list_skills(request: Option<model::PaginatedRequestParams>) -> model::ListSkillsResult;
+        "skills/get" get_skill(request: model::GetSkillRequestParams) -> model::GetSkillResult;
+        "resources/read" read_resource(request: model::ReadResourceRequestParams) -> model::ReadResourceResponse;
+        "other" subscribe(request: model::SubscribeRequestParams) -> ();
+        "other" unsubscribe(request: model::UnsubscribeRequestParams) -> ();
+        "tools/list" list_tools(request: Option<model::PaginatedRequestParams>) -> model::ListToolsResult;
+        "tasks/get" get_task(request: model::GetTaskParams) -> model::GetTaskResult;
+        "tasks/update" update_task(request: model::UpdateTaskParams) -> ();
+        "tasks/cancel" cancel_task(request: model::CancelTaskParams) -> ();
     }
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        request: model::CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = catalog::find_tool(&request.name).map_or("", |tool| tool.name);
-        let operation = Operation { method: "tools/call", tool, prompt: None };
-        let is_failure = |response: &CallToolResponse| matches!(response, CallToolResponse::Complete(result) if result.is_error == Some(true));
+        let tool = catalog::find_tool(&request.name);
+        let dry_run = request.arguments.as_ref().and_then(|arguments| arguments.get(DRY_RUN));
+        let operation = Operation {
+            method: "tools/call",
+            tool: tool.map_or("", |tool| tool.name),
+            writes: dry_run != Some(&Value::Bool(true))
+                && tool.is_some_and(|tool| !tool.effect.is_read_only()),
+            prompt: None,
+        };
 
         let call = |context| self.server.call_tool(request, context);
-        self.run(operation, context, call, is_failure, |exceeded| Ok(exceeded.tool_result().into())).await
+        self.run(operation, context, call, ending_of_call, |exceeded| Ok(exceeded.tool_result().into())).await
     }
 
     async fn get_prompt(
         &self,
-        request: GetPromptRequestParams,
+        request: model::GetPromptRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<GetPromptResponse, ErrorData> {
+    ) -> Result<model::GetPromptResponse, ErrorData> {
         let prompt = mcp::known_prompt(&request.name);
         let operation = Operation { method: "prompts/get", prompt, ..Operation::default() };
         self.run_method(operation, context, |context| self.server.get_prompt(request, context)).await
@@ -235,15 +261,18 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
 
     async fn on_custom_request(
         &self,
-        request: CustomRequest,
+        request: model::CustomRequest,
         context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
+    ) -> Result<model::CustomResult, ErrorData> {
         let method = mcp::known_method(&request.method).unwrap_or("other");
         let operation = Operation { method, ..Operation::default() };
         self.run_method(operation, context, |context| self.server.on_custom_request(request, context)).await
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &model::SubscriptionFilter,
+    ) -> Option<model::SubscriptionFilter> {
         self.server.accepted_subscription_filter(requested)
     }
 
@@ -268,11 +297,11 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         self.run_method(operation, request, listen).await
     }
 
-    fn get_info(&self) -> ServerConfig {
+    fn get_info(&self) -> model::ServerConfig {
         self.server.get_info()
     }
 
-    fn get_tool(&self, name: &str) -> Option<Tool> {
+    fn get_tool(&self, name: &str) -> Option<model::Tool> {
         self.server.get_tool(name)
     }
 

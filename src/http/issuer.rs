@@ -1,4 +1,5 @@
-//! The issuer of tokens: its metadata (RFC 8414, `OpenID` Connect Discovery) and its public keys (RFC 7517).
+//! The issuer of tokens: its metadata (RFC 8414, `OpenID` Connect Discovery), its public keys (RFC 7517), and the signatures that
+//! they verify with the cryptographic library of TLS.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -7,8 +8,14 @@ use std::{
 
 use jiff::Timestamp;
 use jsonwebtoken::{
-    Algorithm, DecodingKey,
+    Algorithm, DecodingKey, DecodingKeyKind,
+    crypto::{CryptoProvider, JwtVerifier, KeyUtils},
+    errors::ErrorKind,
     jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse},
+    signature::{Error, Verifier},
+};
+use ring::signature::{
+    self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -317,6 +324,63 @@ fn possible_algorithms(key: &Jwk) -> &'static [Algorithm] {
         AlgorithmParameters::OctetKeyPair(pair) if pair.curve == EllipticCurve::Ed25519 => &[EdDSA],
         _ => &[],
     }
+}
+
+static PROVIDER: CryptoProvider = CryptoProvider {
+    // This program signs no tokens.
+    signer_factory: |_, _| Err(ErrorKind::UnsupportedAlgorithm.into()),
+    verifier_factory: |algorithm, key| Ok(Box::new(SignatureVerifier(*algorithm, key.clone()))),
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// Lets the token library verify signatures. Repeated calls have no effect.
+pub(super) fn install_verifier() {
+    let _: Result<(), &CryptoProvider> = PROVIDER.install_default();
+}
+
+struct SignatureVerifier(Algorithm, DecodingKey);
+
+impl Verifier<Vec<u8>> for SignatureVerifier {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> Result<(), Error> {
+        let verified = match self.1.kind() {
+            DecodingKeyKind::RsaModulusExponent { n, e } => {
+                let parameters = rsa_parameters(self.0).ok_or_else(Error::new)?;
+                RsaPublicKeyComponents { n, e }.verify(parameters, message, signature)
+            }
+            DecodingKeyKind::SecretOrDer(key) => {
+                let algorithm = curve_algorithm(self.0).ok_or_else(Error::new)?;
+                UnparsedPublicKey::new(algorithm, key).verify(message, signature)
+            }
+        };
+        verified.map_err(|_| Error::new())
+    }
+}
+
+impl JwtVerifier for SignatureVerifier {
+    fn algorithm(&self) -> Algorithm {
+        self.0
+    }
+}
+
+fn rsa_parameters(algorithm: Algorithm) -> Option<&'static RsaParameters> {
+    Some(match algorithm {
+        Algorithm::RS256 => &signature::RSA_PKCS1_2048_8192_SHA256,
+        Algorithm::RS384 => &signature::RSA_PKCS1_2048_8192_SHA384,
+        Algorithm::RS512 => &signature::RSA_PKCS1_2048_8192_SHA512,
+        Algorithm::PS256 => &signature::RSA_PSS_2048_8192_SHA256,
+        Algorithm::PS384 => &signature::RSA_PSS_2048_8192_SHA384,
+        Algorithm::PS512 => &signature::RSA_PSS_2048_8192_SHA512,
+        _ => return None,
+    })
+}
+
+fn curve_algorithm(algorithm: Algorithm) -> Option<&'static dyn VerificationAlgorithm> {
+    Some(match algorithm {
+        Algorithm::ES256 => &signature::ECDSA_P256_SHA256_FIXED,
+        Algorithm::ES384 => &signature::ECDSA_P384_SHA384_FIXED,
+        Algorithm::EdDSA => &signature::ED25519,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

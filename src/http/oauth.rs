@@ -1,5 +1,5 @@
-//! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token, the grants of its
-//! user, and the refusals that tell a client how to get a token (RFC 6750).
+//! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token (RFC 9068, RFC 7519) with
+//! the grants of its user, and the refusals that tell a client how to get a token (RFC 6750).
 
 use std::{borrow::Cow, time::Duration};
 
@@ -8,17 +8,17 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use jiff::Timestamp;
+use jsonwebtoken::{Algorithm, Validation, errors::ErrorKind};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    granted_callers::Grant,
-    grants::{GrantsFile, UnusableGrants},
-    issuer::{Issuer, IssuerReport, IssuerUnavailable},
+    grants::{Grant, GrantsFile, UnusableGrants},
+    issuer::{self, Issuer, IssuerReport, IssuerUnavailable, differs_in_slash},
     refusal::Refusal,
-    token::{self, Claims, TokenError},
 };
-use crate::settings::OauthSettings;
+use crate::{fields::Fields, settings::OauthSettings};
 
 /// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
 const ISSUER_PAUSE_S: u64 = 10;
@@ -48,7 +48,7 @@ pub(super) struct Person {
 impl Authorization {
     /// Reads the grants that the settings name.
     pub(super) fn new(settings: OauthSettings) -> Result<Self, UnusableGrants> {
-        token::install_verifier();
+        issuer::install_verifier();
         let grants = GrantsFile::open(settings.grants_file.clone())?;
         Ok(Self { issuer: Issuer::new(&settings), grants, settings })
     }
@@ -185,7 +185,7 @@ impl Resource {
         Self { origin, path: path.trim_end_matches('/').to_owned() }
     }
 
-    fn address(&self) -> String {
+    pub(super) fn address(&self) -> String {
         format!("{}{}", self.origin, self.path)
     }
 
@@ -216,6 +216,174 @@ impl Resource {
             "scopes_supported": settings.scopes,
             "bearer_methods_supported": ["header"],
         })
+    }
+}
+
+/// How much the clocks of issuer and server may differ, in seconds.
+const LEEWAY_S: f64 = 30.0;
+
+/// Longest subject, in bytes.
+const MAX_SUBJECT_BYTES: usize = 255;
+
+/// Media types of access tokens (RFC 9068, 2.1), and that of tokens of any kind, which many issuers use.
+const ACCESS_TOKEN_TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
+
+/// Claims that only ID tokens have (`OpenID` Connect Core 1.0, 2 and 3.3.2.11). A client gets one to know its user, not to call a
+/// server.
+const ID_TOKEN_CLAIMS: [&str; 3] = ["nonce", "at_hash", "c_hash"];
+
+/// The claims of a token whose signature, issuer, audience and times are valid.
+#[derive(Debug)]
+pub(super) struct Claims(Fields);
+
+/// Why a token is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenError {
+    #[error("{0}")]
+    Invalid(String),
+    #[error("the issuer cannot be reached: {0}")]
+    Issuer(#[from] IssuerUnavailable),
+}
+
+impl Claims {
+    /// Verifies a token of `issuer` for one of the `audiences`.
+    pub(super) async fn verify(
+        token: &str,
+        issuer: &Issuer,
+        audiences: &[String],
+    ) -> Result<Self, TokenError> {
+        let header = jsonwebtoken::decode_header(token).map_err(|error| describe(error.kind(), audiences))?;
+        if !header.typ.as_deref().is_none_or(is_access_token) {
+            return Err(TokenError::Invalid(
+                "the token is no access token: its `typ` names another kind".to_owned(),
+            ));
+        }
+        // A parameter that must be understood could change what the token means (RFC 7515, 4.1.11).
+        if header.crit.is_some() {
+            return Err(TokenError::Invalid("the token has critical parameters".to_owned()));
+        }
+        let keys = issuer.keys_for(header.kid.as_deref(), header.alg).await?;
+
+        let validation = validation(header.alg, audiences);
+        let mut problem = "no key of the issuer fits the token".to_owned();
+        for candidate in keys.candidates(header.kid.as_deref(), header.alg) {
+            match jsonwebtoken::decode::<Fields>(token, &candidate.key, &validation) {
+                Ok(token) => return Self::check(token.claims, issuer.name()),
+                Err(error) => problem = describe_text(error.kind(), audiences),
+            }
+        }
+
+        Err(TokenError::Invalid(problem))
+    }
+
+    /// Checks the claims of a token whose signature is valid.
+    fn check(claims: Fields, issuer: &str) -> Result<Self, TokenError> {
+        check_issuer(&claims, issuer).and_then(|()| check_times(&claims)).map_err(TokenError::Invalid)?;
+        if let Some(claim) = ID_TOKEN_CLAIMS.iter().find(|claim| claims.contains_key(**claim)) {
+            let problem =
+                format!("the token is an ID token, as its claim {claim} shows, and no access token");
+            return Err(TokenError::Invalid(problem));
+        }
+
+        let claims = Self(claims);
+        let subject = claims.subject();
+        if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES {
+            return Err(TokenError::Invalid("the token has no usable subject".to_owned()));
+        }
+        Ok(claims)
+    }
+
+    pub(super) fn subject(&self) -> &str {
+        self.0.get("sub").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn scopes(&self) -> Vec<&str> {
+        // Issuers use either name, and either form.
+        let claim = self.0.get("scope").or_else(|| self.0.get("scp"));
+        match claim {
+            Some(Value::String(scopes)) => scopes.split(' ').collect(),
+            Some(Value::Array(scopes)) => scopes.iter().filter_map(Value::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns whether a sign-in with the token would fail by now, because it has expired.
+    pub(super) fn are_expired(&self) -> bool {
+        let end = self.0.get("exp").and_then(Value::as_f64).unwrap_or_default();
+        now() > end + LEEWAY_S
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.0
+    }
+}
+
+fn is_access_token(media_type: &str) -> bool {
+    ACCESS_TOKEN_TYPES.iter().any(|known| known.eq_ignore_ascii_case(media_type))
+}
+
+fn validation(algorithm: Algorithm, audiences: &[String]) -> Validation {
+    let mut validation = Validation::new(algorithm);
+    // The library checks the audience only if the token has one, unless it is required. It does not read times with a
+    // fraction, and does not tell the name of the issuer: `Claims::check` checks both.
+    validation.set_required_spec_claims(&["iss", "aud", "sub"]);
+    validation.set_audience(audiences);
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    validation
+}
+
+/// Checks that the token is of the issuer `expected`. The names are compared letter by letter (`OpenID` Connect Core 1.0,
+/// 3.1.3.7).
+fn check_issuer(claims: &Fields, expected: &str) -> Result<(), String> {
+    let named = claims.get("iss").and_then(Value::as_str).unwrap_or_default();
+    if named == expected {
+        return Ok(());
+    }
+    if !differs_in_slash(named, expected) {
+        return Err("the token is of another issuer".to_owned());
+    }
+    Err(format!(
+        "the token names the issuer `{named}`, but TAS_OAUTH_ISSUER and the metadata of the issuer name `{expected}`: they must be equal, and the issuer must write `{expected}` into its tokens"
+    ))
+}
+
+/// Checks the times of a token, numbers that may have a fraction (RFC 7519, 2).
+fn check_times(claims: &Fields) -> Result<(), String> {
+    let time = |name: &str| {
+        let unusable = || format!("the claim {name} of the token is no number");
+        claims.get(name).map(|value| value.as_f64().ok_or_else(unusable)).transpose()
+    };
+    let now = now();
+
+    let end = time("exp")?.ok_or("the token has no claim exp")?;
+    if now > end + LEEWAY_S {
+        return Err("the token has expired".to_owned());
+    }
+    if time("nbf")?.is_some_and(|start| start > now + LEEWAY_S) {
+        return Err("the token is not valid yet".to_owned());
+    }
+    Ok(())
+}
+
+/// Returns the seconds since 1970.
+fn now() -> f64 {
+    Timestamp::now().as_duration().as_secs_f64()
+}
+
+fn describe(problem: &ErrorKind, audiences: &[String]) -> TokenError {
+    TokenError::Invalid(describe_text(problem, audiences))
+}
+
+fn describe_text(problem: &ErrorKind, audiences: &[String]) -> String {
+    match problem {
+        ErrorKind::InvalidSignature => "the signature is not of the issuer".to_owned(),
+        ErrorKind::MissingRequiredClaim(claim) => format!("the token has no claim {claim}"),
+        ErrorKind::InvalidAudience => {
+            let audience = audiences.first().map_or("", String::as_str);
+            format!("the token is for another audience than {audience}")
+        }
+        _ => "the token is no usable JSON web token".to_owned(),
     }
 }
 

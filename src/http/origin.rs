@@ -121,12 +121,21 @@ pub(super) fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority
     if values.next().is_some() {
         return Err(refusal("the request has several Host headers"));
     }
-    if let Some(authority) = uri.authority() {
-        return Ok(authority.clone());
-    }
+    let authority = match uri.authority() {
+        Some(authority) => authority.clone(),
+        None => {
+            let header = header.ok_or_else(|| refusal("the request has no Host header"))?;
+            Authority::try_from(header.as_bytes()).map_err(|_| refusal("the Host header is no host"))?
+        }
+    };
 
-    let header = header.ok_or_else(|| refusal("the request has no Host header"))?;
-    Authority::try_from(header.as_bytes()).map_err(|_| refusal("the Host header is no host"))
+    // The library accepts a user name, and any text after the host.
+    let host = authority.host();
+    let is_host = |port: u16| authority.as_str() == format!("{host}:{port}");
+    if authority.as_str() != host && !authority.port_u16().is_some_and(is_host) {
+        return Err(refusal("the Host header is no host"));
+    }
+    Ok(authority)
 }
 
 /// Refuses requests with an unknown host or origin.
@@ -199,7 +208,7 @@ mod tests {
 
     #[test]
     fn only_known_hosts_are_served() {
-        let cases: [(&str, &[_], Result<(), u16>); 11] = [
+        let cases: [(&str, &[_], Result<(), u16>); 15] = [
             ("/mcp", &[("host", "localhost:8900")], Ok(())),
             ("/mcp", &[("host", "127.0.0.1")], Ok(())),
             ("/mcp", &[("host", "[::1]:8900")], Ok(())),
@@ -210,6 +219,10 @@ mod tests {
             ("/mcp", &[("host", "localhost.attacker.example")], Err(403)),
             ("http://attacker.example/mcp", &[("host", "localhost")], Err(403)),
             ("/mcp", &[], Err(400)),
+            ("/mcp", &[("host", "attacker.example@localhost")], Err(400)),
+            ("/mcp", &[("host", "localhost:attacker")], Err(400)),
+            ("/mcp", &[("host", "[::1]attacker.example")], Err(400)),
+            ("http://user@localhost/mcp", &[], Err(400)),
             ("/mcp", &[("host", "localhost"), ("host", "localhost")], Err(400)),
         ];
 

@@ -1,13 +1,18 @@
-//! The answer to a request that is not served.
+//! Why a request is not served, and the answer to it.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     Json,
     response::{IntoResponse, Response},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use rmcp::model::{ErrorData, JsonRpcError, RequestId};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError, RequestId};
+
+use crate::failure::{Code, Failure};
+
+/// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
+const CONCURRENCY_PAUSE_S: u64 = 1;
 
 /// Why a request is not served, with the response for it. The body is a JSON-RPC error: a client that gets another body
 /// with status 400 takes the server for one of an older revision.
@@ -55,13 +60,75 @@ impl Refusal {
     }
 }
 
+/// The reason of a refusal, in the extensions of its response, for the log.
+#[derive(Clone, Debug)]
+pub(super) struct Reason(pub(super) Cow<'static, str>);
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Content { error, id, header } = *self.content;
+        let reason = Reason(error.message.clone());
         let mut response = (self.status, Json(JsonRpcError::new(id, error))).into_response();
         if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }
+        response.extensions_mut().insert(reason);
         response
+    }
+}
+
+/// A limit that a request exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exceeded {
+    /// Too many requests per second of one client. Holds the number of seconds to wait.
+    Rate(u64),
+    /// Too many simultaneous requests of one client.
+    Concurrency,
+    /// Too many simultaneous requests of all clients.
+    AllClients,
+    /// Too many simultaneous waits of all clients.
+    Waits,
+}
+
+impl Exceeded {
+    /// The status of a response that programs read.
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::Rate(_) | Self::Concurrency => StatusCode::TOO_MANY_REQUESTS,
+            Self::AllClients | Self::Waits => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// How long the client waits before it repeats the request, in seconds.
+    pub(super) fn pause_seconds(self) -> u64 {
+        match self {
+            Self::Rate(seconds) => seconds,
+            Self::Concurrency | Self::AllClients | Self::Waits => CONCURRENCY_PAUSE_S,
+        }
+    }
+
+    pub(super) fn message(self) -> &'static str {
+        match self {
+            Self::Rate(_) => "too many requests per second with this credential or from this address",
+            Self::Concurrency => "too many simultaneous requests with this credential or from this address",
+            Self::AllClients => "the server is busy: too many simultaneous requests of all clients",
+            Self::Waits => "the server is busy: too many simultaneous waits of all clients",
+        }
+    }
+
+    pub(super) fn refusal(self) -> Refusal {
+        Refusal::retry_after(self.status(), self.message(), self.pause_seconds())
+    }
+
+    pub(super) fn error(self) -> ErrorData {
+        ErrorData::invalid_request(self.message(), None)
+    }
+
+    /// Returns the result of a call of a tool: an error that the model reads.
+    pub(super) fn tool_result(self) -> CallToolResult {
+        let failure = Failure::new(Code::RateLimited, self.message())
+            .hint("wait as long as `details.retry_after_s` says, and call again; nothing was sent")
+            .retry_after(Duration::from_secs(self.pause_seconds()));
+        CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
     }
 }

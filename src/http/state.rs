@@ -1,19 +1,22 @@
 //! What all requests of the HTTP server share.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use http::{HeaderMap, Uri};
-use tokio::sync::Semaphore;
 
 #[cfg(feature = "otlp")]
 use super::traces::Traces;
 use super::{
     endpoint::Endpoint,
-    granted_callers::GrantedCallers,
-    limits::{MAX_BUFFERED_KIB, Places},
+    front_page::HostGuides,
+    grants::GrantedCallers,
+    limits::Places,
     metrics::Metrics,
     oauth::{Authorization, Resource},
     origin::KnownOrigins,
@@ -21,12 +24,16 @@ use super::{
 };
 use crate::{
     call::shared_store::SharedStore,
+    client::{Outage, ServiceTraffic},
     failure::{Code, Failure},
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
     store::RedisStore,
     tools::{call_options::Stopping, context::CallerWithFiles},
 };
+
+/// How long the service may not answer before this is reported.
+const LEAST_OUTAGE: Duration = Duration::from_secs(60);
 
 /// What all requests share.
 pub(super) type SharedState = Arc<Shared>;
@@ -42,11 +49,12 @@ pub(super) struct Shared {
     pub(super) confirms_credentials: bool,
     /// Signs in users, if there is an issuer.
     pub(super) authorization: Option<Authorization>,
-    /// The memory of the bodies of all clients, in KiB.
-    pub(super) body_kib: Arc<Semaphore>,
     /// The places of the requests of all clients.
     pub(super) places: Places,
     pub(super) metrics: Arc<Metrics>,
+    traffic: ServiceTraffic,
+    /// How hosts connect, for the page.
+    pub(super) host_guides: OnceLock<HostGuides>,
     /// Sends spans, if there is a collector.
     #[cfg(feature = "otlp")]
     pub(super) traces: Option<Traces>,
@@ -78,6 +86,7 @@ impl Shared {
             None => tools,
         };
         let caller = &configured.caller;
+        let traffic = caller.traffic().clone();
         let anonymous = if settings.has_key() { Ok(caller.clone()) } else { Err(credential_required()) };
         let anonymous = GrantedCallers::one(anonymous);
         let tenants = Tenants::new(anonymous, configured, config, http.clone(), stopping.clone());
@@ -95,9 +104,10 @@ impl Shared {
             tenants,
             confirms_credentials: true,
             authorization,
-            body_kib: Arc::new(Semaphore::new(MAX_BUFFERED_KIB)),
             places: Places::new(http.max_calls),
-            metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health))),
+            metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health), &traffic)),
+            traffic,
+            host_guides: OnceLock::new(),
             #[cfg(feature = "otlp")]
             traces: http.traces.as_ref().map(Traces::new).transpose()?,
             store,
@@ -110,6 +120,12 @@ impl Shared {
     /// Returns the endpoint at `path` as a resource that clients sign in to.
     pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Resource {
         Resource::new(self.settings.public_url.as_ref(), uri, headers, path)
+    }
+
+    /// Returns the hosts of the service that have not answered for a minute.
+    pub(super) fn outages(&self) -> Vec<Outage> {
+        let outages = self.traffic.outages().into_iter();
+        outages.filter(|outage| outage.duration() >= LEAST_OUTAGE).collect()
     }
 
     /// Starts to stop: clients are asked to close their connections, and the process reports that it is not ready.

@@ -13,14 +13,14 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 
 use super::{
     endpoint::Endpoint,
-    granted_callers::{Grant, GrantedCallers, ID_PURPOSE},
+    grants::{Grant, GrantedCallers, ID_PURPOSE},
     limits::{ClientLimits, limited_address},
     oauth::Person,
 };
 use crate::{
-    client::ApiKey,
+    client::{ApiKey, MemoryShare},
     failure::Failure,
-    mcp::{Confirmer, McpConfig, Server, ServerProfile},
+    mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile},
     settings::HttpSettings,
     tools::{call_options::Stopping, context::CallerWithFiles},
 };
@@ -36,6 +36,9 @@ const MAX_PROFILES: u64 = 64;
 
 /// Largest number of endpoints of one credential whose servers are kept.
 const MAX_ENDPOINTS: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
+
+/// Least memory of the messages of the clients at one address without an accepted credential, in bytes.
+const MIN_MESSAGES_BYTES: usize = 4 * 1024 * 1024;
 
 /// Purpose of the derived key that identifies a person with grants.
 const PERSON_PURPOSE: &str = "tas-mcp persons 1";
@@ -80,7 +83,8 @@ impl Tenants {
         settings: HttpSettings,
         stopping: Stopping,
     ) -> Self {
-        let anonymous = Arc::new(Tenant::new(Vec::new(), anonymous, &settings));
+        let memory = keyless.caller.memory().clone();
+        let anonymous = Arc::new(Tenant::new(Vec::new(), anonymous, memory, &settings));
 
         Self {
             anonymous,
@@ -99,16 +103,23 @@ impl Tenants {
     /// Returns the tenant of a key. The tenant of a key that the service has not accepted yet is forgotten after its requests.
     pub(super) fn tenant(&self, key: &ApiKey) -> Arc<Tenant> {
         self.find_or_create(key.derive_key(ID_PURPOSE), |id| {
-            let callers = GrantedCallers::one(Ok(self.keyless.caller.with_key(key.clone())));
-            Tenant::new(id, callers, &self.settings)
+            let caller = self.keyless.caller.with_key(key.clone());
+            let memory = caller.memory().clone();
+            Tenant::new(id, GrantedCallers::one(Ok(caller)), memory, &self.settings)
         })
     }
 
     /// Returns the tenant of a person. A person whose grants have changed is another tenant.
     pub(super) fn tenant_of_person(&self, person: &Person) -> Arc<Tenant> {
         self.find_or_create(person_id(person), |id| {
-            let callers = GrantedCallers::of_user(&self.keyless.caller, &person.principal, &person.grants);
-            let tenant = Tenant::new(id, callers, &self.settings);
+            let memory = self.keyless.caller.new_memory();
+            let callers = GrantedCallers::of_user(
+                &self.keyless.caller,
+                memory.clone(),
+                &person.principal,
+                &person.grants,
+            );
+            let tenant = Tenant::new(id, callers, memory, &self.settings);
             Tenant { subject: person.subject.clone(), ..tenant }
         })
     }
@@ -128,6 +139,11 @@ impl Tenants {
         let tenant = Arc::new(create(id.clone()));
         under_way.insert(id, Arc::downgrade(&tenant));
         tenant
+    }
+
+    /// Returns whether calls without a credential are made, with a key of the server.
+    pub(super) fn serves_anonymous(&self) -> bool {
+        self.anonymous.callers.first().is_ok()
     }
 
     pub(super) fn anonymous(&self) -> Arc<Tenant> {
@@ -160,8 +176,11 @@ impl Tenants {
 
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
     pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
-        self.addresses
-            .get_with(limited_address(address), || Arc::new(ClientLimits::of_address(&self.settings)))
+        self.addresses.get_with(limited_address(address), || {
+            let memory =
+                self.keyless.caller.memory().with_messages(self.settings.max_body.max(MIN_MESSAGES_BYTES));
+            Arc::new(ClientLimits::new(&self.settings, memory))
+        })
     }
 
     /// Returns the server for the requests of `tenant` to an endpoint.
@@ -194,12 +213,12 @@ impl Tenants {
 }
 
 impl Tenant {
-    fn new(id: Vec<u8>, callers: GrantedCallers, settings: &HttpSettings) -> Self {
+    fn new(id: Vec<u8>, callers: GrantedCallers, memory: MemoryShare, settings: &HttpSettings) -> Self {
         Self {
             id,
             subject: String::new(),
             callers,
-            limits: Arc::new(ClientLimits::of_credential(settings)),
+            limits: Arc::new(ClientLimits::new(settings, memory)),
             servers: Mutex::new(LruCache::new(MAX_ENDPOINTS)),
         }
     }

@@ -15,6 +15,7 @@ use rmcp::{
 };
 
 use super::{
+    call_report::CallReport,
     call_tool::{CallResponse, takes_several_steps},
     prompts, report_view, resources,
     revision::{
@@ -133,6 +134,10 @@ impl ServerHandler for Server {
         if let Some(arguments) = &mut request.arguments {
             drop_arguments_of_host(&tool, arguments);
         }
+        let report = CallReport::wanted(&context);
+        if let Some(report) = &report {
+            report.note_arguments(tool.info, request.arguments.as_ref());
+        }
 
         // The future of a call is large, and the library moves it several times: in a box, it moves a pointer.
         let response = if takes_several_steps(tool, &context) {
@@ -152,6 +157,9 @@ impl ServerHandler for Server {
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
+                if let Some(report) = report {
+                    report.note_outcome(tool.info, &outcome);
+                }
                 let mut result = tool_result(outcome, config, tool.info).await;
                 add_server_info(&context, &mut result.meta);
                 Ok(result.into())

@@ -137,9 +137,9 @@ pub struct ServerSettings {
     #[arg(long, env = "TAS_TIMEOUT_S", value_name = "SECONDS", value_parser = timeout, default_value = "30")]
     pub timeout_s: Duration,
 
-    /// Log filter, such as `info` or `tas_mcp=debug`. Logs are written to standard error. `access` is the access log of
-    /// `tas-mcp http`
-    #[arg(long, env = LOG, value_name = "FILTER", value_parser = log_filter, default_value = "warn,access=info")]
+    /// Log filter, such as `info` or `tas_mcp=debug`. Logs are written to standard error. `access` and `audit` are the
+    /// logs of requests and of writing calls of `tas-mcp http`
+    #[arg(long, env = LOG, value_name = "FILTER", value_parser = log_filter, default_value = "warn,access=info,audit=info")]
     pub log: Targets,
 
     /// `text` or `json`: the form of the lines of the log

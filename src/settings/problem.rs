@@ -15,6 +15,7 @@ use super::{
     values::Values,
 };
 use crate::{
+    client::KEY_PREFIX,
     failure::{Code, Failure},
     text::{placeholder, shorten_line, variable_in_braces},
 };
@@ -24,9 +25,6 @@ const QUOTATION_MARKS: [char; 2] = ['"', '\''];
 
 /// Longest value that a message quotes, in characters.
 const MAX_QUOTED_CHARS: usize = 200;
-
-/// Beginning of every API key (service.md 1.2).
-const KEY_PREFIX: &str = "svc_";
 
 /// Least length of a word that looks like a key, in bytes. Real keys are far longer.
 const MIN_KEY_LENGTH: usize = 12;

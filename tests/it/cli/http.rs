@@ -30,13 +30,130 @@ async fn each_request_is_one_line_of_the_log_without_secrets() {
         ("project", "demo"),
         ("client", "127.0.0.1"),
         ("subject", ""),
-        ("error", "tool_error"),
+        ("error", "invalid_arguments"),
+        ("path", "/mcp/demo"),
+        ("level", "INFO"),
     ] {
         assert_eq!(call[field], expected, "{call}");
     }
     assert_eq!(call["credential"].as_str().map(str::len), Some(8), "{call}");
     assert_eq!(refused["status"], 405, "{refused}");
     assert!(!log.contains("planted") && !log.contains(keys::DEMO), "{log}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_refused_request_is_logged_with_its_path_its_reason_and_the_id_of_its_response() {
+    let service = Service::start().await;
+    let variables = [("TAS_BASE_URL", service.base_url()), ("TAS_HTTP_RATE", "1".to_owned())];
+    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let server = HttpProcess::start(&variables).await;
+    let call = json!({"name": "list_runs", "arguments": {}});
+    let key = ("x-api-key", "svc_planted_1");
+
+    let mut ids = Vec::new();
+    for path in ["/x/leen", "/svc_planted_2/none/x", "", ""] {
+        let response = server.send(path, key, &call).await;
+        ids.push(response.headers()["x-request-id"].to_str().expect("text").to_owned());
+    }
+    let (log, access) = server.stop().await;
+
+    let fields = |line: &Value| {
+        ["id", "path", "status", "error", "level"].map(|name| line[name].to_string().replace('"', ""))
+    };
+    let logged: Vec<_> = access.iter().map(fields).collect();
+    let expected = [
+        [&ids[0], "/mcp/x/leen", "400", "", "INFO"],
+        [&ids[1], "/mcp/[key]/none/x", "404", "", "INFO"],
+        [&ids[2], "/mcp", "200", "unauthenticated", "INFO"],
+        // A model reads why its call was refused.
+        [&ids[3], "/mcp", "200", "rate_limited", "WARN"],
+    ];
+    assert_eq!(logged, expected, "{log}");
+    assert!(access[0]["reason"].to_string().contains("unknown word `leen`"), "{log}");
+    assert!(access[3]["reason"].to_string().contains("too many requests per second"), "{log}");
+    assert!(!log.contains("planted"), "{log}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_call_that_writes_has_a_line_with_caller_records_and_outcome() {
+    let service = Service::start().await;
+    let server = HttpProcess::start(&[("TAS_BASE_URL", &service.base_url())]).await;
+    let key = ("x-api-key", keys::DEMO);
+    let stop =
+        |id: &str| json!({"name": "stop_runs", "arguments": {"job_ids": [id, "svc_planted_1", "a text"]}});
+    server.call("/demo", key, &stop(seed::JOB_RUNNING)).await;
+    let created = json!({"name": "create_test_folder", "arguments": {"name": "planted-name"}});
+    let answer = json_of(server.send("/demo", key, &created).await).await;
+    server.call("/demo", key, &json!({"name": "list_runs", "arguments": {}})).await;
+
+    let (log, access) = server.stop().await;
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let audit: Vec<_> = lines.filter(|line| line["target"] == "audit").collect();
+    let [stopped, folder] = &audit[..] else { panic!("two lines: {log}") };
+    for (line, request, tool) in
+        [(stopped, &access[0], "stop_runs"), (folder, &access[1], "create_test_folder")]
+    {
+        assert_eq!((&line["tool"], &line["project"]), (&json!(tool), &json!("demo")), "{log}");
+        assert_eq!((&line["id"], &line["credential"]), (&request["id"], &request["credential"]), "{log}");
+    }
+    assert_eq!(stopped["ids"], format!("job_ids={}", seed::JOB_RUNNING), "{log}");
+    assert_ne!(stopped["outcome"], "done", "the other ids are none");
+    let id = answer["result"]["structuredContent"]["id"].as_str().expect("an id");
+    assert_eq!((&folder["ids"], &folder["outcome"]), (&json!(format!("id={id}")), &json!("done")), "{log}");
+    assert!(!log.contains("planted"), "{log}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_page_tells_how_each_host_connects() {
+    let service = Service::start().await;
+    let server = HttpProcess::start(&[("TAS_BASE_URL", &service.base_url())]).await;
+    let page = server.client.get(server.url.trim_end_matches("mcp")).send().await.expect("a response");
+    assert_eq!(page.status().as_u16(), 200);
+    let policy = page.headers()["content-security-policy"].to_str().expect("text").to_owned();
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+
+    let text = page.text().await.expect("text");
+    let url = &server.url;
+    for expected in [
+        "This MCP server works",
+        "TAS_API_KEY",
+        "Claude Desktop",
+        &format!(
+            "claude mcp add --header &#39;X-Api-Key: ${{TAS_API_KEY}}&#39; --transport http --scope user tas {url}"
+        ),
+        "cursor://anysphere.cursor-deeplink/mcp/install?name=tas&amp;config=",
+        "vscode:mcp/install?",
+        &format!("codex mcp add tas --bearer-token-env-var TAS_API_KEY --url {url}"),
+        "gemini mcp add",
+        "Windsurf",
+        "context_servers",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+    assert!(!text.contains("<script"), "{text}");
+
+    let foreign = server.client.get(server.url.trim_end_matches("mcp")).header("host", "rebound.example");
+    assert_eq!(foreign.send().await.expect("a response").status().as_u16(), 403);
+    server.stop().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn ctrl_c_ends_an_idle_server_at_once() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_HTTP_DRAIN_S", "25")];
+    let server = HttpProcess::start_with(&["--drain-s", "25"], &variables).await;
+    // The connection stays open.
+    server.call("", ("x-api-key", keys::DEMO), &json!({"name": "list_runs", "arguments": {}})).await;
+
+    let start = std::time::Instant::now();
+    server.end("INT").await;
+    // An end with an announcement takes at least five seconds.
+    assert!(start.elapsed() < std::time::Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
 #[cfg(unix)]

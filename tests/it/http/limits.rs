@@ -198,6 +198,36 @@ async fn announced_bodies_take_no_memory_of_other_clients() {
 }
 
 #[tokio::test]
+async fn a_message_takes_memory_of_its_credential_until_its_call_has_ended() {
+    let (service, gate) = start_gated_service().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let (demo, arena) = ([("x-api-key", keys::DEMO)], [("x-api-key", keys::ARENA)]);
+    // The service has accepted both keys.
+    for headers in [demo, arena] {
+        server.call("/mcp", &headers, "list_builds", json!({})).await;
+    }
+    // A message and its copy: four take the share of a credential.
+    let padding = "x".repeat(1_000_000);
+    let status = async |headers: &[(&str, &str)], tool: &str| {
+        let call = json!({"name": tool, "arguments": {}, "padding": padding});
+        server.modern("/mcp", headers, "tools/call", call).await.status().as_u16()
+    };
+
+    let held = join_all([(); 4].map(|()| status(&demo, "list_runs")));
+    let others = async {
+        wait_for_requests(&service, 6).await;
+        let statuses = [status(&demo, "list_builds").await, status(&arena, "list_builds").await];
+        gate.add_permits(4);
+        statuses
+    };
+    let (held, others) = tokio::join!(held, others);
+
+    assert_eq!((held, others), (vec![200; 4], [503, 200]));
+    assert_eq!(status(&demo, "list_builds").await, 200, "the memory is free again");
+}
+
+#[tokio::test]
 async fn clients_at_one_address_hold_one_long_body_together_until_a_call_was_accepted() {
     let service = Service::start().await;
     let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tas_mcp::{
-    http::{Application, HttpServer},
+    http::{Application, HttpServer, StopRequest},
     settings::Settings,
 };
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -28,7 +28,7 @@ pub(crate) struct HttpUnderTest {
     pub(crate) address: SocketAddr,
     pub(crate) admin: SocketAddr,
     client: Client,
-    stop: Option<oneshot::Sender<()>>,
+    stop: Option<oneshot::Sender<StopRequest>>,
     pub(crate) serving: JoinHandle<()>,
 }
 
@@ -40,7 +40,7 @@ impl HttpUnderTest {
         let address = server.address().expect("an address");
         let admin = server.admin_address().expect("an address").expect("an admin listener");
         let (stop, stopped) = oneshot::channel();
-        let serving = tokio::spawn(server.serve(async { drop(stopped.await) }));
+        let serving = tokio::spawn(server.serve(async { stopped.await.unwrap_or(StopRequest::Announced) }));
 
         let client = crate::support::plain_client().build().expect("a client");
 
@@ -49,7 +49,7 @@ impl HttpUnderTest {
 
     /// Asks the server to stop.
     pub(crate) fn stop(&mut self) {
-        self.stop.take().expect("the first stop").send(()).expect("a running server");
+        self.stop.take().expect("the first stop").send(StopRequest::Announced).expect("a running server");
     }
 
     /// Returns a request to a path, with the media types of the protocol.

@@ -8,8 +8,8 @@ use tokio::{
 
 use super::binary::binary;
 
-/// Flags that let a server listen on free ports and end without a pause.
-const FLAGS: [&str; 7] = ["http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain-s", "0"];
+/// Flags that let a server listen on free ports.
+const FLAGS: [&str; 5] = ["http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
 
 /// A server as a process.
 pub(crate) struct HttpProcess {
@@ -21,9 +21,14 @@ pub(crate) struct HttpProcess {
 }
 
 impl HttpProcess {
-    /// Starts a server with a log in JSON.
+    /// Starts a server with a log in JSON that ends without a pause.
     pub(crate) async fn start(variables: &[(&str, &str)]) -> Self {
-        let arguments = [&FLAGS[..], &["--log-format", "json"]].concat();
+        Self::start_with(&["--drain-s", "0"], variables).await
+    }
+
+    /// Starts a server with a log in JSON, and with further flags.
+    pub(crate) async fn start_with(flags: &[&str], variables: &[(&str, &str)]) -> Self {
+        let arguments = [&FLAGS[..], &["--log-format", "json"], flags].concat();
         let mut child = binary(&arguments, variables).spawn().expect("the binary starts");
         let mut errors = BufReader::new(child.stderr.take().expect("an output"));
         let mut line = String::new();
@@ -51,9 +56,14 @@ impl HttpProcess {
     }
 
     /// Ends the server. Returns the text of the log, and its access lines.
-    pub(crate) async fn stop(mut self) -> (String, Vec<Value>) {
-        let process = self.child.id().expect("a process");
-        std::process::Command::new("kill").arg(process.to_string()).status().expect("kill");
+    pub(crate) async fn stop(self) -> (String, Vec<Value>) {
+        self.end("TERM").await
+    }
+
+    /// Ends the server with a signal, as [`Self::stop`] does.
+    pub(crate) async fn end(mut self, signal: &str) -> (String, Vec<Value>) {
+        let process = self.child.id().expect("a process").to_string();
+        std::process::Command::new("kill").args(["-s", signal, &process]).status().expect("kill");
         let mut log = String::new();
         self.errors.read_to_string(&mut log).await.expect("UTF-8");
         assert_eq!(self.child.wait().await.expect("an end").code(), Some(0), "{log}");
