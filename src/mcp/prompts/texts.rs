@@ -136,15 +136,15 @@ pub(super) fn write_a_test(arguments: &Fields, config: &McpConfig) -> String {
 pub(super) fn keep_flaky_tests_down(arguments: &Fields, config: &McpConfig) -> String {
     let (plan, completed, newest) = (given(arguments, TEST_PLAN), constant("completed"), constant(10));
     let execution = answered::<ListTestPlanExecutions>("data[].id");
-    let test = Some(answered::<SummarizeResults>("passed_after_retry[].test.id"));
+    let retried = Some(answered::<SummarizeResults>("passed_after_retry[].test.id"));
 
     let mut text = Text::new(KEEP_FLAKY_TESTS_DOWN.purpose(), arguments, config);
     let filter = [(TEST_PLAN, plan), ("status", Some(completed)), ("page_size", Some(newest))];
     text.call(ListTestPlanExecutions::tool, filter);
     text.call(SummarizeResults::tool, [(EXECUTION, Some(execution))]);
-    text.call(ListRuns::tool, [("multiplayer_test_id", test.clone()), ("newest", Some(constant(20)))])
+    text.call(ListRuns::tool, [("multiplayer_test_id", retried.clone()), ("newest", Some(constant(20)))])
         .note("Also for each test that passed in one of the executions and not in another one.");
-    text.call(GetTest::tool, [(TEST, test)]);
+    text.call(GetTest::tool, [(TEST, retried)]);
 
     text.end_like(&KEEP_FLAKY_TESTS_DOWN)
 }

@@ -108,7 +108,7 @@ async fn updates_of(service: &Service, host: &mut Host, uri: &str) -> usize {
 
 /// Returns whether a read of the resource says that the record is completed.
 async fn is_completed(host: &mut Host, uri: &str) -> bool {
-    let answer = host.request("resources/read", json!({"uri": uri})).await;
+    let answer = host.request("resources/read", json!({"uri": uri, "_meta": modern(MODERN)})).await;
     let record = answer["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
     let record: Value = serde_json::from_str(&record).expect("JSON");
     let state = record.get("state").unwrap_or(&record["status"]);
@@ -297,7 +297,7 @@ async fn nothing_is_read_after_a_request_was_cancelled() {
 async fn a_short_failure_of_the_service_ends_nothing() {
     let uri = run(seed::RUN_RUNNING);
     // The client repeats a request that was answered with 503 itself.
-    for (status, times) in [(503, 10), (404, 3)] {
+    for (status, times) in [(503, 20), (404, 3)] {
         let Session { service, mut host, .. } = Fixture::new().simulated_time().connect().await;
         let id = listen(&mut host, std::slice::from_ref(&uri)).await;
         host.receive().await;
@@ -307,6 +307,7 @@ async fn a_short_failure_of_the_service_ends_nothing() {
 
         assert_eq!(answer["result"]["resultType"], "complete");
         assert!(!messages.is_empty(), "{status}");
+        assert!(is_completed(&mut host, &uri).await, "{status}: the subscription ended before the run");
     }
 }
 
