@@ -26,6 +26,7 @@ mod named_arguments;
 mod output;
 mod program;
 mod records;
+mod result_resolution;
 mod shell_line;
 mod starts;
 mod table;

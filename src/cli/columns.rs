@@ -85,7 +85,7 @@ const RUNS: &[Column<Run>] = &[
         optional(count).into()
     }),
     column("age", Fit::Whole, |run, context| age(&run.head.created_at, context)),
-    column("run", Fit::Id, |run, _| run.head.multiplayer_run_id.as_str().into()),
+    column("id", Fit::Id, |run, _| run.head.multiplayer_run_id.as_str().into()),
     column("started by", Fit::Wide, |run, _| {
         run.head.initiator.as_ref().and_then(initiator_name).unwrap_or_default().into()
     }),
@@ -111,7 +111,7 @@ const JOBS: &[Column<Job>] = &[
         duration(None, started, job.completed_at.as_deref(), context.now)
     }),
     column("age", Fit::Whole, |job, context| age(&job.created_at, context)),
-    column("job", Fit::Id, |job, _| job.job_id.as_str().into()),
+    column("id", Fit::Id, |job, _| job.job_id.as_str().into()),
     column("tags", Fit::Wide, |job, _| job.tags.join(",").into()),
     column("execution", Fit::Wide, |job, _| job.test_plan_execution_id.clone().unwrap_or_default().into()),
 ];
@@ -122,7 +122,7 @@ const EXECUTIONS: &[Column<TestPlanExecution>] = &[
     column("build", Fit::Cut, |execution, _| execution.build_name.clone().unwrap_or_default().into()),
     column("passed", Fit::Whole, |execution, _| execution.test_status.passed.to_string().into()),
     column("failed", Fit::Whole, |execution, _| execution.test_status.failed.to_string().into()),
-    column("of", Fit::Whole, |execution, _| optional(execution.total_tests).into()),
+    column("tests", Fit::Wide, |execution, _| optional(execution.total_tests).into()),
     column("took", Fit::Whole, |execution, context| {
         let (started, completed) = (execution.started_at.as_deref(), execution.completed_at.as_deref());
         duration(execution.duration_ms, started, completed, context.now)
@@ -130,7 +130,7 @@ const EXECUTIONS: &[Column<TestPlanExecution>] = &[
     column("age", Fit::Whole, |execution, context| {
         age(execution.started_at.as_deref().unwrap_or_default(), context)
     }),
-    column("execution", Fit::Id, |execution, _| execution.id.as_str().into()),
+    column("id", Fit::Id, |execution, _| execution.id.as_str().into()),
     column("started by", Fit::Wide, |execution, _| {
         initiator_name(&view(&execution.started_by)).unwrap_or_default().into()
     }),
@@ -304,9 +304,9 @@ fn age_text(seconds: i64) -> String {
     match seconds {
         // The clocks of two machines differ a little.
         ..-60 => "in the future".to_owned(),
-        ..60 => "just now".to_owned(),
-        ..3_600 => format!("{} min", seconds / 60),
-        ..172_800 => format!("{} h", seconds / 3_600),
+        -60..60 => "just now".to_owned(),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
     }
 }
@@ -336,13 +336,13 @@ pub(super) fn duration_of(run: &RunHead, now: Timestamp) -> Cell {
 }
 
 /// Returns a duration that the service states, else the time between the start and the end, or since the start.
-fn duration(stated: Option<f64>, started: Option<&str>, completed: Option<&str>, now: Timestamp) -> Cell {
+fn duration(milliseconds: Option<f64>, start: Option<&str>, end: Option<&str>, now: Timestamp) -> Cell {
     let time = |text: &str| text.parse::<Timestamp>().ok();
-    let end = || completed.map_or(Some(now), time);
-    let measured = || Some(end()?.duration_since(started.and_then(time)?).as_secs_f64());
-    let seconds = stated.map(|milliseconds| milliseconds / 1_000.0).or_else(measured);
+    let end = || end.map_or(Some(now), time);
+    let between = || Some(end()?.duration_since(start.and_then(time)?).as_secs_f64());
+    let length = milliseconds.map(|milliseconds| milliseconds / 1_000.0).or_else(between);
 
-    let Some(seconds) = seconds.filter(|seconds| *seconds >= 0.0) else { return Cell::default() };
+    let Some(seconds) = length.filter(|seconds| *seconds >= 0.0) else { return Cell::default() };
     Cell::from(duration_text(seconds)).exactly(&format!("{seconds:.1}"))
 }
 
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn a_record_with_nothing_but_an_id_is_a_row() {
         let table = record_table(ListRuns::NAME, &[json!({"multiplayer_run_id": "x03031trjx0"})], &context());
-        assert_eq!(table.expect("columns").to_string(), "run\nx03031trjx0\n");
+        assert_eq!(table.expect("columns").to_string(), "id\nx03031trjx0\n");
     }
 
     #[test]

@@ -11,8 +11,9 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::{NameKind, name_completions},
-    name_resolution::{Latest, NameResolver},
+    name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped},
+    result_resolution::Latest,
     starts::Starts,
     tool_arguments::ProjectFlag,
 };

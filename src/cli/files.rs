@@ -179,7 +179,9 @@ fn no_match(pattern: &str, files: &[RunFile]) -> Failure {
 fn table(files: &[RunFile]) -> Table {
     let context = Context::default();
     let mut table = Table::new(["player", "file", "size", "age"]);
-    [0, 2, 3].into_iter().for_each(|column| table.keep_whole(column));
+    for column in [0, 2, 3] {
+        table.keep_whole(column);
+    }
     for file in files {
         let size = file.size.map(size).unwrap_or_default();
         let age = age(file.uploaded_at.as_deref().unwrap_or_default(), &context);

@@ -34,7 +34,7 @@ use crate::{
     tools::{
         name_search::{RecordKind, is_named},
         newest::NewestRecords,
-        record::{devices, platform_family},
+        record::{devices, player_platform},
         waiting::ResultItem,
     },
 };
@@ -310,7 +310,7 @@ impl Facts {
             build_name: build.name.unwrap_or_default(),
             build_id: build.id,
             devices: devices(&run.players),
-            platforms: run.players.iter().map(platform_family).collect(),
+            platforms: run.players.iter().map(player_platform).collect(),
             job_id: run.head.job_id,
             name: run.head.test.name,
         }

@@ -87,21 +87,16 @@ fn load_error(error: &jaq_core::load::Error<&str>) -> String {
 
     // An empty rest is the end of the expression.
     let at = |rest: &str| if rest.is_empty() { "its end".to_owned() } else { format!("`{rest}`") };
-    match error {
+    let reasons: Vec<_> = match error {
         Error::Io(files) => files.iter().map(|(file, _)| format!("`{file}` cannot be loaded")).collect(),
         Error::Lex(errors) => {
-            let places = errors
-                .iter()
-                .map(|(expected, rest)| format!("expected {} at {}", expected.as_str(), at(rest)));
-            places.collect::<Vec<_>>().join("; ")
+            errors.iter().map(|(what, rest)| format!("expected {} at {}", what.as_str(), at(rest))).collect()
         }
         Error::Parse(errors) => {
-            let places = errors
-                .iter()
-                .map(|(expected, rest)| format!("expected {} at {}", expected.as_str(), at(rest)));
-            places.collect::<Vec<_>>().join("; ")
+            errors.iter().map(|(what, rest)| format!("expected {} at {}", what.as_str(), at(rest))).collect()
         }
-    }
+    };
+    reasons.join("; ")
 }
 
 fn invalid(text: &str, reason: &str) -> Failure {

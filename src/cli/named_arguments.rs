@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    name_resolution::{LATEST, Latest, NameResolver, SHORTEST_BEGINNING, is_result_id, single},
+    name_resolution::{LATEST, NameResolver, SHORTEST_BEGINNING, single},
     output::note,
+    result_resolution::{Latest, is_result_id},
 };
 use crate::{
     failure::{Code, Failure},
@@ -17,7 +18,10 @@ use crate::{
         tool::{Effect, ToolDefinition},
     },
     text::composed,
-    tools::name_search::{FoundRecord, NameMatch, NameResult, RecordKind},
+    tools::{
+        name_search::{FoundRecord, NameMatch, NameResult, RecordKind},
+        record::platform_family,
+    },
 };
 
 const DEVICE: &str = "deployment_config_id";
@@ -68,9 +72,8 @@ pub(super) async fn resolve(
             _ => resolver.record(kind, &name).await?,
         };
 
-        match argument {
-            BUILD => note(&format!("build: {} ({})", record.name, record.id)),
-            _ => {}
+        if argument == BUILD {
+            note(&format!("build: {} ({})", record.name, record.id));
         }
         arguments.insert(argument.to_owned(), json!(record.id));
         if argument == DEVICE {
@@ -191,11 +194,6 @@ fn platform(record: &FoundRecord) -> &str {
 fn runs_on(build: &FoundRecord, platform: &str) -> bool {
     let own = self::platform(build);
     own.is_empty() || platform.is_empty() || platform_family(own) == platform_family(platform)
-}
-
-/// Returns what the platforms of a device and of its builds have in common: `ios` takes builds for `ios-native`.
-pub(super) fn platform_family(platform: &str) -> &str {
-    platform.split('-').next().unwrap_or(platform)
 }
 
 /// Returns the words of a name in lower case.

@@ -113,31 +113,27 @@ impl Output {
         let format = flags.output.or(flags.json.then_some(Format::Json));
 
         if let Some(expression) = &flags.jq {
-            return match format {
-                None | Some(Format::Json | Format::Jsonl) => {
-                    Ok(Self::Selected(Expression::parse(expression)?))
-                }
-                Some(_) => {
-                    refusal("`--jq` prints JSON, and no table", "leave out `--output`; nothing was sent")
-                }
-            };
+            if !matches!(format, None | Some(Format::Json | Format::Jsonl)) {
+                return refusal("`--jq` prints JSON, and no table", "leave out `--output`; nothing was sent");
+            }
+            return Ok(Self::Selected(Expression::parse(expression)?));
+        }
+        if format == Some(Format::Csv) && piped == Piped::Text {
+            return refusal("a record has no rows for CSV", "use `--output json`; nothing was sent");
         }
 
+        let format = match piped {
+            _ if std::io::stdout().is_terminal() => format.unwrap_or(Format::Table),
+            Piped::Rows if format.is_none() => return Ok(Self::Rows),
+            Piped::Rows | Piped::Text => format.unwrap_or(Format::Table),
+            Piped::Json => format.unwrap_or(Format::Json),
+        };
         Ok(match format {
-            Some(Format::Table) => Self::Text { is_wide: false },
-            Some(Format::Wide) => Self::Text { is_wide: true },
-            Some(Format::Json) => Self::Json,
-            Some(Format::Jsonl) => Self::JsonLines,
-            Some(Format::Csv) if piped == Piped::Text => {
-                return refusal(
-                    "this result has no rows for `--output csv`",
-                    "use `--output json`; nothing was sent",
-                );
-            }
-            Some(Format::Csv) => Self::Csv,
-            None if std::io::stdout().is_terminal() || piped == Piped::Text => Self::Text { is_wide: false },
-            None if piped == Piped::Rows => Self::Rows,
-            None => Self::Json,
+            Format::Table => Self::Text { is_wide: false },
+            Format::Wide => Self::Text { is_wide: true },
+            Format::Json => Self::Json,
+            Format::Jsonl => Self::JsonLines,
+            Format::Csv => Self::Csv,
         })
     }
 

@@ -16,10 +16,11 @@ use super::{
 use crate::{
     call::{Caller, paging::Omission},
     failure::{Code, Failure},
+    fields::field_at,
     service::{
         api::jobs::{Job, ListJobs},
         operation::Operation as _,
-        tool::{ColumnFormat, FIELDS, PROJECT_ID, ToolDefinition},
+        tool::{FIELDS, PROJECT_ID, ToolDefinition},
         view::view,
     },
     tools::{project_client::ProjectClient, record::build_names},
@@ -128,8 +129,8 @@ impl<'a> RecordPrinter<'a> {
 
     /// Returns the id of a record of the list.
     pub(super) fn id(&self, record: &Value) -> String {
-        let column = self.tool.columns.iter().find(|column| column.format == ColumnFormat::Id);
-        column.and_then(|column| column.value(record)).map(plain_text).unwrap_or_default()
+        let id = self.tool.records.and_then(|keys| field_at(record, keys.id));
+        id.map(plain_text).unwrap_or_default()
     }
 
     /// Checks that the wanted fields exist. A field that exists may be absent from every record of a reply.

@@ -295,6 +295,7 @@ struct Start {
 impl Start {
     /// Returns the start that the arguments describe, with the device and the build of the project file.
     fn new(subject: Subject, settings: &Settings) -> Result<Self, CommandError> {
+        let is_plan = matches!(subject, Subject::Plan(_));
         let (tool, by_number, plan, own, flags) = match subject {
             Subject::Test(mut test) => {
                 test.test = test.test.or(test.multiplayer_test_id.take());
@@ -307,14 +308,15 @@ impl Start {
                 (StartTestPlanRun::tool(), "slot_deployment_configs", name, own, plan.start)
             }
         };
-        if own.is_empty() && plan.is_none() {
-            let subject = if by_number == "slot_deployment_configs" { "plan" } else { "test" };
+        if !["multiplayer_test_id", "test_plan_id", "instructions"].iter().any(|name| own.contains_key(*name))
+        {
+            let subject = if is_plan { "plan" } else { "test" };
             return Err(Failure::new(Code::InvalidArguments, format!("which {subject} is to be started?"))
                 .hint(format!("name it: `tas-mcp run {subject} NAME`; `tas-mcp {subject}s` lists them"))
                 .into());
         }
 
-        let mut devices = Devices::from_flags(&flags.devices, by_number == "slot_deployment_configs")?;
+        let mut devices = Devices::from_flags(&flags.devices, is_plan)?;
         if !own.contains_key(by_number) {
             add_file_defaults(settings, &mut devices);
         }

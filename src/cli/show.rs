@@ -93,10 +93,10 @@ impl Page {
         match &described.record {
             Record::Run { run, bugs } => self.run(run, bugs, settings),
             Record::Job { job, build_name, execution } => {
-                self.job(job, build_name.as_deref(), execution.as_deref())
+                self.job(job, build_name.as_deref(), execution.as_deref());
             }
             Record::TestPlanExecution { test_plan_execution, jobs } => {
-                self.execution(test_plan_execution, jobs, settings)
+                self.execution(test_plan_execution, jobs, settings);
             }
             Record::Test { test, latest_runs } => {
                 self.test(test);
@@ -141,7 +141,7 @@ impl Page {
     /// Adds a property. One without a value is left out.
     fn field(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
-            self.text += &format!("  {name}: {}\n", single_line(value));
+            self.text.extend(["  ", name, ": ", &single_line(value), "\n"]);
         }
     }
 
@@ -153,7 +153,7 @@ impl Page {
         self.line("");
         self.line(heading);
         for line in text.lines().map(single_line) {
-            self.text += &format!("  {line}\n");
+            self.text.extend(["  ", &line, "\n"]);
         }
     }
 
@@ -391,7 +391,9 @@ impl Page {
         self.paragraph("how to reproduce", &bug.reproduction_steps);
 
         let mut table = Table::new(["age", "build", "test", "step", "verdict", "run"]);
-        [0, 3, 4, 5].into_iter().for_each(|column| table.keep_whole(column));
+        for column in [0, 3, 4, 5] {
+            table.keep_whole(column);
+        }
         for occurrence in &detail.occurrences {
             let run = run_of(&occurrence.multiplayer_run_id);
             let build =

@@ -124,12 +124,12 @@ impl Table {
     /// Shows the ids of a column by their beginnings, which differ from each other and have at least eight characters.
     /// Programs and wide tables get the whole ids.
     pub(super) fn shorten_ids(&mut self, column: usize) {
-        self.keep_whole(column);
-        self.id_columns.push(column);
         const SHORTEST: usize = 8;
         /// An id that is hardly longer stays whole, as those of runs do.
         const SHORT_ENOUGH: usize = 12;
 
+        self.keep_whole(column);
+        self.id_columns.push(column);
         let ids = || self.rows.iter().filter_map(|row| row.cells.get(column)).map(Cell::exact);
         let common = |one: &str, other: &str| {
             one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
@@ -204,7 +204,7 @@ impl Table {
             let cells = cells.map(|(column, cell)| (self.text(column, cell), cell.style)).collect();
             lines += &line(cells, &widths, has_styles);
             if !row.note.is_empty() {
-                lines += &format!("{GAP}{}\n", row.note);
+                lines.extend([GAP, &row.note, "\n"]);
             }
         }
 

@@ -51,6 +51,7 @@ const CONCURRENT_UPLOADS: usize = 4;
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct UploadArguments {
     /// Files to upload, or patterns such as `out/*.apk`
     #[arg(value_name = "FILE", num_args = 1.., required = true, value_hint = ValueHint::FilePath)]
@@ -73,7 +74,7 @@ struct UploadArguments {
     #[arg(long, value_name = "JSON")]
     details: Option<String>,
 
-    /// Builds that --auto-delete deletes first: least_recent or oldest. Default: least_recent
+    #[arg(help = "Builds that --auto-delete deletes first: least_recent or oldest. Default: least_recent")]
     #[arg(long, alias = "deletion_policy", value_name = "WORD", value_parser = ["least_recent", "oldest"])]
     #[arg(hide_possible_values = true)]
     deletion_policy: Option<String>,

@@ -10,8 +10,9 @@ use super::{
     failure_output::OutputFormat,
     help::help_end,
     name_completion::{NameKind, name_completions},
-    name_resolution::{Latest, NameResolver},
+    name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped},
+    result_resolution::Latest,
     starts::Starts,
     tool_arguments::ProjectFlag,
     waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
@@ -76,6 +77,7 @@ struct WaitArguments {
 pub(super) fn command() -> Command {
     let command = Command::new("wait")
         .about("Waits until jobs, a run or a plan execution have finished, and prints the verdicts")
+        .override_usage("tas-mcp wait [OPTIONS] <ID>...")
         .after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP));
 
     WaitArguments::augment_args(command)

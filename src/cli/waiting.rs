@@ -20,8 +20,9 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     file_flags::{OutputFile, path_value},
-    name_resolution::{NameResolver, jobs_of, stop_jobs},
+    name_resolution::NameResolver,
     output::{Output, Shown, note, status_after_output, terminal_width},
+    result_resolution::{jobs_of, stop_jobs},
     table::{Cell, Table},
     termination::TerminationSignals,
 };

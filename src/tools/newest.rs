@@ -18,13 +18,12 @@ use crate::{
         reply::{RecordLimit, Reply},
     },
     failure::Failure,
-    fields::Fields,
+    fields::{Fields, field_at},
     service::{
         api::runs::{ListRuns, NEWEST},
         catalog::OperationEntry,
         operation::Operation as _,
         schema::RECORDS,
-        tool::{Column, ColumnFormat},
     },
     tools::{
         call_options::CallOptions,
@@ -194,22 +193,19 @@ async fn read_sorted(
     let pages = paging::read_all(LONG_LIST_PAGES, caller.memory(), read);
     let listed = run_with_limit(&reader, &**caller.clock(), options, pages).await?;
 
-    let column = |format| list.columns.iter().find(|column| column.format == format);
-    let (id, time, name) = (column(ColumnFormat::Id), column(ColumnFormat::Time), column(ColumnFormat::Text));
-
     let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);
-    let id_field = id.and_then(|column| column.fields.first().copied()).unwrap_or("id");
-    let mut records = deduplicate(listed.records, id_field);
+    let mut records = deduplicate(listed.records, list.records.map_or("id", |keys| keys.id));
+    let text =
+        |record: &Value, field: &str| field_at(record, field).and_then(Value::as_str).map(str::to_owned);
     records.sort_by_cached_key(|record| {
-        let time = text(time, record).and_then(|text| text.parse::<Timestamp>().ok());
-        (Reverse(time), text(name, record).map(str::to_lowercase))
+        let mut times = list.records.map_or(&[][..], |keys| keys.times).iter();
+        let time =
+            times.find_map(|field| text(record, field)).and_then(|text| text.parse::<Timestamp>().ok());
+        let name = list.records.and_then(|keys| text(record, keys.name));
+        (Reverse(time), name.map(|name| name.to_lowercase()))
     });
 
     Ok((records, unread))
-}
-
-fn text<'a>(column: Option<&Column>, record: &'a Value) -> Option<&'a str> {
-    column?.value(record)?.as_str()
 }
 
 /// Reads the pages of a list.

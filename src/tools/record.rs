@@ -383,15 +383,19 @@ pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<Stri
     devices
 }
 
-/// Returns the platform of a player as devices and builds name it: `android` for `android-native`.
-pub fn platform_family(player: &RunPlayer) -> String {
+/// Returns the platform of a player as device configs name it: `android` for `android-native`.
+pub fn player_platform(player: &RunPlayer) -> String {
     let Platform { kind, r#type, .. } = platform(player);
-    let name = if kind.is_empty() { r#type } else { kind };
-    name.split('-').next().unwrap_or_default().to_owned()
+    platform_family(if kind.is_empty() { &r#type } else { &kind }).to_owned()
+}
+
+/// Returns what the platforms of devices and builds have in common: `ios` takes builds for `ios-native`.
+pub fn platform_family(platform: &str) -> &str {
+    platform.split('-').next().unwrap_or(platform)
 }
 
 fn platform(player: &RunPlayer) -> Platform {
-    player.platform.as_ref().map(|platform| view(&Value::Object(platform.clone()))).unwrap_or_default()
+    player.platform.as_ref().map(|platform| view(Value::Object(platform.clone()))).unwrap_or_default()
 }
 
 /// Who started a run, in the forms that are known. The form is open (service.md 2.2).
@@ -407,7 +411,7 @@ objects!(InitiatorValue);
 
 /// Returns the name of who started a run: a person, or an API key.
 pub fn initiator_name(initiator: &Initiator) -> Option<String> {
-    let InitiatorValue { name, email, key_id } = view(&Value::Object(initiator.value.clone()));
+    let InitiatorValue { name, email, key_id } = view(Value::Object(initiator.value.clone()));
     let key = if key_id.is_empty() { String::new() } else { format!("key {key_id}") };
     [name, email, key, initiator.r#type.clone()].into_iter().find(|name| !name.is_empty())
 }

@@ -18,7 +18,7 @@ use crate::{
         filters::has_words,
         name_completion::{NameKind, name_completions},
         name_resolution::NameResolver,
-        named_arguments::{choose_build, platform_family},
+        named_arguments::choose_build,
         table::Table,
     },
     failure::{Code, Failure},
@@ -36,6 +36,7 @@ use crate::{
     tools::{
         name_search::{FoundRecord, RecordKind},
         project_client::ProjectClient,
+        record::platform_family,
     },
 };
 
@@ -183,12 +184,7 @@ impl Devices {
         let has_default = self.devices.contains_key(&None);
         let default = plan.and_then(|plan| plan.default_slot_name.clone());
         let default = (!has_default && (plan.is_some() || self.devices.is_empty())).then(|| {
-            (
-                None,
-                default
-                    .map(|name| format!("Device for slot 1, {name}"))
-                    .unwrap_or_else(|| "Device".to_owned()),
-            )
+            (None, default.map_or_else(|| "Device".to_owned(), |name| format!("Device for slot 1, {name}")))
         });
         let slots =
             plan.and_then(|plan| plan.slots.clone()).unwrap_or_default().into_iter().filter_map(|slot| {
@@ -210,10 +206,10 @@ impl Devices {
                 arguments.insert("deployment_config_id".to_owned(), json!(device));
                 continue;
             };
-            let mut entry = json!({"deployment_config_id": device});
-            if let Some(build) = self.builds.get(&Some(*number)) {
-                entry["build_id"] = json!(build);
-            }
+            let entry = match self.builds.get(&Some(*number)) {
+                Some(build) => json!({"deployment_config_id": device, "build_id": build}),
+                None => json!({"deployment_config_id": device}),
+            };
             numbered.insert(number.to_string(), entry);
         }
 

@@ -191,7 +191,7 @@ async fn a_pipe_gets_rows_and_every_format_has_the_same_records() {
     assert!(notes.contains("2 of ") && notes.contains("records; more: --limit"), "{notes}");
 
     let (_, csv, _) = run(&service, &limited(&["-o", "csv"])).await;
-    assert!(csv.starts_with("verdict,test,build,device,took,bugs,age,run,"), "{csv}");
+    assert!(csv.starts_with("verdict,test,build,device,took,bugs,age,id,"), "{csv}");
     let (_, lines, _) = run(&service, &limited(&["-o", "jsonl"])).await;
     assert_eq!(serde_json::from_str::<Value>(lines.lines().next().expect("a line")).expect("JSON"), *first);
     let (_, table, _) = run(&service, &limited(&["-o", "table"])).await;
@@ -231,7 +231,7 @@ async fn a_record_without_the_fields_of_the_columns_is_a_row() {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TERM", "dumb")];
     let (_, text) = run_in_terminal(80, &["call", "list_runs"], &variables, &[]).await;
-    assert!(text.contains("run\nr1\n"), "{text}");
+    assert!(text.contains("id\nr1\n"), "{text}");
 }
 
 #[cfg(target_os = "linux")]
