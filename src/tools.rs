@@ -14,6 +14,7 @@ pub mod name_search;
 pub mod newest;
 pub mod plan_tests;
 pub mod project_client;
+pub mod record;
 pub mod report;
 pub mod rerun;
 mod saved_tests;

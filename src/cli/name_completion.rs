@@ -5,7 +5,7 @@ use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use clap::{Arg, Command, builder::ArgExt};
@@ -16,8 +16,8 @@ use tokio::runtime::Builder;
 
 use super::{
     calls::build_caller,
+    columns::{Context, result_words},
     named_arguments::record_kind,
-    reply_output::{age, plain_text},
 };
 use crate::{
     call::{
@@ -34,7 +34,6 @@ use crate::{
         },
         catalog::{ListedOperation as _, OperationEntry},
         result_kind::ResultKind,
-        tool::ColumnFormat,
         view::view,
     },
     settings::Settings,
@@ -205,25 +204,7 @@ impl CompletedList {
     fn parse(&self, record: &Value) -> Option<NamedRecord> {
         let id = record.get(self.id)?.as_str()?.to_owned();
         let name = field_at(record, self.name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Some(NamedRecord { id, name, detail: self.detail(record) })
-    }
-
-    /// Returns the verdict and the age of a result, as the list shows them.
-    fn detail(&self, record: &Value) -> String {
-        let columns = self.operation.tool.columns;
-        if columns.iter().all(|column| column.format != ColumnFormat::Verdict) {
-            return String::new();
-        }
-
-        let shown = columns.iter().filter_map(|column| {
-            let text = plain_text(column.value(record)?);
-            match column.format {
-                ColumnFormat::Verdict => Some(text),
-                ColumnFormat::Time => age(&text, SystemTime::now()),
-                _ => None,
-            }
-        });
-        shown.collect::<Vec<_>>().join(", ")
+        Some(NamedRecord { id, name, detail: result_words(self.operation.name, record, &Context::default()) })
     }
 }
 

@@ -9,12 +9,13 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     export,
     failure_output::OutputFormat,
+    files,
     help::{grouped, help_end, print_settings, settings_command},
     http, install,
     lists::ListCommand,
     login, logout,
     output::note,
-    profile, report, run, skills, status, stop, tools, uninstall, upload, wait,
+    profile, report, run, show, skills, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -64,7 +65,8 @@ pub fn program() -> Command {
     let program = without_subcommands()
         .subcommands([demo_command(), settings_command()])
         .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
-        .subcommands([report::command(), export::command(), upload::command(), download::command()])
+        .subcommands([show::command(), report::command(), files::command(), export::command()])
+        .subcommands([upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), doctor::command(), completions::command()])
@@ -145,6 +147,8 @@ pub async fn run_subcommand(
         "run" => run::run(matches, settings).await,
         "wait" => wait::run(matches, settings).await,
         "stop" => stop::run(matches, settings).await,
+        "show" => show::run(matches, settings).await,
+        "files" => files::run(matches, settings).await,
         "export" => export::run(matches, settings).await,
         "status" => status::run(matches, settings).await,
         "report" => report::run(matches, settings).await,

@@ -22,6 +22,7 @@ use super::{
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{JsonFlag, note, note_written, print_line, print_text, prints_json, status_after_output},
+    starts::Starts,
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -117,7 +118,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     if !outputs.is_empty() && !arguments.no_pictures && !settings.names_knowledge_host() {
         note(NO_SCREENSHOTS);
     }
-    let report = Report { tools: build_caller_with_files(settings)?, arguments };
+    let report =
+        Report { tools: build_caller_with_files(settings)?, starts: Starts::read(settings), arguments };
 
     if outputs.is_empty() {
         let printed = report.print(&report.read_result().await?);
@@ -131,6 +133,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 struct Report {
     arguments: ReportArguments,
     tools: CallerWithFiles,
+    starts: Starts,
 }
 
 /// A result that is printed.
@@ -145,7 +148,7 @@ impl Report {
     }
 
     async fn subject(&self) -> Result<ReportSubject, Failure> {
-        let resolver = NameResolver::new(&self.tools.caller, self.project());
+        let resolver = NameResolver::new(&self.tools.caller, self.project()).for_user(&self.starts);
         let subject = resolver.subject(&self.arguments.id).await?;
 
         Ok(subject.compared_with(self.arguments.compare_with.as_deref()))

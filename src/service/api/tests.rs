@@ -36,12 +36,7 @@ impl Operation for ListTests {
             ALL_FOLDERS,
             &[Rule::Excludes(ALL_FOLDERS, "folder_path"), Rule::Excludes(ALL_FOLDERS, "folder_id")],
         )])
-        .columns(&[
-            Column::text("test", &["name"]),
-            Column::text("folder", &["folder_path"]),
-            Column::text("type", &["type"]),
-            Column::id("id", &["id"]),
-        ])
+        .records(RecordKeys { id: "id", times: &[], name: "name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/tests").own_arguments(&[ALL_FOLDERS]);
     type Answer = ListPage<TestSummary>;

@@ -75,13 +75,10 @@ async fn names_and_ids_are_read_from_the_service() {
         (&["run", "test", "Pau"][..], "Pause and resume\t".to_owned() + seed::TEST_FAILS),
         (&["run", "plan", "Rel"], "Release smoke\t".to_owned() + seed::PLAN_SMOKE),
         (&["run", "test", seed::TEST_FAILS], seed::TEST_FAILS.to_owned() + "\tPause and resume"),
+        (&["run", "test", "--device", "bb2a"], seed::CONFIG_WINDOWS.to_owned() + "\tWindows PC"),
         (
-            &["run", "test", "--deployment-config-id", "bb2a"],
-            seed::CONFIG_WINDOWS.to_owned() + "\tWindows PC",
-        ),
-        (
-            &["run", "test", "--build-id=5f5c"],
-            format!("--build-id={}\tEmberfall 1.4.0 nightly 413", seed::BUILD_ANDROID),
+            &["run", "test", "--build=5f5c"],
+            format!("--build={}\tEmberfall 1.4.0 nightly 413", seed::BUILD_ANDROID),
         ),
         (
             &["call", "get_bug", "--bug-id", "bug_7"],
