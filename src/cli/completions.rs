@@ -66,7 +66,7 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
 /// Returns the script with which a shell completes command lines.
 ///
 /// # Errors
-/// None: the script is written into memory.
+/// The library cannot write it.
 pub fn completion_script(shell: Shell) -> io::Result<String> {
     let mut script = Vec::new();
     write_script(shell, PROGRAM, PROGRAM, &mut script)?;

@@ -177,15 +177,17 @@ impl NameReader {
     async fn read(&self, kind: NameKind) -> Option<Vec<NamedRecord>> {
         let matches = (self.program)().ignore_errors(true).try_get_matches_from(&self.words).ok();
         let mut settings = Settings::read(matches.as_ref());
-        let _sandbox = match settings.wants_sandbox() {
-            true => Some((self.start_sandbox)(&mut settings).await.ok()?),
-            false => None,
-        };
+        let mut sandbox = None;
+        if settings.wants_sandbox() {
+            sandbox = Some((self.start_sandbox)(&mut settings).await.ok()?);
+        }
         let caller = build_caller(&settings).ok()?;
 
         let lists = lists(kind);
         let reading = join_all(lists.iter().map(|list| list.read(&caller)));
         let lists = tokio::time::timeout(READ_LIMIT, reading).await.ok()?;
+        // The sandbox has run until here.
+        drop(sandbox);
         Some(lists.into_iter().flatten().collect())
     }
 }

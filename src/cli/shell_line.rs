@@ -29,19 +29,19 @@ impl ShellLine {
         let mut words: Vec<_> =
             arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
 
-        match shell {
-            Shell::Bash => return Self::of_bash(&words),
-            Shell::Zsh => {
+        match (shell, words.last_mut()) {
+            (Shell::Bash, _) => return Self::of_bash(&words),
+            (Shell::Zsh, _) => {
                 if let Some(position) = position() {
                     words.resize(position + 1, String::new());
                 }
-                words.iter_mut().for_each(|word| *word = without_quotes(word));
+                words = words.iter().map(|word| without_quotes(word)).collect();
             }
             // The shell removes the quotes of the other words.
-            Shell::Fish => words.iter_mut().rev().take(1).for_each(|word| *word = without_quotes(word)),
-            Shell::PowerShell => words.iter_mut().rev().take(1).for_each(|word| {
-                *word = word.trim_start_matches('=').trim_start_matches(['"', '\'']).to_owned();
-            }),
+            (Shell::Fish, Some(last)) => *last = without_quotes(last),
+            (Shell::PowerShell, Some(last)) => {
+                *last = last.trim_start_matches('=').trim_start_matches(['"', '\'']).to_owned();
+            }
             _ => {}
         }
 

@@ -166,6 +166,7 @@ async fn a_failure_is_reported_once_and_names_no_tool() {
 
     assert_eq!((output.status.code(), text.matches('✗').count()), (Some(1), 2), "{text}");
     assert_eq!(text.matches("API key expired").count(), 1, "{text}");
+    assert!(text.contains("\n✗ key, ") && !text.contains("✓ key"), "{text}");
     assert!(!text.contains("list_") && !text.contains("tokens"), "{text}");
 }
 
