@@ -26,17 +26,11 @@ pub(super) const JSON: &str = "json";
 /// Flag that selects the format of the result.
 pub(super) const OUTPUT: &str = "output";
 
-const JSON_HELP: &str = "Print results and failures as JSON, on a terminal too";
-
-// The flag of `json_flag`, for commands with typed arguments. A doc comment would become the description of the command.
+// A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct JsonFlag {
-    #[arg(long, help = JSON_HELP)]
+    #[arg(long, help = "Print results and failures as JSON, on a terminal too")]
     pub(super) json: bool,
-}
-
-pub(super) fn json_flag() -> Arg {
-    Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help(JSON_HELP)
 }
 
 // A doc comment would become the description of the command.
@@ -49,7 +43,7 @@ pub(super) struct OutputFlags {
     #[arg(long, value_name = "EXPR", help = "Print what this jq expression selects in the JSON")]
     jq: Option<String>,
 
-    #[arg(long, help = JSON_HELP)]
+    #[arg(long, help = "Print results and failures as JSON, on a terminal too")]
     json: bool,
 }
 
@@ -191,11 +185,6 @@ impl Output {
             _ => Ok(print_line(result)?),
         }
     }
-}
-
-/// Returns whether results and failures are printed as JSON on a terminal too.
-pub(super) fn wants_json(matches: &ArgMatches) -> bool {
-    matches.get_flag(JSON)
 }
 
 /// Returns whether a result is printed as compact JSON: because `raw` asks for it, or because standard output is not a

@@ -210,9 +210,6 @@ fn json_object(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Arguments that the name of the test or of the plan replaces.
-const SUBJECTS: [&str; 2] = ["multiplayer_test_id", "test_plan_id"];
-
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
     let about = "Starts a test or a plan by name; with --wait the exit code reports the verdicts";
