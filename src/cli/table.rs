@@ -227,7 +227,7 @@ impl Table {
         self.rows.iter().map(row).collect()
     }
 
-    /// Returns the header and the rows with the exact values of all columns as CSV (RFC 4180).
+    /// Returns the header and the rows with the exact values of all columns as CSV.
     pub(super) fn csv(&self) -> String {
         let quoted = |value: &str| {
             if value.contains(['"', ',']) {
@@ -239,7 +239,7 @@ impl Table {
         let header = self.header.iter().map(|name| quoted(name)).collect::<Vec<_>>();
         let rows = self.rows.iter().map(|row| row.cells.iter().map(|cell| quoted(cell.exact())).collect());
 
-        std::iter::once(header).chain(rows).map(|values: Vec<_>| values.join(",") + "\r\n").collect()
+        std::iter::once(header).chain(rows).map(|values: Vec<_>| values.join(",") + "\n").collect()
     }
 }
 
@@ -391,7 +391,7 @@ mod tests {
         assert!(table.to_string().ends_with("3h   a, \"1\"  0016157b2\n"), "{table}");
         let time = "2026-03-02T12:00:00Z";
         assert!(table.rows().starts_with(&format!("{time}\ta, \"0\"\t{}\n", id("0016157b1"))));
-        let csv = format!("age,name,more,id\r\n{time},\"a, \"\"0\"\"\",m,{}\r\n", id("0016157b1"));
+        let csv = format!("age,name,more,id\n{time},\"a, \"\"0\"\"\",m,{}\n", id("0016157b1"));
         assert!(table.csv().starts_with(&csv), "{}", table.csv());
         assert!(table.wide(true).to_string().ends_with(&format!("m     {}\n", id("0016157b2"))));
     }

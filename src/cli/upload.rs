@@ -7,7 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use futures_util::{StreamExt as _, stream};
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -50,6 +51,15 @@ const CONCURRENT_UPLOADS: usize = 4;
 /// Interval at which the progress bars are drawn.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Words that complete an argument. The tool checks them together with everything else.
+const PLATFORMS: [&str; 8] =
+    ["windows", "macos", "linux", "android", "ios-native", "ios-simulator", "xbox", "playstation"];
+const POLICIES: [&str; 2] = ["least_recent", "oldest"];
+
+fn words(words: &'static [&'static str]) -> ArgValueCandidates {
+    ArgValueCandidates::new(|| words.iter().map(CompletionCandidate::new).collect())
+}
+
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct UploadArguments {
@@ -62,8 +72,7 @@ struct UploadArguments {
     name: Option<String>,
 
     /// windows, macos, linux, android, ios-native, ios-simulator, xbox or playstation. Default: derived from the file name
-    #[arg(long, value_parser = ["windows", "macos", "linux", "android", "ios-native", "ios-simulator", "xbox", "playstation"])]
-    #[arg(hide_possible_values = true)]
+    #[arg(long, add = words(&PLATFORMS))]
     platform: Option<String>,
 
     /// Up to 1000 characters
@@ -74,14 +83,13 @@ struct UploadArguments {
     #[arg(long, value_name = "JSON")]
     details: Option<String>,
 
+    #[arg(long, alias = "deletion_policy", value_name = "WORD", add = words(&POLICIES))]
     #[arg(help = "Builds that --auto-delete deletes first: least_recent or oldest. Default: least_recent")]
-    #[arg(long, alias = "deletion_policy", value_name = "WORD", value_parser = ["least_recent", "oldest"])]
-    #[arg(hide_possible_values = true)]
     deletion_policy: Option<String>,
 
     /// How long the service keeps received parts, 1 to 1440. Default: depends on the size, at least 60
-    #[arg(long, alias = "upload_timeout", value_name = "MINUTES", value_parser = value_parser!(u16).range(1..=1_440))]
-    upload_timeout: Option<u16>,
+    #[arg(long, alias = "upload_timeout", value_name = "MINUTES")]
+    upload_timeout: Option<String>,
 
     /// false: send the file in one request. Default: true
     #[arg(long, value_name = "BOOL", hide_possible_values = true)]

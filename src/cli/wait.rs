@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches as _, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 
 use super::{
     calls::build_caller,
@@ -31,7 +31,6 @@ const EXAMPLES: [&str; 2] =
     ["tas-mcp wait JOB_ID JOB_ID", "tas-mcp wait --test-plan-execution-id EXECUTION_ID --junit report.xml"];
 
 #[derive(Args)]
-#[command(group = ArgGroup::new("target").args(["ids", "job_id", "job_ids", "run_id", "test_plan_execution_id"]).required(true))]
 struct WaitArguments {
     #[arg(value_name = "ID", num_args = 1.., add = name_completions(NameKind::AnyResult))]
     #[arg(
@@ -77,7 +76,6 @@ struct WaitArguments {
 pub(super) fn command() -> Command {
     let command = Command::new("wait")
         .about("Waits until jobs, a run or a plan execution have finished, and prints the verdicts")
-        .override_usage("tas-mcp wait [OPTIONS] <ID>...")
         .after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP));
 
     WaitArguments::augment_args(command)
@@ -118,6 +116,19 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
 /// Returns what the arguments wait for.
 async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<WaitTarget, Failure> {
+    let jobs = [&arguments.job_id[..], &arguments.job_ids].concat();
+    let is_given = [
+        !arguments.ids.is_empty(),
+        !jobs.is_empty(),
+        arguments.run_id.is_some(),
+        arguments.test_plan_execution_id.is_some(),
+    ];
+    if is_given.into_iter().filter(|is_given| *is_given).count() != 1 {
+        let message =
+            "exactly one of an id or name, `--job-id`, `--run-id` and `--test-plan-execution-id` is needed";
+        return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
+    }
+
     let single = |kind, id: &String| WaitTarget::Single(ResultId::new(kind, id));
     if let Some(run) = &arguments.run_id {
         return Ok(single(ResultKind::Run, run));
@@ -126,7 +137,7 @@ async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result
         return Ok(single(ResultKind::Execution, execution));
     }
 
-    match [&arguments.job_id[..], &arguments.job_ids].concat().as_slice() {
+    match jobs.as_slice() {
         [] => named_target(resolver, &arguments.ids).await,
         [job] => Ok(single(ResultKind::Job, job)),
         jobs => Ok(WaitTarget::Jobs(jobs.to_vec())),
