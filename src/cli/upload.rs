@@ -104,6 +104,8 @@ fn with_flags(command: Command) -> Command {
     let schemas = properties(&tool);
     let values = VALUE_FLAGS.map(|(name, placeholder, help)| {
         let flag = Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help);
+        // Users name the project with `--project`, as in every command.
+        let flag = flag.hide(name == PROJECT_ID);
         match schemas.and_then(|schemas| schemas.get(name)) {
             Some(schema) => complete_argument(flag, name, schema),
             None => flag,
