@@ -275,7 +275,7 @@ impl Checks {
 }
 
 /// Returns the message of a failure without the operation.
-fn reason(failure: &Failure) -> &str {
+pub(super) fn reason(failure: &Failure) -> &str {
     let message = without_tool(&failure.message);
     message.strip_prefix(PROBE).unwrap_or(message)
 }

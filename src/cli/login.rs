@@ -8,8 +8,7 @@ use serde::Serialize;
 use super::{
     accounts::{Accounts, key_failure},
     calls::{ConsentAnswer, ask},
-    checks::{Checks, Finding, GLOBAL_SCOPE, Mark, PermissionProbe},
-    command_line_text::without_tool,
+    checks::{Checks, Finding, GLOBAL_SCOPE, Mark, PermissionProbe, reason},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
@@ -124,7 +123,7 @@ fn refused(checks: &Checks, address: &str) -> Failure {
     let failure = checks.first_failure().cloned();
     let failure = failure.unwrap_or_else(|| Failure::new(Code::Rejected, "the key permits no operation"));
 
-    let message = format!("{address} cannot be used with this key: {}", without_tool(&failure.message));
+    let message = format!("{address} cannot be used with this key: {}", reason(&failure));
     Failure { message, ..failure }.hint("nothing was stored: check the address and the key; an organization key needs a project (`--project` or `--projects`)")
 }
 

@@ -26,7 +26,7 @@ const MAX_HELP_WIDTH: usize = 100;
 const EXAMPLES: [&str; 4] = [
     "tas-mcp demo",
     "tas-mcp --sandbox runs --failed",
-    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
+    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait"#,
     r#"tas-mcp report "Release smoke" --html report.html"#,
 ];
 

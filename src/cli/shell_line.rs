@@ -32,7 +32,7 @@ impl ShellLine {
         match (shell, words.last_mut()) {
             (Shell::Bash, _) => return Self::of_bash(&words),
             (Shell::Zsh, _) => {
-                if let Some(position) = position() {
+                if let Some(position) = position().filter(|position| *position <= words.len()) {
                     words.resize(position + 1, String::new());
                 }
                 words = words.iter().map(|word| without_quotes(word)).collect();

@@ -165,7 +165,7 @@ async fn nothing_is_stored_unless_the_service_accepts_the_key() {
         (&[], "svc_planted wrong", 2, "characters that no key has"),
         (&[], "", 2, "is empty"),
         (&["--base-url", "https://service.example/v2"], keys::DEMO, 2, "/api/v1"),
-        (&["--base-url", "http://127.0.0.1:1/api/v1"], keys::DEMO, 3, "127.0.0.1:1"),
+        (&["--base-url", "http://127.0.0.1:1/api/v1"], keys::DEMO, 3, "key: no connection to 127.0.0.1:1: "),
         (&["--profile", "a b"], keys::DEMO, 2, "not the name of a profile"),
     ] {
         let base_url = person.service.base_url();
