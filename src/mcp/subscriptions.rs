@@ -78,14 +78,17 @@ impl Subscriptions {
         Self { runner, profile, places, sessions: Arc::default() }
     }
 
-    /// Returns what of a request to listen is accepted: the records that can be watched, as far as there are places. Returns
-    /// `None` if the host asks for other notifications only, which this server does not send.
+    /// Returns what of a request to listen is accepted: the records that can be watched, as far as there are places. The
+    /// server sends no other notifications. Returns `None` if no record can be watched.
     pub(super) fn accept(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let requested = requested.resource_subscriptions.as_ref()?;
+        if !resources::offers_watched(&self.profile.config.selection) {
+            return None;
+        }
+
         let places = self.places.available_permits();
         let mut accepted = BTreeSet::new();
 
-        for uri in requested {
+        for uri in requested.resource_subscriptions.iter().flatten() {
             if accepted.len() < places && self.find(uri).is_ok() {
                 accepted.insert(uri.clone());
             }

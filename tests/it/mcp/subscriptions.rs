@@ -185,9 +185,16 @@ async fn only_records_that_end_can_be_subscribed_to() {
     assert_eq!(notified(&messages, id), (Value::Null, Vec::new()));
     assert_eq!(answer["result"]["resultType"], "complete", "nothing will ever be told");
 
+    // The lists do not change while the server runs.
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": modern(MODERN)});
-    let answer = host.request("subscriptions/listen", params).await;
-    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    let id = host.start("subscriptions/listen", params).await;
+    let (messages, answer) = until_answer(&mut host, id).await;
+    assert_eq!(messages[0]["params"]["notifications"], json!({}));
+    assert_eq!((messages.len(), &answer["result"]["resultType"]), (1, &json!("complete")), "{answer}");
+
+    let mut host = Host::connect(&settings(&[("TAS_TOOLSETS", "builds")]));
+    let params = json!({"notifications": {"resourceSubscriptions": [run("x")]}, "_meta": modern(MODERN)});
+    assert_eq!(host.request("subscriptions/listen", params).await["error"]["code"], -32601);
 }
 
 #[tokio::test]
