@@ -25,8 +25,8 @@ const VALID: &str = "valid_fields";
 /// Name that selects the id of a record, whatever field holds it.
 const ID: &str = "id";
 
-/// Fields of a page that are always kept: without them a caller cannot know that there are more pages.
-const PAGE: [&str; 2] = ["pagination", NEXT];
+/// Field of a page that is always kept, with the next page: without them a caller cannot know that there are more pages.
+const PAGINATION: &str = "pagination";
 
 /// Fields at the beginning of an incomplete reply, which are always kept: without them it would look complete.
 pub const INCOMPLETE: [&str; 2] = ["incomplete", "repeat"];
@@ -102,7 +102,8 @@ impl FieldSelection {
     /// Removes the fields that are not selected, and adds the selected names that do not exist.
     pub fn apply(mut self, reply: &mut Value) {
         let kept = |name: &&'static str| Some((*name, reply.get(*name)?.clone()));
-        let page: Vec<_> = PAGE.iter().filter_map(kept).collect();
+        let is_page = reply.get(PAGINATION).is_some();
+        let page: Vec<_> = [PAGINATION, NEXT].iter().filter(|_| is_page).filter_map(kept).collect();
         let incomplete: Vec<_> = INCOMPLETE.iter().filter_map(kept).collect();
         self.retain_selected(reply);
 

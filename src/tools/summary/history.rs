@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(end_of("Emberfall 1.4.0 nightly 412"), "Emberfall 1.4.0 nightly 412");
         assert_eq!(
             end_of("Emberfall for every platform 1.4.0 nightly 412"),
-            "…every platform 1.4.0 nightly 412"
+            "…very platform 1.4.0 nightly 412"
         );
     }
 
