@@ -23,10 +23,10 @@ const MIB: usize = 1024 * 1024;
 
 /// The memory of the messages of all credentials, and of one, in bytes: one credential can send one of the longest messages with its
 /// copy, or several shorter ones.
-const MESSAGES: Limits = Limits { all: 40 * MIB, own: 8 * MIB };
+const MESSAGES: Limits = Limits { all: 48 * MIB, own: 12 * MIB };
 
 /// The memory of what is kept beside calls: lists and pictures.
-const KEPT: Limits = Limits { all: 72 * MIB, own: LIST_BYTES };
+const KEPT: Limits = Limits { all: 64 * MIB, own: LIST_BYTES };
 
 /// The memory of the texts of answers: two credentials can read the longest one, and make a copy of it.
 const TEXTS: Limits = Limits { all: 64 * MIB, own: 2 * MAX_RESPONSE_BYTES };
