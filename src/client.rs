@@ -50,7 +50,7 @@ pub use self::{
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
-    memory::{HeldMemory, LIST_BYTES, MAX_FREE_BYTES, MemoryShare, memory_of_json},
+    memory::{HeldMemory, LIST_BYTES, MAX_FREE_BYTES, MemoryShare, TakenMemory, memory_of_json},
     proxy::proxy_for,
     refusal::refusal_failure,
     request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},

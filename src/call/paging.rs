@@ -271,7 +271,7 @@ impl ListBudget<'_> {
             Failure::new(Code::ServiceUnavailable, message)
                 .hint("call again in a few seconds, or ask for a smaller part of the list")
         })?;
-        Ok(Page { memory, ..page })
+        Ok(Page { memory: memory.into(), ..page })
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::{task::spawn_blocking, time::Instant};
 
 use crate::{
-    client::{HeldMemory, MemoryShare},
+    client::{HeldMemory, MemoryShare, TakenMemory},
     fields::Fields,
     picture::{self, DECODER, Picture},
     service::operation::Pictures,
@@ -109,7 +109,7 @@ pub(super) async fn decode_all(
     memory: &MemoryShare,
     deadline: Instant,
 ) -> (Vec<Picture>, HeldMemory) {
-    let (mut pictures, mut held) = (Vec::new(), HeldMemory::default());
+    let (mut pictures, mut taken) = (Vec::new(), TakenMemory::default());
 
     for one in extracted {
         let (pointer, hint_if_omitted) = (one.pointer.clone(), one.hint_if_omitted);
@@ -117,7 +117,7 @@ pub(super) async fn decode_all(
             decode(one, deadline).await.and_then(|picture| {
                 let no_memory =
                     || "the server has no memory for it now: call again in a few seconds".to_owned();
-                held.add(memory.keep(COPIES * picture.data.len()).ok_or_else(no_memory)?);
+                taken.add(memory.keep(COPIES * picture.data.len()).ok_or_else(no_memory)?);
                 Ok(picture)
             })
         } else {
@@ -145,7 +145,7 @@ pub(super) async fn decode_all(
         *object = description;
     }
 
-    (pictures, held)
+    (pictures, taken.into())
 }
 
 /// Decodes a picture, or returns why it cannot be delivered.

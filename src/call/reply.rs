@@ -63,7 +63,7 @@ pub struct Reply {
     links: Vec<FileLink>,
     /// Pictures that are not decoded yet.
     extracted: Vec<ExtractedPicture>,
-    project: Option<String>,
+    project: Option<Box<str>>,
     /// How its records are limited, if not by pages.
     record_limit: Option<RecordLimit>,
     /// Length of the answer that the reply was made of, in bytes; 0 for other replies.
@@ -164,7 +164,7 @@ impl Reply {
     /// Sets the project that the call went to.
     #[must_use]
     pub(super) fn with_project(self, project: Option<String>) -> Self {
-        Self { project, ..self }
+        Self { project: project.map(String::into_boxed_str), ..self }
     }
 
     /// Adds a text that says what the service may not understand as the caller means it.

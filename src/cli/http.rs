@@ -7,7 +7,7 @@ use clap::Command;
 use super::{
     help::help_end,
     hosts::{Host, KEY_HEADER, ServerEntry, ServerStart},
-    termination::TerminationSignals,
+    termination::{TerminationSignal, TerminationSignals},
 };
 use crate::{
     http::{Application, HostGuide, HttpServer, StopRequest},
@@ -58,11 +58,10 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let serving = server.serve(async { stopped.await.unwrap_or(StopRequest::Announced) });
     let second_signal = async {
-        // Ctrl-C comes from a user at a terminal, for whom no proxy has to notice the end.
-        let request = tokio::select! {
-            biased;
-            _ = tokio::signal::ctrl_c() => StopRequest::AtOnce,
-            () = signals.next() => StopRequest::Announced,
+        let request = match signals.receive().await {
+            // No proxy has to notice the end.
+            TerminationSignal::Interrupt => StopRequest::AtOnce,
+            TerminationSignal::Other => StopRequest::Announced,
         };
         drop(writeln!(output, "stopping: calls under way may end; a second signal ends the process at once"));
         // The server has already ended if nothing receives.

@@ -1,10 +1,19 @@
 //! The signals that end the process: SIGTERM, SIGINT and SIGHUP, or Ctrl-C on systems without signals.
 
+/// A signal that would otherwise end the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TerminationSignal {
+    /// A user has pressed Ctrl-C.
+    Interrupt,
+    /// Another one, such as that of a service manager.
+    Other,
+}
+
 /// Receives the signals that would otherwise end the process.
 #[derive(Debug)]
 pub struct TerminationSignals {
     #[cfg(unix)]
-    listeners: Vec<tokio::signal::unix::Signal>,
+    listeners: Vec<(TerminationSignal, tokio::signal::unix::Signal)>,
 }
 
 #[cfg(unix)]
@@ -12,23 +21,33 @@ impl TerminationSignals {
     /// Starts to listen. From now on a signal does not end the process by itself.
     pub fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
+        let mut kinds = vec![
+            (TerminationSignal::Other, SignalKind::terminate()),
+            (TerminationSignal::Interrupt, SignalKind::interrupt()),
+        ];
         // A listener would undo what `nohup` has set.
         if !ignores_hangup() {
-            kinds.push(SignalKind::hangup());
+            kinds.push((TerminationSignal::Other, SignalKind::hangup()));
         }
 
-        Self { listeners: kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect() }
+        let listeners = kinds.into_iter().filter_map(|(name, kind)| Some((name, signal(kind).ok()?)));
+        Self { listeners: listeners.collect() }
     }
 
-    /// Waits for the next signal. Waits forever if the process cannot listen to signals.
-    pub async fn next(&mut self) {
+    /// Waits for the next signal, and returns it. Waits forever if the process cannot listen to signals.
+    pub(super) async fn receive(&mut self) -> TerminationSignal {
         let listeners = self.listeners.iter_mut();
-        let received: Vec<_> = listeners.map(|listener| Box::pin(listener.recv())).collect();
+        let received = listeners.map(|(name, listener)| {
+            Box::pin(async {
+                listener.recv().await;
+                *name
+            })
+        });
+        let received: Vec<_> = received.collect();
         if received.is_empty() {
             return std::future::pending().await;
         }
-        futures_util::future::select_all(received).await;
+        futures_util::future::select_all(received).await.0
     }
 }
 
@@ -49,8 +68,16 @@ impl TerminationSignals {
     }
 
     /// Waits for the next Ctrl-C.
-    pub async fn next(&mut self) {
+    pub(super) async fn receive(&mut self) -> TerminationSignal {
         drop(tokio::signal::ctrl_c().await);
+        TerminationSignal::Interrupt
+    }
+}
+
+impl TerminationSignals {
+    /// Waits for the next signal.
+    pub async fn next(&mut self) {
+        self.receive().await;
     }
 }
 

@@ -23,10 +23,10 @@ const MIB: usize = 1024 * 1024;
 
 /// The memory of the messages of all credentials, and of one, in bytes: one credential can send one of the longest messages with its
 /// copy, or several shorter ones.
-const MESSAGES: Limits = Limits { all: 40 * MIB, own: 8 * MIB };
+const MESSAGES: Limits = Limits { all: 48 * MIB, own: 12 * MIB };
 
 /// The memory of what is kept beside calls: lists and pictures.
-const KEPT: Limits = Limits { all: 72 * MIB, own: LIST_BYTES };
+const KEPT: Limits = Limits { all: 64 * MIB, own: LIST_BYTES };
 
 /// The memory of the texts of answers: two credentials can read the longest one, and make a copy of it.
 const TEXTS: Limits = Limits { all: 64 * MIB, own: 2 * MAX_RESPONSE_BYTES };
@@ -95,24 +95,24 @@ impl MemoryShare {
     /// Takes memory until `held` is enough for a message that takes `bytes`, at most the whole share. Returns whether it is
     /// enough. A short message takes none of the memory of others, and one that only the settings of the operator allow no more
     /// than the share of a credential.
-    pub fn grow_message(&self, held: &mut HeldMemory, bytes: usize) -> bool {
+    pub fn grow_message(&self, held: &mut TakenMemory, bytes: usize) -> bool {
         let Share { own, own_kib, all_kib } = &self.messages;
         held.grow(0, own_kib, bytes.min(*own))
             && (bytes <= MAX_FREE_BYTES || held.grow(1, all_kib, bytes.min(MESSAGES.own)))
     }
 
     /// Takes memory for what is kept beside calls; `None` if there is none now.
-    pub fn keep(&self, bytes: usize) -> Option<HeldMemory> {
-        let mut held = HeldMemory::default();
-        let is_enough = held.grow(0, &self.kept.own_kib, bytes) && held.grow(1, &self.kept.all_kib, bytes);
-        is_enough.then_some(held)
+    pub fn keep(&self, bytes: usize) -> Option<TakenMemory> {
+        let mut taken = TakenMemory::default();
+        let is_enough = taken.grow(0, &self.kept.own_kib, bytes) && taken.grow(1, &self.kept.all_kib, bytes);
+        is_enough.then_some(taken)
     }
 
     /// Returns an empty body of at most `expected` bytes, which takes its memory when it becomes long. It waits for the
     /// memory until `deadline`.
     pub(super) fn body(&self, content: Content, expected: usize, deadline: Instant) -> GrowingBody<'_> {
-        let (bytes, held) = (BytesMut::new(), HeldMemory::default());
-        GrowingBody { memory: self, content, expected, deadline, bytes, separators: 0, held }
+        let (bytes, taken) = (BytesMut::new(), TakenMemory::default());
+        GrowingBody { memory: self, content, expected, deadline, bytes, separators: 0, taken }
     }
 }
 
@@ -151,13 +151,13 @@ impl Share {
     }
 
     /// Waits for memory, at most for the whole share.
-    async fn take(&self, bytes: usize) -> HeldMemory {
+    async fn take(&self, bytes: usize) -> TakenMemory {
         let count = permits(bytes.min(self.own));
         // Nothing of the budget is held while a credential waits for its own share. The semaphores are never closed.
         let own = Arc::clone(&self.own_kib).acquire_many_owned(count).await.ok();
         let all = Arc::clone(&self.all_kib).acquire_many_owned(count).await.ok();
 
-        HeldMemory { permits: own.into_iter().chain(all).map(Arc::new).collect() }
+        TakenMemory { permits: own.into_iter().chain(all).collect() }
     }
 }
 
@@ -169,13 +169,13 @@ fn permits(bytes: usize) -> u32 {
     u32::try_from(kib(bytes)).unwrap_or(u32::MAX)
 }
 
-/// Memory that is released with its last clone. What is short holds none.
-#[derive(Clone, Debug, Default)]
-pub struct HeldMemory {
-    permits: Vec<Arc<OwnedSemaphorePermit>>,
+/// Memory that is released with this value.
+#[derive(Debug, Default)]
+pub struct TakenMemory {
+    permits: Vec<OwnedSemaphorePermit>,
 }
 
-impl HeldMemory {
+impl TakenMemory {
     /// Holds other memory too.
     pub fn add(&mut self, other: Self) {
         self.permits.extend(other.permits);
@@ -188,11 +188,23 @@ impl HeldMemory {
         let missing = permits(bytes).saturating_sub(u32::try_from(has).unwrap_or(u32::MAX));
         let Ok(more) = Arc::clone(free).try_acquire_many_owned(missing) else { return false };
 
-        match held.and_then(Arc::get_mut) {
+        match held {
             Some(held) => held.merge(more),
-            None => self.permits.push(Arc::new(more)),
+            None => self.permits.push(more),
         }
         true
+    }
+}
+
+/// Memory that is released with its last clone. What is short holds none.
+#[derive(Clone, Debug, Default)]
+pub struct HeldMemory {
+    _taken: Option<Arc<TakenMemory>>,
+}
+
+impl From<TakenMemory> for HeldMemory {
+    fn from(taken: TakenMemory) -> Self {
+        Self { _taken: (!taken.permits.is_empty()).then(|| Arc::new(taken)) }
     }
 }
 
@@ -206,7 +218,7 @@ pub(super) struct GrowingBody<'a> {
     deadline: Instant,
     bytes: BytesMut,
     separators: usize,
-    held: HeldMemory,
+    taken: TakenMemory,
 }
 
 impl GrowingBody<'_> {
@@ -243,12 +255,12 @@ impl GrowingBody<'_> {
         if self.content == Content::Json && self.len() > MAX_FREE_BYTES {
             self.take(&self.memory.values, memory_of_values(self.separators)).await?;
         }
-        Ok((self.bytes.freeze(), self.held))
+        Ok((self.bytes.freeze(), self.taken.into()))
     }
 
     async fn take(&mut self, share: &Share, bytes: usize) -> Result<(), TransportError> {
         let taken = timeout_at(self.deadline, share.take(bytes)).await;
-        self.held.add(taken.map_err(|_| TransportError::NoMemory)?);
+        self.taken.add(taken.map_err(|_| TransportError::NoMemory)?);
         Ok(())
     }
 }
@@ -267,25 +279,25 @@ mod tests {
     #[test]
     fn a_message_grows_within_its_share_and_a_short_one_takes_nothing_of_others() {
         let one = MemoryShare::default();
-        let mut of_one = HeldMemory::default();
+        let mut of_one = TakenMemory::default();
         assert!(one.grow_message(&mut of_one, MIB) && one.grow_message(&mut of_one, usize::MAX));
-        assert!(!one.grow_message(&mut HeldMemory::default(), 1), "the share is used up");
+        assert!(!one.grow_message(&mut TakenMemory::default(), 1), "the share is used up");
 
         let others: Vec<_> = (1..MESSAGES.all / MESSAGES.own)
             .map(|_| {
-                let (other, mut held) = (one.of_other_credential(), HeldMemory::default());
+                let (other, mut held) = (one.of_other_credential(), TakenMemory::default());
                 assert!(other.grow_message(&mut held, usize::MAX), "some memory is free");
                 held
             })
             .collect();
         let last = one.of_other_credential().with_messages(MIB);
-        assert!(!last.grow_message(&mut HeldMemory::default(), MAX_FREE_BYTES + 1));
-        assert!(last.grow_message(&mut HeldMemory::default(), MAX_FREE_BYTES));
+        assert!(!last.grow_message(&mut TakenMemory::default(), MAX_FREE_BYTES + 1));
+        assert!(last.grow_message(&mut TakenMemory::default(), MAX_FREE_BYTES));
 
         drop((of_one, others));
         let longest = one.of_other_credential().with_messages(64 * MIB);
         assert!(
-            longest.grow_message(&mut HeldMemory::default(), 128 * MIB),
+            longest.grow_message(&mut TakenMemory::default(), 128 * MIB),
             "the settings may allow long bodies"
         );
     }

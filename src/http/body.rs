@@ -25,7 +25,7 @@ use super::{
     state::{Shared, SharedState},
 };
 use crate::{
-    client::{HeldMemory, MAX_FREE_BYTES, memory_of_json},
+    client::{HeldMemory, MAX_FREE_BYTES, TakenMemory, memory_of_json},
     failure::Failure,
     mcp::message::{InvalidMessage, check},
 };
@@ -71,13 +71,13 @@ async fn read(
     headers: &HeaderMap,
     chunks: &mut BodyDataStream,
     requester: &Requester,
-) -> Result<(Bytes, HeldMemory), Refusal> {
+) -> Result<(Bytes, TakenMemory), Refusal> {
     let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let mut is_confirmed = !app.confirms_credentials;
     check_length(stated.unwrap_or_default(), app, requester, &mut is_confirmed).await?;
 
     let mut start = Instant::now();
-    let (mut bytes, mut held) = (BytesMut::new(), HeldMemory::default());
+    let (mut bytes, mut held) = (BytesMut::new(), TakenMemory::default());
     loop {
         let deadline = start + time_for(bytes.len());
         let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
@@ -135,7 +135,7 @@ fn time_for(length: usize) -> Duration {
 }
 
 /// Takes memory until `held` is enough for a message that takes `bytes`.
-fn hold(held: &mut HeldMemory, requester: &Requester, bytes: usize) -> Result<(), Refusal> {
+fn hold(held: &mut TakenMemory, requester: &Requester, bytes: usize) -> Result<(), Refusal> {
     if requester.limits.memory.grow_message(held, bytes) {
         return Ok(());
     }
@@ -210,7 +210,7 @@ pub(super) async fn read_message(
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
     // The handler holds the memory as long as the request, which may last longer than the beginning of its response.
-    parts.extensions.insert(held);
+    parts.extensions.insert(HeldMemory::from(held));
     parts.extensions.insert(requester);
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     let response = next.run(Request::from_parts(parts, message.clone().into())).await;

@@ -121,12 +121,11 @@ pub(super) fn requested_host(uri: &Uri, headers: &HeaderMap) -> Result<Authority
     if values.next().is_some() {
         return Err(refusal("the request has several Host headers"));
     }
-    let authority = match uri.authority() {
-        Some(authority) => authority.clone(),
-        None => {
-            let header = header.ok_or_else(|| refusal("the request has no Host header"))?;
-            Authority::try_from(header.as_bytes()).map_err(|_| refusal("the Host header is no host"))?
-        }
+    let authority = if let Some(authority) = uri.authority() {
+        authority.clone()
+    } else {
+        let header = header.ok_or_else(|| refusal("the request has no Host header"))?;
+        Authority::try_from(header.as_bytes()).map_err(|_| refusal("the Host header is no host"))?
     };
 
     // The library accepts a user name, and any text after the host.

@@ -120,6 +120,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
+        if context.extensions.get::<WithoutSession>().is_some() {
+            self.state.profile.prepare_tools().await;
+        }
         let list = ListToolsResult::with_all_items(self.state.profile.tools().to_vec());
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }

@@ -10,7 +10,9 @@ use tokio::net::TcpListener;
 
 use crate::support::binary::run_binary;
 #[cfg(unix)]
-use crate::support::{http_client::json_of, http_process::HttpProcess, issuer::Issuer, service::Service};
+use crate::support::{
+    http_client::json_of, http_process::HttpProcess, issuer::Issuer, service::Service, stub::Stub,
+};
 
 #[cfg(unix)]
 #[tokio::test]
@@ -154,6 +156,40 @@ async fn ctrl_c_ends_an_idle_server_at_once() {
     server.end("INT").await;
     // An end with an announcement takes at least five seconds.
     assert!(start.elapsed() < std::time::Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_call_under_way_is_answered_after_ctrl_c() {
+    let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
+    let permits = std::sync::Arc::clone(&gate);
+    let service = Stub::start(move |_| {
+        let permits = std::sync::Arc::clone(&permits);
+        async move {
+            permits.acquire().await.expect("an open gate").forget();
+            let pagination = json!({"page": 0, "page_size": 1, "total_count": 0, "total_pages": 0});
+            (200, json!({"data": [], "pagination": pagination}))
+        }
+    });
+    let service = service.await;
+    let base_url = service.base_url();
+    let server = HttpProcess::start_with(&["--drain-s", "25"], &[("TAS_BASE_URL", base_url)]).await;
+
+    let params = json!({"name": "list_runs", "arguments": {}});
+    let call = server.send("", ("x-api-key", keys::DEMO), &params);
+    let interrupt = async {
+        while service.requests().is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        server.signal("INT");
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        gate.add_permits(1);
+    };
+    let (answer, ()) = tokio::join!(call, interrupt);
+
+    let answer = json_of(answer).await;
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    server.end("INT").await;
 }
 
 #[cfg(unix)]

@@ -207,23 +207,23 @@ async fn a_message_takes_memory_of_its_credential_until_its_call_has_ended() {
     for headers in [demo, arena] {
         server.call("/mcp", &headers, "list_builds", json!({})).await;
     }
-    // A message and its copy: four take the share of a credential.
+    // A message and its copy: six take the share of a credential.
     let padding = "x".repeat(1_000_000);
     let status = async |headers: &[(&str, &str)], tool: &str| {
         let call = json!({"name": tool, "arguments": {}, "padding": padding});
         server.modern("/mcp", headers, "tools/call", call).await.status().as_u16()
     };
 
-    let held = join_all([(); 4].map(|()| status(&demo, "list_runs")));
+    let held = join_all([(); 6].map(|()| status(&demo, "list_runs")));
     let others = async {
-        wait_for_requests(&service, 6).await;
+        wait_for_requests(&service, 8).await;
         let statuses = [status(&demo, "list_builds").await, status(&arena, "list_builds").await];
-        gate.add_permits(4);
+        gate.add_permits(6);
         statuses
     };
     let (held, others) = tokio::join!(held, others);
 
-    assert_eq!((held, others), (vec![200; 4], [503, 200]));
+    assert_eq!((held, others), (vec![200; 6], [503, 200]));
     assert_eq!(status(&demo, "list_builds").await, 200, "the memory is free again");
 }
 

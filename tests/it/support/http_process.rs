@@ -60,10 +60,15 @@ impl HttpProcess {
         self.end("TERM").await
     }
 
+    /// Sends a signal to the server.
+    pub(crate) fn signal(&self, name: &str) {
+        let process = self.child.id().expect("a process").to_string();
+        std::process::Command::new("kill").args(["-s", name, &process]).status().expect("kill");
+    }
+
     /// Ends the server with a signal, as [`Self::stop`] does.
     pub(crate) async fn end(mut self, signal: &str) -> (String, Vec<Value>) {
-        let process = self.child.id().expect("a process").to_string();
-        std::process::Command::new("kill").args(["-s", signal, &process]).status().expect("kill");
+        self.signal(signal);
         let mut log = String::new();
         self.errors.read_to_string(&mut log).await.expect("UTF-8");
         assert_eq!(self.child.wait().await.expect("an end").code(), Some(0), "{log}");
