@@ -11,6 +11,7 @@ pub mod files;
 pub mod name_search;
 pub mod newest;
 pub mod project_client;
+pub mod record;
 pub mod report;
 pub mod selection;
 pub mod summary;

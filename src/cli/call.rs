@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
 use super::{
     calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
@@ -18,8 +18,9 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     named_arguments,
-    output::{note_written, status_after_output},
-    reply_output::ReplyOutput,
+    output::{Output, OutputFlags, Piped, note_written},
+    records::RecordPrinter,
+    starts::Starts,
     tool_arguments::{self, find_tool, read_arguments},
 };
 use crate::{
@@ -65,10 +66,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let tool = find_tool(name)?;
     let mut arguments = read_arguments(tool.info, matches)?;
     let directory = images_directory(tool.info, matches)?;
+    let output = Output::new(&OutputFlags::from_arg_matches(matches)?, Piped::Json)?;
 
-    let tools = build_caller_with_files(settings)?;
+    let (tools, starts) = (build_caller_with_files(settings)?, Starts::read(settings));
     let project = arguments.common.project_id.clone();
-    let resolver = NameResolver::new(&tools.caller, project.as_deref());
+    let resolver = NameResolver::new(&tools.caller, project.as_deref()).for_user(&starts);
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
     if may_ask(tool.name) {
@@ -76,15 +78,14 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     }
     let reply = call_with_confirmation(&tools, tool, arguments).await?;
 
-    let printed = ReplyOutput::new(tool.info, matches).print(&reply)?;
+    let printed = RecordPrinter::new(tool.info, matches, &output).print(&tools.caller, reply.value()).await?;
     // The images are saved even if standard output is closed.
     let saved = directory.map_or(Ok(()), |directory| save_images(reply.pictures(), directory));
     if let Err(failure) = &saved {
         OutputFormat::from_matches(matches).print(failure);
     }
-    let status = if saved.is_ok() { ExitStatus::Success } else { ExitStatus::Rejected };
 
-    Ok(status_after_output(status, printed))
+    Ok(if saved.is_ok() { printed } else { ExitStatus::Rejected })
 }
 
 /// Returns the flag for the directory of images; `None` for a tool whose replies contain no images.

@@ -59,16 +59,37 @@ pub(super) enum ConsentAnswer {
 
 /// Asks the user at the terminal whether to continue.
 pub(super) fn ask(statement: &str) -> std::io::Result<ConsentAnswer> {
-    // Both streams must be terminals: the question is printed on one and answered on the other.
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    ask_yes_or_no(&format!("{statement}. Continue?"))
+}
+
+/// Asks the user at the terminal a question, to which the answer is no unless the user types a yes.
+pub(super) fn ask_yes_or_no(question: &str) -> std::io::Result<ConsentAnswer> {
+    if !can_ask() {
         return Ok(ConsentAnswer::NotAsked);
     }
+    let answer = read_answer(&format!("{question} [y/N]"))?;
+    let is_yes = matches!(answer.as_deref(), Some("y" | "Y" | "yes"));
 
-    write!(anstream::stderr(), "{}. Continue? [y/N] ", single_line(statement))?;
+    Ok(if is_yes { ConsentAnswer::Yes } else { ConsentAnswer::No })
+}
+
+/// Returns whether there is a user who reads a question and can answer it.
+pub(super) fn can_ask() -> bool {
+    // Both streams must be terminals: the question is printed on one and answered on the other.
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Prints a question and returns the answer; `None` if the user has closed the input.
+pub(super) fn read_answer(question: &str) -> std::io::Result<Option<String>> {
+    write!(anstream::stderr(), "{} ", single_line(question))?;
     let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
+    let length = std::io::stdin().read_line(&mut answer)?;
+    if !answer.ends_with('\n') {
+        // What follows begins on a new line.
+        writeln!(anstream::stderr())?;
+    }
 
-    Ok(if matches!(answer.trim(), "y" | "Y" | "yes") { ConsentAnswer::Yes } else { ConsentAnswer::No })
+    Ok((length > 0).then(|| answer.trim().to_owned()))
 }
 
 /// Returns whether the user at the terminal confirms the call that `failure` refused.

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
-pub(super) const COMMANDS: [(&str, &str); 17] = [
+pub(super) const COMMANDS: [(&str, &str); 18] = [
     ("start_run", "run test"),
     ("start_test_plan_run", "run plan"),
     ("wait_for_completion", "wait"),
@@ -23,6 +23,7 @@ pub(super) const COMMANDS: [(&str, &str); 17] = [
     ("upload_build", "upload"),
     ("download_run_files", "download run"),
     ("download_minion", "download minion"),
+    ("list_run_artifacts", "files"),
     ("list_runs", "runs"),
     ("list_jobs", "jobs"),
     ("list_test_plans", "plans"),

@@ -1,28 +1,32 @@
 //! `tas-mcp download`: saves the files of a run, or the Minion installer.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use super::{
     calls::build_caller_with_files,
-    command_line_text::quoted,
+    columns::{counted, duration_text, size},
+    command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
     file_flags::path_value,
+    files::FileSelection,
     help::help_end,
-    name_completion::{NameKind, name_completions},
-    name_resolution::{Latest, NameResolver},
-    named_arguments::is_result_id,
-    output::{JsonFlag, print_json_or_table, print_line, prints_json, status_after_output},
-    table::Table,
+    name_resolution::NameResolver,
+    output::{Output, OutputFlags, Piped, note},
+    starts::Starts,
+    table::{Cell, Table},
 };
 use crate::{
-    call::Caller,
-    failure::{Code, Failure},
-    service::{api::minions::MinionPlatform, result_kind::ResultKind},
+    failure::Failure,
+    service::api::minions::MinionPlatform,
     settings::Settings,
     text::{most_similar, single_line},
     tools::{
@@ -57,23 +61,14 @@ pub(super) fn command() -> Command {
 #[derive(Args)]
 struct RunArguments {
     #[command(flatten)]
-    output: JsonFlag,
+    selection: FileSelection,
 
-    /// Id of a run or of one player (RUN-PLAYER), `latest`, or the name of a test: its latest run
-    #[arg(value_name = "RUN", add = name_completions(NameKind::Result(ResultKind::Run)))]
-    run_id: String,
+    #[command(flatten)]
+    output: OutputFlags,
 
     /// Directory, created if missing. Default: a directory named after the run
     #[arg(long, value_name = "DIR", value_parser = path_value())]
     to: Option<PathBuf>,
-
-    /// Only this player, counted from 1
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
-    player: Option<Vec<u64>>,
-
-    /// Only files whose names match: `*.png`, `deliverables/**`
-    #[arg(long, value_name = "GLOB")]
-    pattern: Option<Vec<String>>,
 
     /// Replace other files of the same names
     #[arg(long)]
@@ -83,7 +78,7 @@ struct RunArguments {
 #[derive(Args)]
 struct MinionArguments {
     #[command(flatten)]
-    output: JsonFlag,
+    output: OutputFlags,
 
     #[arg(long, value_name = "P", help = platform_help(), add = ArgValueCandidates::new(platforms))]
     platform: Option<String>,
@@ -129,7 +124,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     match matches.subcommand() {
         Some(("run", matches)) => {
-            download_run(RunArguments::from_arg_matches(matches)?, &tools, &progress).await
+            let starts = Starts::read(settings);
+            download_run(RunArguments::from_arg_matches(matches)?, &tools, &starts, &progress).await
         }
         Some(("minion", matches)) => {
             download_minion(MinionArguments::from_arg_matches(matches)?, &tools, &progress).await
@@ -142,64 +138,66 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 async fn download_run(
     arguments: RunArguments,
     tools: &CallerWithFiles,
+    starts: &Starts,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
-    let run_id = resolve_run(&tools.caller, arguments.run_id).await?;
-    let destination = destination(arguments.to, &tools.files, &run_id)?;
-    let request = DownloadRequest {
-        project: None,
-        players: arguments.player,
-        patterns: arguments.pattern,
-        overwrite: arguments.overwrite,
-        run_id,
-        files: None,
-    };
+    let RunArguments { mut selection, output, to, overwrite } = arguments;
+    let output = Output::new(&output, Piped::Json)?;
+    selection.run_id = NameResolver::new(&tools.caller, None).for_user(starts).run(&selection.run_id).await?;
+    let destination = destination(to, &tools.files, &selection.run_id)?;
+    if selection.pattern.is_some() {
+        selection.check_patterns(&selection.read(&tools.caller).await?)?;
+    }
 
-    let options = progress.call_options();
+    let FileSelection { run_id, player: players, pattern: patterns } = selection;
+    let request = DownloadRequest { project: None, players, patterns, overwrite, run_id, files: None };
+    let (began, options) = (Instant::now(), progress.call_options());
     let outcome = request.run(&tools.caller, &destination, &DownloadOptions::default(), &options).await;
     progress.clear();
 
     let report = outcome.map_err(CommandError::AfterRequests)?;
-    let hint = report.hint.clone().filter(|_| !prints_json(arguments.output.json));
-    let printed = print_json_or_table(&report, run_table(&report), arguments.output.json)
-        .and_then(|()| hint.map_or(Ok(()), print_line));
-
     // The first file that could not be downloaded determines the status.
     let failed = report.failed.first();
     let status = failed.map_or(ExitStatus::Success, |failed| ExitStatus::after_requests(failed.code));
+    let status = output.print(status, &report, || run_table(&report))?;
+    if output.has_rows() {
+        note(&summary(&report, began.elapsed()));
+    }
 
-    Ok(status_after_output(status, printed))
+    Ok(status)
 }
 
-/// Returns the id of the run that a user names: an id of a run or of a player, `latest`, or a test whose latest run is
-/// meant.
-async fn resolve_run(caller: &Caller, run: String) -> Result<String, Failure> {
-    // The download reads the run, so that an id needs no look-up.
-    if is_result_id(ResultKind::Run, &run) {
-        return Ok(run);
+/// Returns which run was saved where, how much of it, and how long it took.
+fn summary(report: &DownloadReport, took: Duration) -> String {
+    if let Some(hint) = &report.hint {
+        return for_command_line(&hint.to_string(), Names::Mixed);
     }
 
-    let result = NameResolver::new(caller, None).result(&run, Latest::Result).await?;
-    if result.kind == ResultKind::Run {
-        return Ok(result.id);
-    }
-
-    let message = format!("`{run}` is a {}, and not a run", result.kind.noun());
-    let hint = format!("`tas-mcp report {}` names its runs", quoted(&result.id));
-    Err(Failure::new(Code::InvalidArguments, message).hint(hint))
+    let kept = report.files.iter().filter(|file| file.kept).count();
+    let kept = if kept > 0 { format!(", {kept} of them already present") } else { String::new() };
+    let failed = report.failed.len();
+    let failed = if failed > 0 { format!("; {failed} could not be saved") } else { String::new() };
+    format!(
+        "run {}: {}, {}{kept}, in {}: {}{failed}",
+        report.run_id,
+        counted(report.file_count, "file"),
+        indicatif::HumanBytes(report.total_bytes),
+        duration_text(took.as_secs_f64()),
+        report.destination,
+    )
 }
 
 fn run_table(report: &DownloadReport) -> Table {
-    let mut table = Table::new(["file", "bytes", "note"]);
-    // A reason that is cut off does not help.
-    table.keep_whole(2);
+    let mut table = Table::new(["file", "size", "note"]);
+    table.keep_whole(1);
     for file in &report.files {
         let note = if file.kept { "already present" } else { "" };
-        table.add_row([file.path.as_str(), &file.size.to_string(), note]);
+        table.add_row([Cell::from(file.path.as_str()), size(file.size), note.into()]);
     }
 
     for failed in &report.failed {
-        table.add_row([failed.file_ref.as_str(), "", &failed.message]);
+        table.add_row([failed.file_ref.as_str(), "", "not saved"]);
+        table.add_note(&failed.message);
     }
 
     table
@@ -211,6 +209,7 @@ async fn download_minion(
     tools: &CallerWithFiles,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
+    let output = Output::new(&arguments.output, Piped::Json)?;
     let named = arguments.platform.as_deref().map(parse_platform).transpose()?;
     let platform = minion_platform(named)?;
     let destination = destination(arguments.to, &tools.files, ".")?;
@@ -222,9 +221,7 @@ async fn download_minion(
     progress.clear();
 
     let installer = outcome.map_err(CommandError::AfterRequests)?;
-    let printed = print_json_or_table(&installer, installer_table(&installer), arguments.output.json);
-
-    Ok(status_after_output(ExitStatus::Success, printed))
+    output.print(ExitStatus::Success, &installer, || installer_table(&installer))
 }
 
 fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
@@ -239,9 +236,14 @@ fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
 }
 
 fn installer_table(installer: &SavedInstaller) -> Table {
-    let mut table = Table::new(["file", "bytes", "sha256"]);
-    let size = installer.size.map(|size| size.to_string()).unwrap_or_default();
-    table.add_row([installer.path.clone(), size, installer.sha256.clone().unwrap_or_default()]);
+    let mut table = Table::new(["file", "size", "sha256"]);
+    table.keep_whole(2);
+    let size = installer.size.map(size).unwrap_or_default();
+    table.add_row([
+        installer.path.as_str().into(),
+        size,
+        installer.sha256.clone().unwrap_or_default().into(),
+    ]);
     table
 }
 

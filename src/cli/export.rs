@@ -1,16 +1,20 @@
 //! `tas-mcp export`: exports results to the test-management system, by any id or name.
 
+use std::collections::BTreeMap;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    calls::{ask_before_cost, build_caller},
+    calls::{ConsentAnswer, ask, build_caller, declined},
+    columns::counted,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::{NameKind, name_completions},
-    name_resolution::{Latest, NameResolver},
-    output::{JsonFlag, print_line, prints_json, status_after_output},
-    reply_output::plain_text,
+    name_resolution::NameResolver,
+    output::{Output, OutputFlags, Piped},
+    result_resolution::Latest,
+    starts::Starts,
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -18,11 +22,25 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::exports::ExportTmsysRun, catalog::ListedOperation as _, operation::Operation as _,
+        api::{
+            Id,
+            exports::{ExportResult, ExportTmsysRun, ExportWarning},
+            runs::GetRun,
+        },
+        catalog::ListedOperation as _,
         result_kind::ResultKind,
     },
     settings::Settings,
+    text::single_line,
+    tools::project_client::ProjectClient,
 };
+
+/// What a user must agree to.
+const QUESTION: &str =
+    "This creates a new entry in the test-management system, even if these results were exported before";
+
+/// Largest number of runs that are read for the names of the tests in warnings.
+const MAX_NAMED_RUNS: usize = 20;
 
 #[derive(Args)]
 struct ExportArguments {
@@ -39,7 +57,7 @@ struct ExportArguments {
     project: ProjectFlag,
 
     #[command(flatten)]
-    output: JsonFlag,
+    output: OutputFlags,
 
     /// Create another entry for an execution that was exported before
     #[arg(long)]
@@ -49,16 +67,22 @@ struct ExportArguments {
     #[arg(long)]
     keep_open: bool,
 
-    /// Do not ask before another entry is created
+    /// Do not ask before another entry is created. Needed where nobody can be asked
     #[arg(long)]
     yes: bool,
 }
 
+/// What is exported.
+enum Source {
+    Execution(String),
+    Runs(Vec<String>),
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let command = Command::new("export")
-        .about("Exports results to the test-management system")
-        .after_help(help_end(&["tas-mcp export EXECUTION_ID"], ExitStatus::HELP));
+    let command = Command::new("export").about("Exports results to the test-management system").after_help(
+        help_end(&["tas-mcp export EXECUTION_ID", "tas-mcp export RUN_ID --yes"], ExitStatus::HELP),
+    );
 
     ExportArguments::augment_args(command)
 }
@@ -66,39 +90,49 @@ pub(super) fn command() -> Command {
 /// Exports the results and prints where they are.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ExportArguments::from_arg_matches(matches)?;
+    let output = Output::new(&arguments.output, Piped::Json)?;
     let project = arguments.project.project_id.as_deref();
-    let caller = build_caller(settings)?;
-    let resolver = NameResolver::new(&caller, project);
-    let mut own = sources(resolver, &arguments.ids).await?;
-    if let Some(name) = &arguments.name {
-        own.insert("custom_run_name".to_owned(), json!(name));
-    }
-    let is_execution = own.contains_key(ResultKind::Execution.argument());
+    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let source = source(NameResolver::new(&caller, project).for_user(&starts), &arguments.ids).await?;
+
     // An execution has one entry. Exports of runs always create one.
-    own.insert("force_new_run".to_owned(), json!(arguments.new || !is_execution));
-    own.insert("close_run_on_completion".to_owned(), json!(!arguments.keep_open));
-    ask_before_cost(ExportTmsysRun::NAME, &own, || arguments.yes)?;
+    let creates_another = arguments.new || matches!(source, Source::Runs(_));
+    if creates_another && !arguments.yes {
+        confirm()?;
+    }
 
-    let call = ToolArguments::new(own, CommonArguments::in_project(project));
+    let call =
+        ToolArguments::new(source.fields(&arguments, creates_another), CommonArguments::in_project(project));
     let reply = caller.call_guarded(ExportTmsysRun::entry(), call).await?;
+    let result = reply.view::<ExportTmsysRun>();
+    let status = if result.success { ExitStatus::Success } else { ExitStatus::Rejected };
 
-    let value = reply.value();
-    let printed =
-        if prints_json(arguments.output.json) { print_line(value) } else { print_line(description(value)) };
-    let is_successful = value.get("success") == Some(&Value::Bool(true));
-    let status = if is_successful { ExitStatus::Success } else { ExitStatus::Rejected };
-
-    Ok(status_after_output(status, printed))
+    let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
+    let tests = if output.is_text() { test_names(&client, &result).await } else { BTreeMap::new() };
+    output.print(status, reply.value(), || description(&source, &result, &tests))
 }
 
-/// Returns the argument of the tool that names the results.
-async fn sources(resolver: NameResolver<'_>, names: &[String]) -> Result<Fields, Failure> {
-    let mut runs = Vec::new();
+/// Asks for another entry.
+///
+/// # Errors
+/// That the user declined, or that nobody can be asked.
+fn confirm() -> Result<(), CommandError> {
+    match ask(QUESTION)? {
+        ConsentAnswer::Yes => Ok(()),
+        ConsentAnswer::No => Err(declined().into()),
+        ConsentAnswer::NotAsked => Err(Failure::new(Code::ConfirmationRequired, QUESTION)
+            .hint("nothing was sent: nobody can be asked without a terminal; add `--yes` to create the entry")
+            .into()),
+    }
+}
 
+/// Returns what the names stand for.
+async fn source(resolver: NameResolver<'_>, names: &[String]) -> Result<Source, Failure> {
+    let mut runs = Vec::new();
     for name in names {
         let result = resolver.result(name, Latest::Result).await?;
         match result.kind {
-            ResultKind::Execution if names.len() == 1 => return Ok(result.to_arguments()),
+            ResultKind::Execution if names.len() == 1 => return Ok(Source::Execution(result.id)),
             ResultKind::Execution => {
                 let message = format!("`{name}` is a plan execution, which is exported alone");
                 return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
@@ -108,59 +142,119 @@ async fn sources(resolver: NameResolver<'_>, names: &[String]) -> Result<Fields,
         }
     }
 
-    let (argument, value) = match runs.as_slice() {
-        [run] => ("multiplayer_run_id", json!(run)),
-        _ => ("multiplayer_run_ids", json!(runs)),
-    };
+    Ok(Source::Runs(runs))
+}
 
-    Ok(Fields::from_iter([(argument.to_owned(), value)]))
+impl Source {
+    fn fields(&self, arguments: &ExportArguments, creates_another: bool) -> Fields {
+        let (argument, value) = match self {
+            Self::Execution(execution) => (ResultKind::Execution.argument(), json!(execution)),
+            Self::Runs(runs) => match runs.as_slice() {
+                [run] => ("multiplayer_run_id", json!(run)),
+                runs => ("multiplayer_run_ids", json!(runs)),
+            },
+        };
+        let name = arguments.name.as_ref().map(|name| ("custom_run_name", json!(name)));
+        let fields = [
+            (argument, value),
+            ("force_new_run", json!(creates_another)),
+            ("close_run_on_completion", json!(!arguments.keep_open)),
+        ];
+
+        fields.into_iter().chain(name).map(|(argument, value)| (argument.to_owned(), value)).collect()
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Execution(execution) => format!("the execution {execution}"),
+            Self::Runs(runs) if runs.len() == 1 => format!("the run {}", runs.concat()),
+            Self::Runs(runs) => format!("{} runs", runs.len()),
+        }
+    }
+}
+
+/// Returns the names of the tests of the runs that the warnings name, by the ids of the runs.
+async fn test_names(client: &ProjectClient, result: &ExportResult) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for id in result.warnings.iter().flatten().filter_map(|warning| warning.run_id.clone()) {
+        if names.len() >= MAX_NAMED_RUNS || names.contains_key(&id) {
+            continue;
+        }
+        // A run that cannot be read is named by its id.
+        if let Ok(run) = client.call(&GetRun { run_id: Id(id.clone()) }).await {
+            names.insert(id, run.view::<GetRun>().head.test.name);
+        }
+    }
+
+    names
 }
 
 /// Returns the outcome of an export for users.
-fn description(reply: &Value) -> String {
-    let text = |name: &str| reply.get(name).map(plain_text).filter(|text| !text.is_empty());
-    let address = text("tmsys_run_url").or_else(|| text("tmsys_plan_url"));
-    let outcome = match (reply.get("success"), reply.get("already_exported")) {
-        (Some(Value::Bool(true)), Some(Value::Bool(true))) => {
-            "exported before; nothing was sent. `--new` creates another entry".to_owned()
+fn description(source: &Source, result: &ExportResult, tests: &BTreeMap<String, String>) -> String {
+    let outcome = match (result.success, result.already_exported) {
+        (true, Some(true)) => "exported before; nothing was sent. `--new` creates another entry".to_owned(),
+        (true, _) => {
+            let cases = counted(usize::try_from(result.total_test_cases).unwrap_or(usize::MAX), "test case");
+            format!("exported {cases} of {}", source.name())
         }
-        (Some(Value::Bool(true)), _) => {
-            format!("exported {} test cases", text("total_test_cases").unwrap_or_default())
+        (false, _) => {
+            let error = result.error.as_deref().unwrap_or("the service does not say why");
+            format!("not exported: {error}")
         }
-        _ => format!("not exported: {}", text("error").unwrap_or("the service does not say why".to_owned())),
     };
-    let warnings = reply.get("warnings").and_then(Value::as_array).into_iter().flatten();
-    let warnings =
-        warnings.filter_map(|warning| Some(format!("\nwarning: {}", warning.get("message")?.as_str()?)));
+    let entry = result.tmsys_run_name.as_ref().or(result.tmsys_plan_name.as_ref());
+    let entry = entry.filter(|_| result.success).map(|name| format!("entry: {name}"));
+    let address = result.tmsys_run_url.clone().or(result.tmsys_plan_url.clone());
+    let skipped = result.skipped_cases.as_ref().filter(|cases| !cases.is_empty()).map(|cases| {
+        let cases: Vec<_> = cases.iter().map(u64::to_string).collect();
+        format!("skipped cases: {}", cases.join(", "))
+    });
+    let warnings = result.warnings.iter().flatten().map(|warning| warning_line(warning, tests));
 
-    let address = address.map(|address| format!("\n{address}"));
-    std::iter::once(outcome).chain(address).chain(warnings).collect()
+    let lines = std::iter::once(outcome).chain(entry).chain(address).chain(skipped).chain(warnings);
+    lines.map(|line| single_line(&line) + "\n").collect()
+}
+
+/// Returns a warning with the test and the case that it is about.
+fn warning_line(warning: &ExportWarning, tests: &BTreeMap<String, String>) -> String {
+    let run = warning.run_id.as_ref().map(|id| match tests.get(id) {
+        Some(test) => format!("{test} (run {id}): "),
+        None => format!("run {id}: "),
+    });
+    let details = warning.details.as_ref().map(|details| format!(" ({details})"));
+    let message = if warning.message.is_empty() { &warning.r#type } else { &warning.message };
+
+    format!("warning: {}{message}{}", run.unwrap_or_default(), details.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::view::view;
 
     #[test]
-    fn the_outcome_names_the_entry_and_the_warnings() {
+    fn the_outcome_names_the_entry_and_the_warnings_with_their_tests() {
+        let warning = json!({"message": "a case is skipped", "run_id": "r1", "details": "case 12"});
         let cases = [
             (
-                json!({"success": true, "already_exported": false, "total_test_cases": 3, "tmsys_run_url": "https://t/1"}),
-                "exported 3 test cases\nhttps://t/1",
+                json!({"success": true, "already_exported": false, "total_test_cases": 3, "tmsys_run_url": "https://t/1", "tmsys_run_name": "Nightly"}),
+                "exported 3 test cases of the run r1\nentry: Nightly\nhttps://t/1\n",
             ),
             (
                 json!({"success": true, "already_exported": true, "total_test_cases": 0, "tmsys_plan_url": "https://t/2"}),
-                "exported before; nothing was sent. `--new` creates another entry\nhttps://t/2",
+                "exported before; nothing was sent. `--new` creates another entry\nhttps://t/2\n",
             ),
             (
-                json!({"success": false, "error": "no mapping", "warnings": [{"message": "a case is skipped"}]}),
-                "not exported: no mapping\nwarning: a case is skipped",
+                json!({"success": false, "error": "no mapping", "skipped_cases": [12, 13], "warnings": [warning]}),
+                "not exported: no mapping\nskipped cases: 12, 13\nwarning: Login (run r1): a case is skipped (case 12)\n",
             ),
-            (json!({"success": false}), "not exported: the service does not say why"),
+            (json!({"success": false}), "not exported: the service does not say why\n"),
         ];
 
+        let (source, tests) =
+            (Source::Runs(vec!["r1".to_owned()]), [("r1".to_owned(), "Login".to_owned())].into());
         for (reply, expected) in cases {
-            assert_eq!(description(&reply), expected);
+            assert_eq!(description(&source, &view(&reply), &tests), expected);
         }
     }
 }

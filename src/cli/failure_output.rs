@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use super::{
     command_line_text::{Names, flag, for_command_line},
     exit_status::ExitStatus,
-    output::JSON,
+    output::{Format, JSON, OUTPUT},
 };
 use crate::{failure::Failure, text::single_line, violation::Violation};
 
@@ -25,12 +25,14 @@ impl OutputFormat {
     pub(super) fn from_matches(matches: &ArgMatches) -> Self {
         let leaf = std::iter::successors(Some(matches), |matches| Some(matches.subcommand()?.1)).last();
         let flag = leaf.and_then(|leaf| leaf.try_get_one::<bool>(JSON).ok().flatten());
+        let format = leaf.and_then(|leaf| leaf.try_get_one::<Format>(OUTPUT).ok().flatten());
+        let is_json = matches!(format, Some(Format::Json | Format::Jsonl));
 
         // The arguments of an unknown tool are not parsed.
         let unknown = leaf.and_then(|leaf| leaf.try_get_many::<OsString>("").ok().flatten());
         let is_named = unknown.into_iter().flatten().any(|argument| argument == "--json");
 
-        if is_named || flag == Some(&true) { Self::Json } else { Self::Text }
+        if is_named || is_json || flag == Some(&true) { Self::Json } else { Self::Text }
     }
 
     /// Prints a failure and returns its exit status.

@@ -1,21 +1,25 @@
 //! `tas-mcp runs`, `jobs`, `plans` and the other lists for users: the newest records as a table.
 
-use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::{collections::BTreeMap, io::Write as _, time::Duration};
+
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, parser::ValueSource, value_parser};
 use serde_json::{Value, json};
 
 use super::{
     calls::build_caller,
     exit_status::{CommandError, ExitStatus},
+    filters::{self, FilterFlags, Filters},
     help::help_end,
-    name_completion::complete_name,
     name_resolution::NameResolver,
     named_arguments,
-    output::status_after_output,
-    reply_output::ReplyOutput,
-    tool_arguments::{self, ARGS, read_arguments},
+    output::{Output, OutputFlags, Piped},
+    records::{RecordPrinter, records},
+    starts::Starts,
+    tool_arguments::{self, ARGS, ProjectFlag, read_arguments},
 };
 use crate::{
+    call::{Caller, reply::Reply},
+    failure::{Code, Failure},
     service::{
         api::{
             bugs::ListBugs,
@@ -24,23 +28,21 @@ use crate::{
             executions::ListTestPlanExecutions,
             jobs::ListJobs,
             plans::ListTestPlans,
-            runs::{ListRuns, NEWEST, Run},
+            runs::{ListRuns, NEWEST},
             tests::ListTests,
         },
         catalog::{ListedOperation as _, OperationEntry},
-        view::view,
+        tool::PROJECT_ID,
     },
     settings::Settings,
-    tools::newest::{WantedRecords, list_newest},
+    tools::newest::list_newest,
 };
 
-const LIMIT: &str = "limit";
-const FAILED: &str = "failed";
-const TEST: &str = "test";
-const PLAN: &str = "plan";
-
 /// Arguments of lists that the command fills in by itself.
-const OWN_ARGUMENTS: [&str; 6] = ["page", "page_size", NEWEST, "sort_by", "sort_order", ARGS];
+const OWN_ARGUMENTS: [&str; 7] = ["page", "page_size", NEWEST, "sort_by", "sort_order", ARGS, PROJECT_ID];
+
+/// Time between two readings of a list that is watched.
+const WATCH_INTERVAL: Duration = Duration::from_secs(5);
 
 /// A list command.
 pub(super) struct ListCommand {
@@ -48,52 +50,90 @@ pub(super) struct ListCommand {
     word: &'static str,
     about: &'static str,
     list: fn() -> &'static OperationEntry,
-    /// Whether a record has a verdict, so that the failed ones can be selected.
-    has_verdict: bool,
-    /// Flag for the name of another record that selects, and the argument of the list.
-    name_flag: Option<(&'static str, &'static str)>,
+    /// The filters that apply to the records.
+    filters: &'static [&'static str],
+    example: &'static str,
+}
+
+#[derive(Args)]
+struct ListArguments {
+    #[command(flatten)]
+    filters: FilterFlags,
+
+    #[arg(long, value_name = "N", default_value = "20", value_parser = value_parser!(u16).range(1..=5_000))]
+    #[arg(help = "Number of records, 1-5000")]
+    limit: u16,
+
+    #[arg(short, long, help = "Read the list every 5 seconds, until Ctrl-C; a pipe gets what has changed")]
+    watch: bool,
+
+    #[command(flatten)]
+    output: OutputFlags,
+
+    #[command(flatten)]
+    project: ProjectFlag,
 }
 
 impl ListCommand {
     /// Returns all list commands.
     pub(super) const fn all() -> [Self; 8] {
         const fn list(
-            word: &'static str,
-            about: &'static str,
+            [word, about, example]: [&'static str; 3],
             list: fn() -> &'static OperationEntry,
+            filters: &'static [&'static str],
         ) -> ListCommand {
-            ListCommand { word, about, list, has_verdict: false, name_flag: None }
+            ListCommand { word, about, list, filters, example }
         }
-        const OF_TEST: Option<(&str, &str)> = Some((TEST, "multiplayer_test_id"));
-        const OF_PLAN: Option<(&str, &str)> = Some((PLAN, "test_plan_id"));
 
         [
-            Self {
-                has_verdict: true,
-                name_flag: OF_TEST,
-                ..list("runs", "Lists the newest runs", ListRuns::entry)
-            },
-            Self {
-                name_flag: OF_TEST,
-                ..list("jobs", "Lists the newest jobs, also queued ones", ListJobs::entry)
-            },
-            Self {
-                name_flag: OF_PLAN,
-                ..list(
+            list(
+                ["runs", "Lists the newest runs", "tas-mcp runs --failed --since 24h"],
+                ListRuns::entry,
+                filters::OF_RUNS,
+            ),
+            list(
+                [
+                    "jobs",
+                    "Lists the newest jobs, also queued ones",
+                    "tas-mcp jobs --failed --plan \"Release smoke\"",
+                ],
+                ListJobs::entry,
+                filters::OF_JOBS,
+            ),
+            list(
+                [
                     "executions",
                     "Lists the newest executions of test plans",
-                    ListTestPlanExecutions::entry,
-                )
-            },
-            list("plans", "Lists the test plans, the last changed first", ListTestPlans::entry),
-            list("tests", "Lists the saved tests by name", ListTests::entry),
-            list("builds", "Lists the newest builds", ListBuilds::entry),
-            list(
-                "devices",
-                "Lists the deployment configs, the devices for runs, by name",
-                ListDeploymentConfigs::entry,
+                    "tas-mcp executions --since 7d -o wide",
+                ],
+                ListTestPlanExecutions::entry,
+                filters::OF_EXECUTIONS,
             ),
-            list("bugs", "Lists the newest reviewed bugs", ListBugs::entry),
+            list(
+                ["plans", "Lists the test plans, the last changed first", "tas-mcp plans --limit 3"],
+                ListTestPlans::entry,
+                filters::OF_NAMED,
+            ),
+            list(
+                ["tests", "Lists the saved tests by name", "tas-mcp tests --search menu"],
+                ListTests::entry,
+                filters::OF_NAMED,
+            ),
+            list(
+                ["builds", "Lists the newest builds", "tas-mcp builds --search nightly --limit 3"],
+                ListBuilds::entry,
+                filters::OF_DATED,
+            ),
+            list(
+                ["devices", "Lists the devices for runs, by name", "tas-mcp devices -o csv"],
+                ListDeploymentConfigs::entry,
+                filters::OF_NAMED,
+            ),
+            list(
+                ["bugs", "Lists the newest reviewed bugs", "tas-mcp bugs --severity critical"],
+                ListBugs::entry,
+                filters::OF_DATED,
+            ),
         ]
     }
 
@@ -104,9 +144,9 @@ impl ListCommand {
 
     /// Returns the definition of the command. Its flags are built only when the command is used.
     pub(super) fn command(self) -> Command {
-        let command = Command::new(self.word)
-            .about(self.about)
-            .after_help(help_end(&[format!("tas-mcp {} --limit 3", self.word)], ExitStatus::HELP));
+        let examples = [self.example.to_owned(), format!("tas-mcp {} --json --jq '.data[0]'", self.word)];
+        let command =
+            Command::new(self.word).about(self.about).after_help(help_end(&examples, ExitStatus::HELP));
         command.defer(|command| match Self::find(command.get_name()) {
             Some(list) => list.with_flags(command),
             None => command,
@@ -114,22 +154,29 @@ impl ListCommand {
     }
 
     fn with_flags(self, command: Command) -> Command {
+        let command = ListArguments::augment_args(command);
+        let own: Vec<_> = command.get_arguments().map(|flag| flag.get_id().clone()).collect();
+        let is_shown =
+            |flag: &&Arg| !OWN_ARGUMENTS.contains(&flag.get_id().as_str()) && !own.contains(flag.get_id());
         let tool = tool_arguments::command(&(self.list)().tool);
-        let is_shown = |flag: &&Arg| !OWN_ARGUMENTS.contains(&flag.get_id().as_str());
         let flags: Vec<_> = tool.get_arguments().filter(is_shown).cloned().collect();
 
-        let limit = Arg::new(LIMIT).long(LIMIT).value_name("N").default_value("20");
-        let failed = Arg::new(FAILED).long(FAILED).action(ArgAction::SetTrue);
-        let name = self.name_flag.map(|(flag, argument)| {
-            let help = format!("Only those of this {flag}: its name or id");
-            complete_name(Arg::new(flag).long(flag).value_name("NAME").help(help), argument)
-        });
+        let is_missing = |flag: &&str| !self.filters.contains(flag);
+        let missing = filters::ALL.into_iter().filter(is_missing);
+        missing.fold(command.args(flags), |command, flag| command.mut_arg(flag, |flag| flag.hide(true)))
+    }
 
-        command
-            .arg(limit.value_parser(value_parser!(u64).range(1..=5_000)).help("Number of records, 1-5000"))
-            .args(self.has_verdict.then(|| failed.help("Only completed runs that did not pass")))
-            .args(name)
-            .args(flags)
+    /// Refuses filters that do not apply to the records. They are defined, so that the refusal can name those that do.
+    fn check_filters(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        let is_given = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+        let Some(flag) = filters::ALL.into_iter().filter(is_given).find(|flag| !self.filters.contains(flag))
+        else {
+            return Ok(());
+        };
+
+        let others: Vec<_> = self.filters.iter().map(|flag| format!("`--{flag}`")).collect();
+        let message = format!("`--{flag}` does not apply to {}", self.word);
+        Err(Failure::new(Code::InvalidArguments, message).hint(format!("{} can be used", others.join(", "))))
     }
 
     /// Prints the newest records.
@@ -138,33 +185,85 @@ impl ListCommand {
         matches: &ArgMatches,
         settings: &Settings,
     ) -> Result<ExitStatus, CommandError> {
-        let list = (self.list)();
-        let mut arguments = read_arguments(&list.tool, matches)?;
-        let caller = build_caller(settings)?;
-
-        if let Some((flag, argument)) = self.name_flag
-            && let Some(name) = matches.get_one::<String>(flag)
-        {
-            arguments.own.insert(argument.to_owned(), json!(name));
-        }
-        let project = arguments.common.project_id.clone();
-        let resolver = NameResolver::new(&caller, project.as_deref());
-        named_arguments::resolve(resolver, &list.tool, &mut arguments.own).await?;
-
-        let only_failed = self.has_verdict && matches.get_flag(FAILED);
-        let limit = matches.get_one::<u64>(LIMIT).context("the limit is missing")?;
-        let wanted = WantedRecords {
-            filter: if only_failed { has_failed } else { |_| true },
-            limit: usize::try_from(*limit).unwrap_or(usize::MAX),
+        self.check_filters(matches)?;
+        let arguments = ListArguments::from_arg_matches(matches)?;
+        let output = Output::new(&arguments.output, Piped::Rows)?;
+        let reading = Reading {
+            list: (self.list)(),
+            matches,
+            caller: build_caller(settings)?,
+            starts: Starts::read(settings),
         };
-        let reply = list_newest(&caller, list, arguments, wanted).await?;
-        let printed = ReplyOutput::new(&list.tool, matches).print(&reply)?;
+        let printer = RecordPrinter::new(&reading.list.tool, matches, &output);
+        if arguments.watch {
+            return watch(&reading, &arguments, &printer).await;
+        }
 
-        Ok(status_after_output(ExitStatus::Success, printed))
+        let reply = reading.read(&arguments).await?;
+        printer.print(&reading.caller, reply.value()).await
     }
 }
 
-/// Returns whether a run is completed without a pass.
-fn has_failed(run: &Value) -> bool {
-    view::<Run>(run).head.result.is_some_and(|result| !result.eq_ignore_ascii_case("SUCCESS"))
+/// How a list is read.
+struct Reading<'a> {
+    list: &'static OperationEntry,
+    matches: &'a ArgMatches,
+    caller: Caller,
+    starts: Starts,
+}
+
+impl Reading<'_> {
+    async fn read(&self, flags: &ListArguments) -> Result<Reply, CommandError> {
+        let mut arguments = read_arguments(&self.list.tool, self.matches)?;
+        let project = arguments.common.project_id.clone();
+        let resolver = NameResolver::new(&self.caller, project.as_deref());
+
+        let FilterFlags { test, plan, bugs, .. } = &flags.filters;
+        let plan = plan.as_ref().filter(|_| self.list.name == ListTestPlanExecutions::entry().name);
+        let selected = [("multiplayer_test_id", test.as_ref()), ("test_plan_id", plan)];
+        for (argument, name) in selected.into_iter().filter_map(|(argument, name)| Some((argument, name?))) {
+            arguments.own.insert(argument.to_owned(), json!(name));
+        }
+        if let Some(bugs) = bugs {
+            arguments.own.insert("bugs".to_owned(), json!(bugs));
+        }
+        named_arguments::resolve(resolver, &self.list.tool, &mut arguments.own).await?;
+
+        let filters = Filters::read(&flags.filters, self.list, resolver, &self.starts).await?;
+        let mut chosen = Ok(());
+        let reply = list_newest(&self.caller, self.list, arguments, |records| {
+            chosen = filters.choose(records, flags.limit.into());
+        });
+        let reply = reply.await?;
+        chosen?;
+
+        Ok(reply)
+    }
+}
+
+/// Prints the records again and again: on a terminal in place of the earlier ones, elsewhere what is new or has changed.
+async fn watch(
+    reading: &Reading<'_>,
+    arguments: &ListArguments,
+    printer: &RecordPrinter<'_>,
+) -> Result<ExitStatus, CommandError> {
+    let (mut known, mut printed_lines) = (BTreeMap::new(), 0);
+    loop {
+        let reply = reading.read(arguments).await?;
+        if printer.redraws() {
+            printed_lines = printer.redraw(&reading.caller, reply.value(), printed_lines).await?;
+        } else {
+            let is_new = |record: &&Value| {
+                known.insert(printer.id(record), (*record).clone()).as_ref() != Some(*record)
+            };
+            let changed: Vec<_> = records(reply.value()).iter().filter(is_new).cloned().collect();
+            for record in changed.into_iter().rev() {
+                let status = printer.print(&reading.caller, &json!({"data": [record]})).await?;
+                if status != ExitStatus::Success || std::io::stdout().flush().is_err() {
+                    return Ok(status);
+                }
+            }
+        }
+        tokio::time::sleep(WATCH_INTERVAL).await;
+    }
 }

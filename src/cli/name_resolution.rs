@@ -1,54 +1,29 @@
-//! Names in place of ids: of tests, plans, devices and builds, and of the latest result of a test or a plan.
+//! What a user names: an id, the beginning of an id, or a name. Every command finds its records here, and results in
+//! `result_resolution`.
 
 use serde_json::{Value, json};
 
+use super::starts::Starts;
 use crate::{
     call::{
         Caller,
         arguments::{CommonArguments, ToolArguments},
     },
     failure::{Code, Failure},
-    fields::{Fields, field_at},
-    service::{
-        api::{
-            executions::ListTestPlanExecutions,
-            jobs::{Job, ListJobs},
-            runs::ListRuns,
-        },
-        arguments::is_uuid,
-        catalog::ListedOperation as _,
-        result_kind::{ResultId, ResultKind},
-        view::view,
-    },
+    fields::Fields,
+    service::{arguments::is_uuid, catalog::OperationEntry},
     tools::{
         call_options::CallOptions,
         name_search::{FoundRecord, NameMatch, NameResult, NameSearch, RecordKind},
-        newest::{WantedRecords, read_newest},
-        report::ReportSubject,
-        summary::SummaryTarget,
-        waiting::WaitTarget,
+        newest::{NewestRecords, read_newest},
     },
 };
 
 /// Word for the newest record, in place of an id.
 pub(super) const LATEST: &str = "latest";
 
-/// What "the latest" of a test or a plan means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Latest {
-    /// The latest result, of a run or an execution that has begun.
-    Result,
-    /// The latest start, of a job or an execution that may still be queued.
-    Start,
-}
-
-/// What a user names.
-enum Found {
-    /// The record with the id.
-    Subject(ReportSubject),
-    /// The latest result or start of the record with the name, which is not read yet.
-    Latest(ResultId),
-}
+/// Shortest beginning of an id, in characters.
+pub(super) const SHORTEST_BEGINNING: usize = 4;
 
 /// Finds the ids of what a user names.
 #[derive(Clone, Copy, Debug)]
@@ -56,12 +31,19 @@ pub(super) struct NameResolver<'a> {
     pub(super) caller: &'a Caller,
     /// The project that a flag names; `None` if the settings or the key decide it.
     pub(super) project: Option<&'a str>,
+    /// What the user has started, so that `latest` is the user's.
+    pub(super) starts: Option<&'a Starts>,
 }
 
 impl<'a> NameResolver<'a> {
     /// Returns a resolver for the records of one project.
     pub(super) fn new(caller: &'a Caller, project: Option<&'a str>) -> Self {
-        Self { caller, project }
+        Self { caller, project, starts: None }
+    }
+
+    /// Returns a resolver that knows what the user has started.
+    pub(super) fn for_user(self, starts: &'a Starts) -> Self {
+        Self { starts: Some(starts), ..self }
     }
 
     /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which
@@ -70,11 +52,7 @@ impl<'a> NameResolver<'a> {
     /// # Errors
     /// `invalid_arguments` with the records to choose from, if no record or several have the name.
     pub(super) async fn id(self, kind: RecordKind, name: &str) -> Result<String, Failure> {
-        if is_uuid(name) {
-            return Ok(name.to_owned());
-        }
-        let found = self.search(&[kind], name).await?;
-        single(&[kind], found).map(|record| record.id)
+        if is_uuid(name) { Ok(name.to_owned()) } else { Ok(self.record(kind, name).await?.id) }
     }
 
     /// Returns the record of the kind `kind` with this name or id, with its distinguishing fields.
@@ -82,113 +60,42 @@ impl<'a> NameResolver<'a> {
     /// # Errors
     /// As [`Self::id`].
     pub(super) async fn record(self, kind: RecordKind, name: &str) -> Result<FoundRecord, Failure> {
-        let found = self.search(&[kind], name).await?;
-        single(&[kind], found)
+        self.record_of(&[kind], name).await
     }
 
-    /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this
-    /// name or id. The word `latest` stands for the newest of the project.
-    ///
-    /// # Errors
-    /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
-    pub(super) async fn result(self, name: &str, latest: Latest) -> Result<ResultId, Failure> {
-        match self.find(name, latest).await? {
-            Found::Subject(subject) => Ok(subject.into_id()),
-            Found::Latest(result) => Ok(result),
-        }
-    }
-
-    /// Returns the record of the latest result that [`Self::result`] finds.
-    ///
-    /// # Errors
-    /// As [`Self::result`].
-    pub(super) async fn subject(self, name: &str) -> Result<ReportSubject, Failure> {
-        match self.find(name, Latest::Result).await? {
-            Found::Subject(subject) => Ok(subject),
-            Found::Latest(result) => ReportSubject::read(self.caller, self.project, result).await,
-        }
-    }
-
-    async fn find(self, name: &str, latest: Latest) -> Result<Found, Failure> {
-        if name.eq_ignore_ascii_case(LATEST) {
-            let kind = if latest == Latest::Start { ResultKind::Job } else { ResultKind::Run };
-            return self.newest(kind, Fields::new(), "the project").await.map(Found::Latest);
+    pub(super) async fn record_of(self, kinds: &[RecordKind], name: &str) -> Result<FoundRecord, Failure> {
+        let found = self.search(kinds, name).await?;
+        let has_name = matches!(found.r#match, NameMatch::Exact | NameMatch::Case);
+        if has_name || !is_beginning_of_id(name) {
+            return single(kinds, found);
         }
 
-        match ReportSubject::find(self.caller, self.project, name).await {
-            Ok(subject) => Ok(Found::Subject(subject)),
-            Err(unknown) if is_unknown_id(&unknown) => match self.latest_of_named(name, latest).await {
-                Ok(Some(result)) => Ok(Found::Latest(result)),
-                Ok(None) => Err(unknown),
-                // Without a project there are no names, but an id was searched in every project.
-                Err(failure) if failure.code == Code::ProjectRequired => Err(unknown),
-                Err(failure) => Err(failure),
-            },
-            Err(failure) => Err(failure),
-        }
-    }
-
-    /// Returns the id of the latest run of a job.
-    ///
-    /// # Errors
-    /// `not_found` if the job has no run, and the failures of the list.
-    pub(super) async fn run_of_job(self, job: &str) -> Result<String, Failure> {
-        let filter = ResultId::new(ResultKind::Job, job).to_arguments();
-        let run = self.newest(ResultKind::Run, filter, &format!("the job {job}")).await?;
-
-        Ok(run.id)
-    }
-
-    /// Returns what `latest` means for the test or plan with this name or id; `None` if nothing is similar.
-    async fn latest_of_named(self, name: &str, latest: Latest) -> Result<Option<ResultId>, Failure> {
-        let kinds = [RecordKind::TestPlan, RecordKind::Test];
-        let found = self.search(&kinds, name).await?;
-        if found.r#match == NameMatch::None {
-            return Ok(None);
+        let lists = kinds.iter().map(|kind| async move {
+            // A key that may not read a list has no ids of it.
+            let records = self.newest_records(kind.list(), kind.filter()).await.map(|records| records.data);
+            let records = records.unwrap_or_default();
+            let found = records.iter().filter_map(|record| FoundRecord::from_record(*kind, record));
+            found.filter(|record| begins(&record.id, name)).collect::<Vec<_>>()
+        });
+        let records = futures_util::future::join_all(lists).await.concat();
+        if records.is_empty() {
+            return single(kinds, found);
         }
 
-        let FoundRecord { kind, id, name, .. } = single(&kinds, found)?;
-        let result = match (kind, latest) {
-            (RecordKind::TestPlan, Latest::Result) => {
-                SummaryTarget::LatestExecution(id).find(self.caller, self.project).await
-            }
-            (_, Latest::Result) => SummaryTarget::LatestRun(id).find(self.caller, self.project).await,
-            (RecordKind::TestPlan, Latest::Start) => {
-                let filter = Fields::from_iter([("test_plan_id".to_owned(), json!(id))]);
-                self.newest(ResultKind::Execution, filter, &name).await
-            }
-            (_, Latest::Start) => {
-                let filter = Fields::from_iter([("multiplayer_test_id".to_owned(), json!(id))]);
-                self.newest(ResultKind::Job, filter, &name).await
-            }
-        };
-
-        result.map(Some)
+        single(kinds, NameResult { name: name.to_owned(), r#match: NameMatch::Exact, reason: None, records })
     }
 
-    /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than
-    /// those that have begun. `owner` is what the record belongs to.
-    async fn newest(self, kind: ResultKind, filter: Fields, owner: &str) -> Result<ResultId, Failure> {
-        let list = match kind {
-            ResultKind::Execution => ListTestPlanExecutions::entry(),
-            ResultKind::Run => ListRuns::entry(),
-            ResultKind::Job => ListJobs::entry(),
-        };
+    /// Reads a list completely.
+    pub(super) async fn newest_records(
+        self,
+        list: &'static OperationEntry,
+        filter: Fields,
+    ) -> Result<NewestRecords, Failure> {
         let arguments = ToolArguments::new(filter, CommonArguments::in_project(self.project));
-        let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-        let records = read_newest(self.caller, list, arguments, wanted).await?.data;
-
-        let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
-        let queued = records.iter().find(is_queued).filter(|_| kind == ResultKind::Execution);
-        let id = queued.or(records.first()).and_then(|record| record.get(kind.id_field())?.as_str());
-
-        id.map(|id| ResultId::new(kind, id)).ok_or_else(|| {
-            Failure::new(Code::NotFound, format!("{owner} has no {}", kind.noun()))
-                .hint("start one with `tas-mcp run`")
-        })
+        read_newest(self.caller, list, arguments).await
     }
 
-    async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
+    pub(super) async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
         let search = NameSearch { names: vec![name.to_owned()], kinds: kinds.to_vec() };
         let answer = search.run(self.caller, self.project.map(str::to_owned), &CallOptions::silent()).await?;
         for omission in &answer.unread {
@@ -201,44 +108,17 @@ impl<'a> NameResolver<'a> {
     }
 }
 
-/// Returns the ids of the jobs of a target. `known` are the ids that are known already.
-///
-/// # Errors
-/// The failures of the look-ups.
-pub(super) async fn jobs_of(
-    caller: &Caller,
-    project: Option<&str>,
-    target: &WaitTarget,
-    known: &[String],
-) -> Result<Vec<String>, Failure> {
-    let result = match target {
-        _ if !known.is_empty() => return Ok(known.to_vec()),
-        WaitTarget::Jobs(ids) => return Ok(ids.clone()),
-        WaitTarget::Single(ResultId { kind: ResultKind::Job, id }) => return Ok(vec![id.clone()]),
-        WaitTarget::Single(result) => result,
-    };
-
-    if result.kind == ResultKind::Run {
-        let subject = ReportSubject::find(caller, project, &result.id).await?;
-        return Ok(subject.job_id().into_iter().collect());
-    }
-
-    let arguments = ToolArguments::new(result.to_arguments(), CommonArguments::in_project(project));
-    let wanted = WantedRecords { filter: is_unfinished, limit: usize::MAX };
-    let jobs = read_newest(caller, ListJobs::entry(), arguments, wanted).await?.data;
-    let ids = jobs.iter().map(|job| view::<Job>(job).job_id);
-
-    Ok(ids.filter(|id| !id.is_empty()).collect())
+/// Returns whether a text may be the beginning of an id. A whole id is no beginning.
+pub(super) fn is_beginning_of_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    text.len() >= SHORTEST_BEGINNING
+        && text.bytes().all(is_plain)
+        && text.contains(|character: char| character.is_ascii_digit())
+        && !is_uuid(text)
 }
 
-/// Returns whether a job is queued or running, so that it can be stopped.
-fn is_unfinished(job: &Value) -> bool {
-    !view::<Job>(job).status.eq_ignore_ascii_case("completed")
-}
-
-/// Returns whether a look-up failed because no record has the id.
-fn is_unknown_id(failure: &Failure) -> bool {
-    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
+pub(super) fn begins(id: &str, beginning: &str) -> bool {
+    id.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
 /// Returns the only record that has the name.
@@ -256,7 +136,10 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRec
     }
 
     let nouns: Vec<_> = kinds.iter().map(|kind| noun(*kind)).collect();
-    let nouns = nouns.join(" or ");
+    let nouns = match nouns.as_slice() {
+        [others @ .., one, last] => [others, &[&*format!("{one} or {last}")]].concat().join(", "),
+        _ => nouns.concat(),
+    };
     let message = match r#match {
         NameMatch::Exact | NameMatch::Case => format!("`{name}` names {} records", records.len()),
         NameMatch::Incomplete => format!(

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    name_resolution::{LATEST, Latest, NameResolver, single},
+    name_resolution::{LATEST, NameResolver, SHORTEST_BEGINNING, single},
     output::note,
+    result_resolution::{Latest, is_result_id},
 };
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -19,8 +19,8 @@ use crate::{
     },
     text::composed,
     tools::{
-        name_search::{FoundRecord, NameMatch, NameResult, RecordKind, is_named},
-        newest::{WantedRecords, read_newest},
+        name_search::{FoundRecord, NameMatch, NameResult, RecordKind},
+        record::platform_family,
     },
 };
 
@@ -45,7 +45,7 @@ const NAMED: [(&str, RecordKind); 12] = [
 ];
 
 /// The arguments that take a device and a build for each player or slot.
-pub(super) const DEVICES_BY_NUMBER: [&str; 2] = ["player_deployment_configs", "slot_deployment_configs"];
+const DEVICES_BY_NUMBER: [&str; 2] = ["player_deployment_configs", "slot_deployment_configs"];
 
 /// Returns the kind of the records whose names and ids the argument `name` takes.
 pub(super) fn record_kind(name: &str) -> Option<RecordKind> {
@@ -63,21 +63,22 @@ pub(super) async fn resolve(
 ) -> Result<(), Failure> {
     // What is deleted, stopped or replaced must be named exactly.
     let accepts_words = matches!(tool.effect, Effect::Reads | Effect::Creates);
-    let mut platform = None;
+    let mut device = None;
 
     for (argument, kind) in NAMED {
         let Some(name) = named(arguments, argument, kind) else { continue };
         let record = match argument {
-            BUILD if accepts_words => choose_build(resolver, &name, platform.as_deref()).await?,
+            BUILD if accepts_words => choose_build(resolver, &name, device.as_ref()).await?,
             _ => resolver.record(kind, &name).await?,
         };
 
-        match argument {
-            BUILD => note(&format!("build: {} ({})", record.name, record.id)),
-            DEVICE => platform = record.more.get("platform").and_then(Value::as_str).map(str::to_owned),
-            _ => {}
+        if argument == BUILD {
+            note(&format!("build: {} ({})", record.name, record.id));
         }
         arguments.insert(argument.to_owned(), json!(record.id));
+        if argument == DEVICE {
+            device = Some(record);
+        }
     }
 
     for argument in DEVICES_BY_NUMBER {
@@ -91,63 +92,108 @@ pub(super) async fn resolve(
     Ok(())
 }
 
-/// Returns the build that a user names: by its name or file name, else by words of its name; `latest` is the newest
-/// one. If `platform` is known, and builds for it match, builds for other platforms are left out.
+/// Returns the build that a user names: by its name or file name, else by words of its name, else by the beginning of its id;
+/// `latest` is the newest one. A build for another platform than that of the device is refused.
 ///
 /// # Errors
 /// `invalid_arguments` with the builds to choose from, and the failures of the list.
-async fn choose_build(
+pub(super) async fn choose_build(
     resolver: NameResolver<'_>,
     name: &str,
-    platform: Option<&str>,
+    device: Option<&FoundRecord>,
 ) -> Result<FoundRecord, Failure> {
-    let arguments = ToolArguments::new(Fields::new(), CommonArguments::in_project(resolver.project));
-    let wanted = WantedRecords { filter: |_| true, limit: usize::MAX };
-    let builds = read_newest(resolver.caller, ListBuilds::entry(), arguments, wanted).await?;
+    let builds = resolver.newest_records(ListBuilds::entry(), Fields::new()).await?;
     for page in &builds.unread {
         tracing::warn!("not all builds could be read: {}", json!(page));
     }
 
-    let matching = builds_named(&builds.data, name, platform);
-    let records: Vec<_> =
-        matching.into_iter().filter_map(|build| FoundRecord::from_record(RecordKind::Build, build)).collect();
-    let r#match = if records.is_empty() { NameMatch::None } else { NameMatch::Exact };
-
-    single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, reason: None, records })
+    let builds: Vec<_> =
+        builds.data.iter().filter_map(|build| FoundRecord::from_record(RecordKind::Build, build)).collect();
+    let platform = device.map(platform).unwrap_or_default();
+    let records: Vec<_> = builds_named(&builds, name, platform).into_iter().cloned().collect();
+    match device {
+        Some(device) if !records.is_empty() && !records.iter().any(|build| runs_on(build, platform)) => {
+            Err(wrong_platform(&records, device, &builds))
+        }
+        _ => {
+            let r#match = if records.is_empty() { NameMatch::None } else { NameMatch::Exact };
+            single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, reason: None, records })
+        }
+    }
 }
 
-/// Returns the builds that have the name, else those whose name contains all its words. `builds` begins with the
-/// newest.
-fn builds_named<'a>(builds: &'a [Value], name: &str, platform: Option<&str>) -> Vec<&'a Value> {
-    let text = |build: &'a Value, field: &str| build.get(field).and_then(Value::as_str).unwrap_or_default();
-    let wanted = words(name);
-    let has_words = |build: &&'a Value| {
-        let found = words(text(build, "name"));
-        wanted.iter().all(|word| found.contains(word))
+/// Returns the failure for builds of which none runs on the device, with the newest ones that do.
+fn wrong_platform(named: &[FoundRecord], device: &FoundRecord, builds: &[FoundRecord]) -> Failure {
+    const MAX_CHOICES: usize = 5;
+
+    let platform = platform(device);
+    let of_build = named.first().map(self::platform).unwrap_or_default();
+    let build = named.first().map(|build| build.name.as_str()).unwrap_or_default();
+    let fit = "the newest builds that fit";
+    let message = match named.len() {
+        1 => format!(
+            "the build `{build}` is for {of_build}, and the device `{}` runs {platform}; {fit}",
+            device.name
+        ),
+        count => format!(
+            "none of the {count} builds that are meant runs on {platform}, as the device `{}` does; {fit}",
+            device.name
+        ),
     };
 
-    let mut matching: Vec<_> =
-        builds.iter().filter(|build| is_named(RecordKind::Build, build, name)).collect();
+    let mut failure = Failure::new(Code::InvalidArguments, message).hint("nothing was sent");
+    let fitting = builds.iter().filter(|build| runs_on(build, platform)).take(MAX_CHOICES);
+    failure.facts.choices = fitting.map(|build| format!("{}: {}", build.name, build.id)).collect();
+    if failure.facts.choices.is_empty() {
+        failure.message = failure.message.replace("; the newest builds that fit", "; no build fits");
+    }
+    failure
+}
+
+/// Returns the builds that have the name, else those whose name contains all its words, else those whose id begins so. Those
+/// for the platform are preferred. `builds` begins with the newest.
+fn builds_named<'a>(builds: &'a [FoundRecord], name: &str, platform: &str) -> Vec<&'a FoundRecord> {
+    let wanted = words(name);
+    let has_words = |build: &&FoundRecord| {
+        let found = words(&build.name);
+        wanted.iter().all(|word| found.contains(word))
+    };
+    let has_name = |build: &&FoundRecord| {
+        let file = build.more.get("file_name").and_then(Value::as_str).unwrap_or_default();
+        [&build.name, file].iter().any(|text| words(text) == wanted)
+    };
+    let has_id = |build: &&FoundRecord| build.id.starts_with(&name.to_ascii_lowercase());
+
+    let mut matching: Vec<_> = builds.iter().filter(has_name).collect();
     let is_latest = matching.is_empty() && name.eq_ignore_ascii_case(LATEST);
     if is_latest {
         matching = builds.iter().collect();
     } else if matching.is_empty() {
         matching = builds.iter().filter(has_words).collect();
     }
+    if matching.is_empty() && name.len() >= SHORTEST_BEGINNING {
+        matching = builds.iter().filter(has_id).collect();
+    }
 
-    let runs_on = |build: &&'a Value| {
-        // The platform `ios` of a device takes builds for `ios-native`.
-        let family = |platform: &'a str| platform.split('-').next();
-        platform.is_none_or(|platform| family(text(build, "platform")) == platform.split('-').next())
-    };
-    if matching.iter().any(runs_on) {
-        matching.retain(runs_on);
+    if matching.iter().any(|build| runs_on(build, platform)) {
+        matching.retain(|build| runs_on(build, platform));
     }
     if is_latest {
         matching.truncate(1);
     }
 
     matching
+}
+
+/// Returns the platform of a build or of a device; empty if it is not known.
+fn platform(record: &FoundRecord) -> &str {
+    record.more.get("platform").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Returns whether a build runs on a platform.
+fn runs_on(build: &FoundRecord, platform: &str) -> bool {
+    let own = self::platform(build);
+    own.is_empty() || platform.is_empty() || platform_family(own) == platform_family(platform)
 }
 
 /// Returns the words of a name in lower case.
@@ -177,17 +223,6 @@ pub(super) async fn resolve_results(
     }
 
     Ok(())
-}
-
-/// Returns whether `text` has the form of the ids of `kind`. Ids of runs are one word with digits (service.md 1.7).
-pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {
-    match kind {
-        ResultKind::Job | ResultKind::Execution => is_uuid(text),
-        ResultKind::Run => {
-            let has_digit = text.contains(|character: char| character.is_ascii_digit());
-            has_digit && !text.contains(char::is_whitespace) && !is_uuid(text)
-        }
-    }
 }
 
 /// Returns the object that an argument holds, as JSON or as its text.
@@ -254,12 +289,17 @@ mod tests {
 
     #[test]
     fn a_build_is_chosen_by_name_or_words_for_the_platform_of_the_device() {
-        let build = |id: &str, name: &str, platform: &str| json!({"id": id, "name": name, "file_name": format!("{id}.bin"), "platform": platform});
+        let build = |id: &str, name: &str, platform: &str| {
+            let record =
+                json!({"id": id, "name": name, "file_name": format!("{id}.bin"), "platform": platform});
+            FoundRecord::from_record(RecordKind::Build, &record).expect("a build")
+        };
         let builds = [
             build("a3", "Game 1.4.2 nightly", "android"),
             build("w3", "Game 1.4.2 nightly", "windows"),
             build("i3", "Game 1.4.2 nightly (iOS)", "ios-native"),
             build("a2", "Game 1.4.1", "android"),
+            build("0123abcd", "Old", "linux"),
         ];
 
         for (name, platform, expected) in [
@@ -272,10 +312,20 @@ mod tests {
             ("latest", None, &["a3"]),
             ("latest", Some("windows"), &["w3"]),
             ("1.4", None, &[]),
+            ("0123AB", None, &["0123abcd"]),
         ] {
-            let found = builds_named(&builds, name, platform);
-            let ids: Vec<_> = found.iter().map(|build| build["id"].as_str().expect("an id")).collect();
+            let found = builds_named(&builds, name, platform.unwrap_or_default());
+            let ids: Vec<_> = found.iter().map(|build| build.id.as_str()).collect();
             assert_eq!(ids, expected, "{name} {platform:?}");
         }
+
+        let record = json!({"id": "d", "name": "PC", "kind": "windows"});
+        let device = FoundRecord::from_record(RecordKind::DeploymentConfig, &record).expect("a device");
+        let failure = wrong_platform(&builds[3..4], &device, &builds);
+        assert!(
+            failure.message.contains("`Game 1.4.1` is for android, and the device `PC` runs windows"),
+            "{failure}"
+        );
+        assert_eq!(failure.facts.choices, ["Game 1.4.2 nightly: w3"]);
     }
 }

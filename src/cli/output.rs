@@ -1,4 +1,4 @@
-//! The output of commands: JSON for programs, tables and text for users, and notes on standard error beside it.
+//! The output of commands: one result in the form that the flags select, and notes on standard error beside it.
 
 use std::{
     fmt::Display,
@@ -6,14 +6,25 @@ use std::{
     path::Path,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Args};
+use clap::{Arg, ArgAction, ArgMatches, Args, ValueEnum};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::{exit_status::ExitStatus, table::Table};
-use crate::text::{single_line, visible};
+use super::{
+    exit_status::{CommandError, ExitStatus},
+    jq::Expression,
+    table::Table,
+};
+use crate::{
+    failure::{Code, Failure},
+    text::{single_line, visible},
+};
 
 /// Flag that prints results and failures as JSON.
 pub(super) const JSON: &str = "json";
+
+/// Flag that selects the format of the result.
+pub(super) const OUTPUT: &str = "output";
 
 const JSON_HELP: &str = "Print results and failures as JSON, on a terminal too";
 
@@ -26,6 +37,160 @@ pub(super) struct JsonFlag {
 
 pub(super) fn json_flag() -> Arg {
     Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help(JSON_HELP)
+}
+
+// A doc comment would become the description of the command.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct OutputFlags {
+    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
+    #[arg(help = "table, wide (all columns), json, jsonl (a line for each record) or csv")]
+    output: Option<Format>,
+
+    #[arg(long, value_name = "EXPR", help = "Print what this jq expression selects in the JSON")]
+    jq: Option<String>,
+
+    #[arg(long, help = JSON_HELP)]
+    json: bool,
+}
+
+/// Format of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    Table,
+    Wide,
+    Json,
+    Jsonl,
+    Csv,
+}
+
+/// What a pipe gets if no flag selects a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piped {
+    /// The rows of the table, with tabs between the values.
+    Rows,
+    Json,
+    /// The text that a terminal shows. The result has no rows, so that it cannot be CSV.
+    Text,
+}
+
+/// A result as people read it.
+pub(super) enum Shown {
+    Table(Table),
+    /// A text without control characters, except for styles.
+    Text(String),
+}
+
+impl From<Table> for Shown {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+impl From<String> for Shown {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+/// How a command prints its result.
+pub(super) enum Output {
+    Text { is_wide: bool },
+    Rows,
+    Csv,
+    Json,
+    JsonLines,
+    Selected(Expression),
+}
+
+impl Output {
+    /// Returns the output that the flags select.
+    ///
+    /// # Errors
+    /// `invalid_arguments` for an invalid expression, and for flags that exclude each other.
+    pub(super) fn new(flags: &OutputFlags, piped: Piped) -> std::result::Result<Self, Failure> {
+        let refusal =
+            |message: &str, hint: &'static str| Err(Failure::new(Code::InvalidArguments, message).hint(hint));
+        let format = flags.output.or(flags.json.then_some(Format::Json));
+
+        if let Some(expression) = &flags.jq {
+            if !matches!(format, None | Some(Format::Json | Format::Jsonl)) {
+                return refusal("`--jq` prints JSON, and no table", "leave out `--output`; nothing was sent");
+            }
+            return Ok(Self::Selected(Expression::parse(expression)?));
+        }
+        if format == Some(Format::Csv) && piped == Piped::Text {
+            return refusal("a record has no rows for CSV", "use `--output json`; nothing was sent");
+        }
+
+        let format = match piped {
+            _ if std::io::stdout().is_terminal() => format.unwrap_or(Format::Table),
+            Piped::Rows if format.is_none() => return Ok(Self::Rows),
+            Piped::Rows | Piped::Text => format.unwrap_or(Format::Table),
+            Piped::Json => format.unwrap_or(Format::Json),
+        };
+        Ok(match format {
+            Format::Table => Self::Text { is_wide: false },
+            Format::Wide => Self::Text { is_wide: true },
+            Format::Json => Self::Json,
+            Format::Jsonl => Self::JsonLines,
+            Format::Csv => Self::Csv,
+        })
+    }
+
+    /// Returns whether people read the result, so that sentences beside it help them.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Text { .. })
+    }
+
+    /// Returns whether every column is printed.
+    pub(super) fn is_wide(&self) -> bool {
+        matches!(self, Self::Text { is_wide: true })
+    }
+
+    /// Returns whether the rows of a table are printed, which do not say everything that the JSON says.
+    pub(super) fn has_rows(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Rows | Self::Csv)
+    }
+
+    /// Prints the result. `shown` is what people read. Returns `status`, or the status of an output that cannot be written.
+    ///
+    /// # Errors
+    /// That an expression does not fit the result.
+    pub(super) fn print<S: Into<Shown>>(
+        &self,
+        status: ExitStatus,
+        result: &impl Serialize,
+        shown: impl FnOnce() -> S,
+    ) -> std::result::Result<ExitStatus, CommandError> {
+        let printed = match (self, self.has_rows().then(|| shown().into())) {
+            (Self::Text { is_wide }, Some(Shown::Table(table))) => print_table(table.wide(*is_wide)),
+            (Self::Csv, Some(Shown::Table(table))) => print_text(table.csv()),
+            (_, Some(Shown::Table(table))) => print_text(table.rows()),
+            (_, Some(Shown::Text(text))) => write!(anstream::stdout(), "{text}"),
+            (_, None) => match self.print_json(&serde_json::to_value(result)?) {
+                Err(CommandError::Other(error)) => {
+                    return Ok(status_after_output(status, Err::<(), _>(error)));
+                }
+                printed => return printed.map(|()| status),
+            },
+        };
+
+        Ok(status_after_output(status, printed))
+    }
+
+    fn print_json(&self, result: &Value) -> std::result::Result<(), CommandError> {
+        match self {
+            Self::Selected(expression) => {
+                expression.evaluate(result, |line| Ok::<_, CommandError>(print_line(line)?))
+            }
+            Self::JsonLines => match result.get("data").unwrap_or(result) {
+                Value::Array(records) => Ok(records.iter().try_for_each(print_line)?),
+                record => Ok(print_line(record)?),
+            },
+            _ if std::io::stdout().is_terminal() => Ok(print_line(format_args!("{result:#}"))?),
+            _ => Ok(print_line(result)?),
+        }
+    }
 }
 
 /// Returns whether results and failures are printed as JSON on a terminal too.
@@ -68,9 +233,13 @@ pub(super) fn print_text(text: impl Display) -> Result<()> {
 
 /// Prints a table in the width of the terminal, with colours where the terminal shows them.
 pub(super) fn print_table(table: Table) -> Result<()> {
-    let width = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     // The cells contain no control characters.
-    write!(anstream::stdout(), "{}", table.fit(width).with_styles())
+    write!(anstream::stdout(), "{}", table.fit(terminal_width()).with_styles())
+}
+
+/// Returns the width of the terminal that standard output is; `None` if it is none.
+pub(super) fn terminal_width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
 }
 
 /// Prints a result: JSON for programs, the table on a terminal.

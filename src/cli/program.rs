@@ -9,10 +9,11 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     export,
     failure_output::OutputFormat,
+    files,
     help::{help_end, print_settings, settings_command},
     http, install,
     lists::ListCommand,
-    login, logout, profile, report, run, status, stop, tools, uninstall, upload, wait,
+    login, logout, profile, report, run, show, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -62,7 +63,8 @@ pub fn program() -> Command {
     without_subcommands()
         .subcommands([demo_command(), settings_command()])
         .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
-        .subcommands([report::command(), export::command(), upload::command(), download::command()])
+        .subcommands([show::command(), report::command(), files::command(), export::command()])
+        .subcommands([upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
         .subcommands([
@@ -144,6 +146,8 @@ pub async fn run_subcommand(
         "run" => run::run(matches, settings).await,
         "wait" => wait::run(matches, settings).await,
         "stop" => stop::run(matches, settings).await,
+        "show" => show::run(matches, settings).await,
+        "files" => files::run(matches, settings).await,
         "export" => export::run(matches, settings).await,
         "status" => status::run(matches, settings).await,
         "report" => report::run(matches, settings).await,

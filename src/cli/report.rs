@@ -22,6 +22,7 @@ use super::{
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{JsonFlag, note, note_written, print_line, print_text, prints_json, status_after_output},
+    starts::Starts,
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -105,7 +106,8 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ReportArguments::from_arg_matches(matches)?;
     let target = arguments.target()?;
-    let report = Report { tools: build_caller_with_files(settings)?, arguments };
+    let report =
+        Report { tools: build_caller_with_files(settings)?, starts: Starts::read(settings), arguments };
 
     match target {
         ReportTarget::File(file) => report.write_page(&file, OutputFormat::from_matches(matches)).await,
@@ -124,6 +126,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 struct Report {
     arguments: ReportArguments,
     tools: CallerWithFiles,
+    starts: Starts,
 }
 
 /// A result that is printed.
@@ -138,7 +141,7 @@ impl Report {
     }
 
     async fn subject(&self) -> Result<ReportSubject, Failure> {
-        let resolver = NameResolver::new(&self.tools.caller, self.project());
+        let resolver = NameResolver::new(&self.tools.caller, self.project()).for_user(&self.starts);
         let subject = resolver.subject(&self.arguments.id).await?;
 
         Ok(subject.compared_with(self.arguments.compare_with.as_deref()))

@@ -1,24 +1,32 @@
 //! `tas-mcp run`: starts a test or a plan. With `--wait` the exit status reports the verdicts.
 
+mod devices;
 mod start_reply;
 
 use std::time::Duration;
 
-use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command, parser::ValueSource, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, Subcommand, value_parser};
+use serde::Serialize;
 use serde_json::Value;
+use serde_with::skip_serializing_none;
 
-use self::start_reply::StartReply;
+use self::{
+    devices::{DeviceFlags, Devices, slot_advice},
+    start_reply::StartReply,
+};
 use super::{
-    calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation},
+    calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
+    command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
+    failure_output::OutputFormat,
     help::help_end,
-    name_completion::complete_name,
+    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
-    named_arguments::{self, DEVICES_BY_NUMBER},
-    output::{note, print_line, prints_json, status_after_output, wants_json},
-    tool_arguments::{self, read_arguments},
-    waiting::{JUNIT, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, junit_flag, options_with_progress},
+    named_arguments,
+    output::{Output, OutputFlags, Piped, note},
+    starts::Starts,
+    tool_arguments::ProjectFlag,
+    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
 };
 use crate::{
     call::{
@@ -29,74 +37,176 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
-        catalog::ListedOperation as _,
+        api::{Uuid, builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
+        result_kind::ResultKind,
     },
     settings::Settings,
     tools::{
         catalog::{ListedTool as _, Tool},
-        waiting::Wait,
+        name_search::RecordKind,
+        project_client::ProjectClient,
+        waiting::{Wait, WaitTarget},
     },
 };
-
-const WAIT: &str = "wait";
-const TIMEOUT: &str = "timeout-seconds";
 
 /// Commands that the help shows.
 const EXAMPLES: [&str; 2] = [
     r#"tas-mcp run test "Pause and resume" --device "Windows PC""#,
     r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
 ];
+const TEST_EXAMPLES: [&str; 2] = [
+    r#"tas-mcp run test "Pause and resume" --device "Windows PC" --build latest"#,
+    r#"tas-mcp run test "Pause and resume" --device "Windows PC" --wait --junit report.xml"#,
+];
+const PLAN_EXAMPLES: [&str; 2] = [
+    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
+    r#"tas-mcp run plan "Cross-play party" --device CONFIG_ID --device 2=CONFIG_ID --device 3=CONFIG_ID"#,
+];
 
-/// Positional argument: the id of the test or plan.
-const SUBJECT: &str = "subject";
+#[derive(Args)]
+struct RunArguments {
+    /// Wait until everything has finished, and print the verdicts
+    #[arg(long, global = true)]
+    wait: bool,
 
-/// A subcommand that starts something.
-struct StartCommand {
-    /// Name of the subcommand.
-    word: &'static str,
-    tool: Tool,
-    /// Argument of the tool that takes the id.
-    id_argument: &'static str,
-    /// Name of a record in the commands that the help shows.
-    example: &'static str,
+    /// Maximum time to wait, 1-7200. Default: 7200
+    #[arg(long, value_name = "N", global = true, value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
+    timeout_seconds: Option<u64>,
+
+    #[command(flatten)]
+    junit: JunitFlag,
+
+    #[command(subcommand)]
+    subject: Subject,
 }
 
-impl StartCommand {
-    fn all() -> [Self; 2] {
-        let (test, plan) = (StartRun::tool(), StartTestPlanRun::tool());
+#[derive(Subcommand)]
+enum Subject {
+    /// Starts a saved test, or a task in words
+    #[command(after_help = help_end(&TEST_EXAMPLES, ExitStatus::WAIT_HELP))]
+    Test(Box<TestArguments>),
+    /// Starts a test plan
+    #[command(after_help = help_end(&PLAN_EXAMPLES, ExitStatus::WAIT_HELP))]
+    Plan(Box<PlanArguments>),
+}
 
-        [
-            Self {
-                word: "test",
-                tool: test,
-                id_argument: "multiplayer_test_id",
-                example: "Pause and resume",
-            },
-            Self { word: "plan", tool: plan, id_argument: "test_plan_id", example: "Release smoke" },
-        ]
-    }
+#[skip_serializing_none]
+#[derive(Args, Serialize)]
+struct TestArguments {
+    /// Name or id of the test
+    #[arg(value_name = "TEST", add = name_completions(NameKind::Named(RecordKind::Test)))]
+    #[serde(rename = "multiplayer_test_id")]
+    test: Option<String>,
 
-    fn command(&self) -> Command {
-        let subject = Arg::new(SUBJECT)
-            .value_name(self.word.to_uppercase())
-            .help(format!("Name or id of the {}", self.word));
-        let subject = complete_name(subject, self.id_argument);
-        let start = format!(r#"tas-mcp run {} "{}" --device "Windows PC""#, self.word, self.example);
-        let examples = [start.clone(), format!("{start} --wait --junit report.xml")];
-        let build = "Name, words of the name or id of the build, or `latest`. Default: the service chooses";
+    #[arg(long, hide = true, alias = "multiplayer_test_id", conflicts_with = "test")]
+    #[serde(skip)]
+    multiplayer_test_id: Option<String>,
 
-        tool_arguments::command(self.tool.info)
-            .name(self.word)
-            .after_help(help_end(&examples, ExitStatus::WAIT_HELP))
-            .arg(subject)
-            .mut_arg("deployment_config_id", |flag| {
-                flag.visible_alias("device").help("Name or id of the device; `tas-mcp devices` lists them")
-            })
-            .mut_arg("build_id", |flag| flag.visible_alias("build").help(build))
-            .mut_arg("agent_config_id", |flag| {
-                flag.visible_alias("agent").help("Name or id of the AI player")
-            })
+    #[arg(long, hide = true, alias = "test_plan_id")]
+    test_plan_id: Option<String>,
+
+    /// Task of a one-off test, in place of a saved one
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    instructions: Option<String>,
+
+    /// Name of the one-off test
+    #[arg(long, requires = "instructions")]
+    name: Option<String>,
+
+    /// Repetitions after ERROR, TIMEOUT or STOPPED, 0-10
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=10))]
+    retries: Option<u8>,
+
+    /// Number of runs for each device, 1-10
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=10))]
+    instances: Option<u8>,
+
+    #[arg(long, hide = true, alias = "player_deployment_configs", value_parser = json_object)]
+    player_deployment_configs: Option<Value>,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    start: StartFlags,
+}
+
+#[skip_serializing_none]
+#[derive(Args, Serialize)]
+struct PlanArguments {
+    /// Name or id of the plan
+    #[arg(value_name = "PLAN", add = name_completions(NameKind::Named(RecordKind::TestPlan)))]
+    #[serde(rename = "test_plan_id")]
+    plan: Option<String>,
+
+    #[arg(long, hide = true, alias = "test_plan_id", conflicts_with = "plan")]
+    #[serde(skip)]
+    test_plan_id: Option<String>,
+
+    #[arg(long, hide = true, alias = "slot_deployment_configs", value_parser = json_object)]
+    slot_deployment_configs: Option<Value>,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    start: StartFlags,
+}
+
+// What both starts have. The names of the fields are those of the arguments of the tools.
+#[skip_serializing_none]
+#[derive(Args, Serialize)]
+struct StartFlags {
+    #[command(flatten)]
+    #[serde(skip)]
+    devices: DeviceFlags,
+
+    #[arg(long = "agent", value_name = "NAME", aliases = ["agent-config-id", "agent_config_id"])]
+    #[arg(help = "Name or id of the AI player", add = name_completions(NameKind::Named(RecordKind::AgentConfig)))]
+    agent_config_id: Option<String>,
+
+    #[arg(long = "tag", value_name = "TAG", aliases = ["additional-tags", "additional_tags"])]
+    #[arg(help = "Tag for the runs; may be repeated")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    additional_tags: Vec<String>,
+
+    #[arg(long = "all-devices", aliases = ["run-on-all-configured-devices", "run_on_all_configured_devices"])]
+    #[arg(num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(help = "One run on each phone or tablet of the device; each is billed")]
+    run_on_all_configured_devices: Option<bool>,
+
+    #[arg(long, alias = "render_templates", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(help = "Fill the templates in the steps", hide_possible_values = true)]
+    render_templates: Option<bool>,
+
+    #[arg(long, alias = "template_data", value_name = "JSON", value_parser = json_object)]
+    #[arg(help = "Values for the templates")]
+    template_data: Option<Value>,
+
+    #[arg(long, value_name = "JSON", value_parser = json_object, help = options_help())]
+    options: Option<Value>,
+
+    #[command(flatten)]
+    #[serde(skip)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    #[serde(skip)]
+    output: OutputFlags,
+
+    #[arg(long, help = "Do not ask for confirmation; a person has accepted the cost")]
+    #[serde(skip)]
+    yes: bool,
+}
+
+/// Returns the help of `--options`.
+fn options_help() -> String {
+    let known = "`performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`)";
+    format!("Overrides for these runs: {}", for_command_line(known, Names::Mixed))
+}
+
+/// Parses a JSON object.
+fn json_object(text: &str) -> Result<Value, String> {
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err("must be a JSON object".to_owned()),
+        Err(error) => Err(format!("must be a JSON object: {error}")),
     }
 }
 
@@ -104,60 +214,169 @@ impl StartCommand {
 pub(super) fn command() -> Command {
     let about = "Starts a test or a plan by name; with --wait the exit code reports the verdicts";
     Command::new("run").about(about).after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP)).defer(|command| {
-        let wait = Arg::new(WAIT).long(WAIT).action(ArgAction::SetTrue);
-        let timeout = Arg::new(TIMEOUT)
-            .long(TIMEOUT)
-            .value_name("N")
-            .value_parser(value_parser!(u64).range(1..=MAX_TIMEOUT_S))
-            .default_value("7200");
-
-        command
-            .subcommand_required(true)
-            .subcommand_value_name("test|plan")
-            .arg_required_else_help(true)
-            .arg(wait.global(true).help("Wait until everything has finished, and print the verdicts"))
-            .arg(timeout.global(true).help("Maximum time to wait"))
-            .arg(junit_flag().global(true).help("Write the verdicts as JUnit XML; needs --wait"))
-            .subcommands(StartCommand::all().iter().map(StartCommand::command))
+        let command = RunArguments::augment_args(command);
+        command.subcommand_value_name("test|plan").arg_required_else_help(true)
     })
 }
 
 /// Starts the test or plan. With `--wait`, waits for it and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let (word, matches) = matches.subcommand().context("the subcommand is missing")?;
-    let start = StartCommand::all().into_iter().find(|start| start.word == word);
-    let start = start.context("the subcommand is unknown")?;
-    check_wait_flags(matches)?;
-    let mut arguments = read_arguments(start.tool.info, matches)?;
-    let output = VerdictOutput::from_matches(matches)?;
+    let arguments = RunArguments::from_arg_matches(matches)?;
+    arguments.check_wait_flags()?;
+    let start = Start::new(arguments.subject, settings)?;
+    let output = Output::new(&start.flags.output, Piped::Json)?;
+    let output = VerdictOutput::new(&arguments.junit, output, OutputFormat::from_matches(matches))?;
 
     let tools = build_caller_with_files(settings)?;
-    let project = arguments.common.project_id.clone();
+    let project = start.flags.project.project_id.clone();
     let resolver = NameResolver::new(&tools.caller, project.as_deref());
-    if let Some(name) = matches.get_one::<String>(SUBJECT) {
-        arguments.own.insert(start.id_argument.to_owned(), Value::from(name.as_str()));
-    }
-    add_file_defaults(settings, &mut arguments.own);
-    named_arguments::resolve(resolver, start.tool.info, &mut arguments.own).await?;
+    let own = start.arguments(resolver).await?;
+    let names_build = own.contains_key("build_id");
+    ask_before_cost(start.tool.name, &own, || start.flags.yes)?;
 
-    ask_before_cost(start.tool.name, &arguments.own, || matches.get_flag(YES))?;
-    let names_build = arguments.own.contains_key("build_id");
-    let reply = call_with_confirmation(&tools, start.tool, arguments).await?;
+    let common = CommonArguments::in_project(project.as_deref());
+    let call = ToolArguments::new(own, if start.flags.yes { common.confirmed() } else { common });
+    let reply = match call_with_confirmation(&tools, start.tool, call).await {
+        Err(CommandError::Failures(failures)) => return Err(start.with_advice(failures, resolver).await),
+        reply => reply?,
+    };
 
     // Without a named project, the answer to the start shows the project of the jobs.
     let project = project.or_else(|| reply.project().map(str::to_owned));
-    let started = Started { settings, caller: &tools.caller, reply: &reply, project };
-    if matches.get_flag(WAIT) {
-        return started.wait(matches, output, !names_build).await;
+    let started = Started {
+        settings,
+        caller: &tools.caller,
+        answer: StartReply::new(reply.value()),
+        reply: &reply,
+        project,
+    };
+    started.remember();
+    if arguments.wait {
+        let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
+        return started.wait(timeout, output, !names_build).await;
     }
 
-    let printed =
-        if prints_json(wants_json(matches)) { print_line(reply.value()) } else { started.announce() };
+    let status = output.print_start(reply.value(), || started.announce())?;
     if !names_build {
         started.report_chosen_build().await;
     }
 
-    Ok(status_after_output(ExitStatus::Success, printed))
+    Ok(status)
+}
+
+impl RunArguments {
+    /// Checks that the flags of a wait are used only with `--wait`.
+    fn check_wait_flags(&self) -> Result<(), Failure> {
+        let junit = self.junit.junit.as_ref().map(|_| "junit");
+        let flag = junit.or(self.timeout_seconds.map(|_| "timeout-seconds"));
+        match flag {
+            Some(flag) if !self.wait => {
+                let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--wait`"));
+                Err(failure.hint("nothing was sent"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is started.
+struct Start {
+    tool: Tool,
+    /// The arguments of the tool, without devices and builds.
+    own: Fields,
+    /// The argument that takes devices by their number.
+    by_number: &'static str,
+    flags: StartFlags,
+    devices: Devices,
+    /// The plan that is named.
+    plan: Option<String>,
+}
+
+impl Start {
+    /// Returns the start that the arguments describe, with the device and the build of the project file.
+    fn new(subject: Subject, settings: &Settings) -> Result<Self, CommandError> {
+        let is_plan = matches!(subject, Subject::Plan(_));
+        let (tool, by_number, plan, own, flags) = match subject {
+            Subject::Test(mut test) => {
+                test.test = test.test.or(test.multiplayer_test_id.take());
+                let (plan, own) = (test.test_plan_id.clone(), fields(&test)?);
+                (StartRun::tool(), "player_deployment_configs", plan, own, test.start)
+            }
+            Subject::Plan(mut plan) => {
+                plan.plan = plan.plan.or(plan.test_plan_id.take());
+                let (name, own) = (plan.plan.clone(), fields(&plan)?);
+                (StartTestPlanRun::tool(), "slot_deployment_configs", name, own, plan.start)
+            }
+        };
+        if !["multiplayer_test_id", "test_plan_id", "instructions"].iter().any(|name| own.contains_key(*name))
+        {
+            let subject = if is_plan { "plan" } else { "test" };
+            return Err(Failure::new(Code::InvalidArguments, format!("which {subject} is to be started?"))
+                .hint(format!("name it: `tas-mcp run {subject} NAME`; `tas-mcp {subject}s` lists them"))
+                .into());
+        }
+
+        let mut devices = Devices::from_flags(&flags.devices, is_plan)?;
+        if !own.contains_key(by_number) {
+            add_file_defaults(settings, &mut devices);
+        }
+        Ok(Self { tool, own, by_number, flags, devices, plan })
+    }
+
+    /// Returns the arguments of the tool, in which ids stand for names. Asks for a device that is missing.
+    async fn arguments(&self, resolver: NameResolver<'_>) -> Result<Fields, CommandError> {
+        let (mut own, mut devices) = (self.own.clone(), self.devices.clone());
+        // A name that is wrong is said before a device is asked for.
+        named_arguments::resolve(resolver, self.tool.info, &mut own).await?;
+        if !own.contains_key(self.by_number) {
+            let plan = own.get("test_plan_id").and_then(Value::as_str);
+            devices.complete(resolver, plan).await?;
+        }
+        devices.add_to(&mut own, self.by_number);
+        named_arguments::resolve(resolver, self.tool.info, &mut own).await?;
+
+        Ok(own)
+    }
+
+    /// Adds to a refusal which slots of the plan need a device.
+    async fn with_advice(&self, failures: Vec<Failure>, resolver: NameResolver<'_>) -> CommandError {
+        let is_refused = failures.iter().any(|failure| failure.code == Code::Rejected);
+        let names_slots = self.own.contains_key(self.by_number) || self.devices.devices.len() > 1;
+        let advice = match self.plan.as_ref().filter(|_| is_refused && !names_slots) {
+            Some(plan) => slot_advice(resolver, plan).await,
+            None => None,
+        };
+
+        let add = |failure: Failure| match &advice {
+            Some(advice) if failure.code == Code::Rejected => failure.hint(advice.clone()),
+            _ => failure,
+        };
+        CommandError::Failures(failures.into_iter().map(add).collect())
+    }
+}
+
+fn fields(arguments: &impl Serialize) -> Result<Fields, CommandError> {
+    let value = serde_json::to_value(arguments)?;
+    Ok(value.as_object().cloned().unwrap_or_default())
+}
+
+/// Adds the device and the build of the project file where the flags name none, and says so.
+fn add_file_defaults(settings: &Settings, devices: &mut Devices) {
+    let Some((defaults, path)) = settings.run_defaults() else { return };
+    // Devices with numbers exclude the defaults.
+    if !devices.is_empty() && devices.devices.keys().any(Option::is_some) {
+        return;
+    }
+
+    let path = path.display();
+    for (word, chosen, default) in
+        [("device", &mut devices.devices, &defaults.device), ("build", &mut devices.builds, &defaults.build)]
+    {
+        if let Some(default) = default.as_ref().filter(|_| !chosen.contains_key(&None)) {
+            note(&format!("{word} from the project file {path}: {default}"));
+            chosen.insert(None, default.clone());
+        }
+    }
 }
 
 /// A start that the service has accepted.
@@ -165,17 +384,29 @@ struct Started<'a> {
     settings: &'a Settings,
     caller: &'a Caller,
     reply: &'a Reply,
+    answer: StartReply,
     project: Option<String>,
 }
 
 impl Started<'_> {
+    /// Remembers the start, so that `latest` and `--mine` find it.
+    fn remember(&self) {
+        let mut starts = Starts::read(self.settings);
+        match self.answer.target() {
+            Ok((WaitTarget::Single(result), jobs)) if result.kind == ResultKind::Execution => {
+                starts.add(&jobs, Some(&result.id));
+            }
+            Ok((WaitTarget::Jobs(jobs), _)) => starts.add(&jobs, None),
+            _ => {}
+        }
+    }
+
     /// Returns what to wait for.
     fn subject(&self) -> Result<WaitSubject<'_>, Failure> {
         let started = self.reply.value();
-        let (target, jobs) = StartReply(started).target().map_err(|failure| {
-            failure
-                .detail("started", started.clone())
-                .hint("`list_jobs` shows the jobs that were started, if any")
+        let (target, jobs) = self.answer.target().map_err(|failure| {
+            let hint = "`tas-mcp jobs` shows the jobs that were started, if any";
+            failure.detail("started", started.clone()).hint(hint)
         })?;
 
         Ok(WaitSubject {
@@ -185,14 +416,14 @@ impl Started<'_> {
             target,
             jobs,
             started: Some(started.clone()),
-            not_started: StartReply(started).not_started(),
+            not_started: self.answer.not_started(),
         })
     }
 
-    /// Prints the ids of the jobs, how to wait for them, and what was not started. Prints the whole answer if it names
+    /// Says which jobs were started, how to wait for them, and what was not started. Returns the whole answer if it names
     /// no job.
-    fn announce(&self) -> std::io::Result<()> {
-        let Ok(subject) = self.subject() else { return print_line(format_args!("{:#}", self.reply.value())) };
+    fn announce(&self) -> String {
+        let Ok(subject) = self.subject() else { return format!("{:#}\n", self.reply.value()) };
         subject.announce();
 
         for run in &subject.not_started {
@@ -201,16 +432,15 @@ impl Started<'_> {
             note(&format!("not started{device}: {}", run.reason));
         }
 
-        Ok(())
+        String::new()
     }
 
     /// Prints which build the service has chosen. The start is done, so that a failure is only a missing name.
     async fn report_chosen_build(&self) {
-        let Some(id) = self.reply.value().get("build_id").and_then(Value::as_str) else { return };
-        let own = Fields::from_iter([("build_id".to_owned(), Value::from(id))]);
-        let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project.as_deref()));
+        let Some(id) = self.answer.build_id() else { return };
+        let client = ProjectClient { caller: self.caller.clone(), project: self.project.clone() };
+        let build = client.call(&GetBuild { build_id: Uuid(id.clone()) }).await.ok();
 
-        let build = self.caller.call_guarded(GetBuild::entry(), arguments).await.ok();
         let name = build.map(|build| build.view::<GetBuild>().build.name).filter(|name| !name.is_empty());
         let name = name.map(|name| format!("{name} ")).unwrap_or_default();
         note(&format!("the service chose the build {name}({id})"));
@@ -219,7 +449,7 @@ impl Started<'_> {
     /// Waits for the jobs or the execution, and prints the verdicts.
     async fn wait(
         &self,
-        matches: &ArgMatches,
+        timeout: Duration,
         output: VerdictOutput,
         reports_build: bool,
     ) -> Result<ExitStatus, CommandError> {
@@ -228,15 +458,16 @@ impl Started<'_> {
             target: subject.target.clone(),
             expected_jobs: subject.jobs.clone(),
             project: self.project.clone(),
-            timeout: Duration::from_secs(*matches.get_one::<u64>(TIMEOUT).unwrap_or(&MAX_TIMEOUT_S)),
+            timeout,
             interval: None,
         };
         let completion = async {
-            let options = options_with_progress();
             if reports_build {
                 self.report_chosen_build().await;
             }
 
+            // The progress bar begins after everything that is said once.
+            let options = options_with_progress();
             wait.run(self.caller, &options).await.map_err(|failure| {
                 let hint = format!("the start succeeded; {}", subject.advice());
                 failure.detail("started", self.reply.value().clone()).hint(hint)
@@ -244,35 +475,5 @@ impl Started<'_> {
         };
 
         subject.finish(completion, output).await
-    }
-}
-
-/// Checks that the flags of a wait are used only with `--wait`.
-fn check_wait_flags(matches: &ArgMatches) -> Result<(), Failure> {
-    let is_given = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-    match [JUNIT, TIMEOUT].into_iter().find(is_given) {
-        Some(flag) if !matches.get_flag(WAIT) => {
-            let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--{WAIT}`"));
-            Err(failure.hint("nothing was sent"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Adds the device and the build of the project file where `arguments` has none, and says so.
-fn add_file_defaults(settings: &Settings, arguments: &mut Fields) {
-    let Some((defaults, path)) = settings.run_defaults() else { return };
-    // These arguments name the devices and builds of each player, and exclude the defaults.
-    if DEVICES_BY_NUMBER.iter().any(|name| arguments.contains_key(*name)) {
-        return;
-    }
-
-    let defaults =
-        [("deployment_config_id", "device", &defaults.device), ("build_id", "build", &defaults.build)];
-    for (argument, word, default) in defaults {
-        if let Some(default) = default.as_ref().filter(|_| !arguments.contains_key(argument)) {
-            note(&format!("{word} from the project file {}: {default}", path.display()));
-            arguments.insert(argument.to_owned(), Value::from(default.as_str()));
-        }
     }
 }

@@ -12,7 +12,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::complete_argument,
-    output::json_flag,
+    output::OutputFlags,
 };
 use crate::{
     call::arguments::ToolArguments,
@@ -76,14 +76,16 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         Arg::new(YES).long(YES).action(ArgAction::SetTrue).help(help)
     });
 
-    Command::new(tool.name)
+    let command = Command::new(tool.name)
         .about(tool.title)
         .long_about(tool.description().to_string())
         .after_help(help_end(&[example(tool)], ExitStatus::HELP))
         .args(arguments)
-        .args([project, args, json_flag()])
+        .args([project, args])
         .args(fields)
-        .args(yes)
+        .args(yes);
+
+    OutputFlags::augment_args(command)
 }
 
 // A doc comment here would become the description of the command.

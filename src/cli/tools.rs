@@ -1,12 +1,12 @@
 //! `tas-mcp tools`: lists the tools, or shows one of them.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::{Value, json};
 
 use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JSON, print_line, print_text},
+    output::{print_line, print_text},
     table::Table,
     tool_arguments::find_tool,
 };
@@ -23,32 +23,37 @@ use crate::{
 /// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp tools", "tas-mcp tools start_run"];
 
-/// Name of the tool to show.
-const NAME: &str = "name";
-
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
 const BYTES_PER_TOKEN: usize = 4;
 
+#[derive(Args)]
+struct ToolsArguments {
+    /// Show only this tool
+    name: Option<String>,
+
+    /// Print JSON in the form that hosts receive
+    #[arg(long)]
+    json: bool,
+}
+
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let name = Arg::new(NAME).value_name("NAME").help("Show only this tool");
-    let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue);
-
-    Command::new("tools")
+    let command = Command::new("tools")
         .about("Lists the tools, or shows one tool with its schemas")
-        .after_help(help_end(&EXAMPLES, ""))
-        .arg(name)
-        .arg(json.help("Print JSON in the form that hosts receive"))
+        .after_help(help_end(&EXAMPLES, ""));
+
+    ToolsArguments::augment_args(command)
 }
 
 /// Prints the tools.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let arguments = ToolsArguments::from_arg_matches(matches)?;
     let (is_global, selection) = (settings.project().is_none(), settings.selection());
 
-    if let Some(name) = matches.get_one::<String>(NAME) {
+    if let Some(name) = &arguments.name {
         let tool = published_tool(find_tool(name)?.info, is_global, &selection);
         print_line(format_args!("{:#}", json!(tool)))?;
-    } else if matches.get_flag(JSON) {
+    } else if arguments.json {
         let tools = published_tools(catalog::tools().map(|tool| tool.info), is_global, &selection);
         print_line(format_args!("{:#}", json!(tools)))?;
     } else {

@@ -2,34 +2,36 @@
 
 mod batch;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use futures_util::{StreamExt as _, stream};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::batch::{FileUpload, prepare_uploads};
 use super::{
-    calls::{YES, build_caller_with_files},
+    calls::build_caller_with_files,
+    columns::{counted, duration_text, size},
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     help::help_end,
-    name_completion::complete_argument,
-    output::{json_flag, print_line, print_table, prints_json, status_after_output},
-    table::Table,
+    output::{Output, OutputFlags, Piped, note},
+    table::{Cell, Table},
     termination::TerminationSignals,
-    tool_arguments::properties,
+    tool_arguments::ProjectFlag,
 };
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
-    service::tool::PROJECT_ID,
     settings::Settings,
     tools::{
-        catalog::ListedTool as _,
-        composite::{UploadBuild, UploadBuildAnswer},
+        composite::UploadBuildAnswer,
         upload::{FinishedUpload, UploadProgress},
     },
 };
@@ -49,37 +51,80 @@ const CONCURRENT_UPLOADS: usize = 4;
 /// Interval at which the progress bars are drawn.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-const FILES: &str = "files";
-const NAME: &str = "name";
-const TAG: &str = "tag";
-const AUTO_DELETE: &str = "auto-delete";
-const NO_FILL_DETAILS: &str = "no-fill-details";
-const NO_CHECKSUM: &str = "no-checksum";
-const RESUME: &str = "resume";
+/// Words that complete an argument. The tool checks them together with everything else.
+const PLATFORMS: [&str; 8] =
+    ["windows", "macos", "linux", "android", "ios-native", "ios-simulator", "xbox", "playstation"];
+const POLICIES: [&str; 2] = ["least_recent", "oldest"];
 
-/// Flags with a value: the argument of the tool, the placeholder and the help.
-const VALUE_FLAGS: [(&str, &str, &str); 8] = [
-    (NAME, "NAME", "Name of the build, for a single file. Default: the file name"),
-    (
-        "platform",
-        "PLATFORM",
-        "windows, macos, linux, android, ios-native, ios-simulator, xbox or playstation. Default: derived from the file name",
-    ),
-    ("description", "TEXT", "Up to 1000 characters"),
-    ("details", "JSON", "Origin of the build: an object with the parts vcs, ci, app, build and upload"),
-    (
-        "deletion_policy",
-        "WORD",
-        "Builds that --auto-delete deletes first: least_recent or oldest. Default: least_recent",
-    ),
-    (
-        "upload_timeout",
-        "MINUTES",
-        "How long the service keeps received parts, 1 to 1440. Default: depends on the size, at least 60",
-    ),
-    ("multipart", "BOOL", "false: send the file in one request. Default: true"),
-    (PROJECT_ID, "ID", "Project, if no setting names one"),
-];
+fn words(words: &'static [&'static str]) -> ArgValueCandidates {
+    ArgValueCandidates::new(|| words.iter().map(CompletionCandidate::new).collect())
+}
+
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+struct UploadArguments {
+    /// Files to upload, or patterns such as `out/*.apk`
+    #[arg(value_name = "FILE", num_args = 1.., required = true, value_hint = ValueHint::FilePath)]
+    files: Vec<String>,
+
+    /// Name of the build, for a single file. Default: the file name
+    #[arg(long)]
+    name: Option<String>,
+
+    /// windows, macos, linux, android, ios-native, ios-simulator, xbox or playstation. Default: derived from the file name
+    #[arg(long, add = words(&PLATFORMS))]
+    platform: Option<String>,
+
+    /// Up to 1000 characters
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+
+    /// Origin of the build: an object with the parts vcs, ci, app, build and upload
+    #[arg(long, value_name = "JSON")]
+    details: Option<String>,
+
+    #[arg(long, alias = "deletion_policy", value_name = "WORD", add = words(&POLICIES))]
+    #[arg(help = "Builds that --auto-delete deletes first: least_recent or oldest. Default: least_recent")]
+    deletion_policy: Option<String>,
+
+    /// How long the service keeps received parts, 1 to 1440. Default: depends on the size, at least 60
+    #[arg(long, alias = "upload_timeout", value_name = "MINUTES")]
+    upload_timeout: Option<String>,
+
+    /// false: send the file in one request. Default: true
+    #[arg(long, value_name = "BOOL", hide_possible_values = true)]
+    multipart: Option<bool>,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    output: OutputFlags,
+
+    /// Tag of 1 to 50 characters; may be repeated
+    #[arg(long)]
+    tag: Vec<String>,
+
+    /// Delete old builds permanently when the storage is full
+    #[arg(long)]
+    auto_delete: bool,
+
+    /// Do not ask for confirmation; a person has accepted --auto-delete
+    #[arg(long)]
+    yes: bool,
+
+    /// Do not fill the details from git and CI
+    #[arg(long)]
+    no_fill_details: bool,
+
+    /// Do not compute the SHA-256 of the files, which limits a very fast network
+    #[arg(long)]
+    no_checksum: bool,
+
+    /// Continue an unfinished upload of the same file instead of cancelling it
+    #[arg(long)]
+    resume: bool,
+}
 
 /// Returns the definition of the command. Its flags are built only when the command is used.
 pub(super) fn command() -> Command {
@@ -88,49 +133,21 @@ pub(super) fn command() -> Command {
             "Uploads files as builds. Prints a table on a terminal, otherwise a JSON object for each build",
         )
         .after_help(help_end(&EXAMPLES, &format!("{INTERRUPTS}\n\n{}", ExitStatus::HELP)))
-        .defer(with_flags)
-}
-
-fn with_flags(command: Command) -> Command {
-    let files = Arg::new(FILES).value_name("FILE").num_args(1..).required(true);
-    let files =
-        files.value_hint(ValueHint::FilePath).help("Files to upload, or patterns such as `out/*.apk`");
-    let tag = Arg::new(TAG).long(TAG).value_name("TAG").action(ArgAction::Append);
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
-
-    let tool = UploadBuild::tool();
-    let schemas = properties(&tool);
-    let values = VALUE_FLAGS.map(|(name, placeholder, help)| {
-        let flag = Arg::new(name).long(name.replace('_', "-")).value_name(placeholder).help(help);
-        match schemas.and_then(|schemas| schemas.get(name)) {
-            Some(schema) => complete_argument(flag, name, schema),
-            None => flag,
-        }
-    });
-
-    command.arg(files).args(values).args([
-        json_flag(),
-        tag.help("Tag of 1 to 50 characters; may be repeated"),
-        switch(AUTO_DELETE, "Delete old builds permanently when the storage is full"),
-        switch(YES, "Do not ask for confirmation; a person has accepted --auto-delete"),
-        switch(NO_FILL_DETAILS, "Do not fill the details from git and CI"),
-        switch(NO_CHECKSUM, "Do not compute the SHA-256 of the files, which limits a very fast network"),
-        switch(RESUME, "Continue an unfinished upload of the same file instead of cancelling it"),
-    ])
+        .defer(UploadArguments::augment_args)
 }
 
 /// Uploads the files. Checks all of them before the first request is sent.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let arguments = UploadArguments::from_arg_matches(matches)?;
+    let output = Output::new(&arguments.output, Piped::Json)?;
     let tools = build_caller_with_files(settings)?;
-    let uploads = prepare_uploads(matches, &tools)?;
+    let uploads = prepare_uploads(&arguments, &tools)?;
     let tokens: Vec<_> = uploads.iter().map(|upload| upload.handle.cancelled.clone()).collect();
     let bars = ProgressBars::new(&uploads);
-    let outcomes = Outcomes::new(OutputFormat::from_matches(matches));
+    let outcomes = Outcomes::new(&output, OutputFormat::from_matches(matches));
 
     tokio::select! {
-        status = run_uploads(uploads, &bars, outcomes, handle_interrupts(&tokens)) => Ok(status),
+        status = run_uploads(uploads, &bars, outcomes, handle_interrupts(&tokens)) => status,
         () = bars.keep_drawing() => Ok(ExitStatus::Success),
     }
 }
@@ -139,9 +156,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 async fn run_uploads(
     uploads: Vec<FileUpload<'_>>,
     bars: &ProgressBars,
-    mut outcomes: Outcomes,
+    mut outcomes: Outcomes<'_>,
     second_interrupt: impl Future<Output = ()>,
-) -> ExitStatus {
+) -> Result<ExitStatus, CommandError> {
     let mut running =
         stream::iter(uploads.into_iter().map(FileUpload::run)).buffer_unordered(CONCURRENT_UPLOADS);
     let mut second_interrupt = std::pin::pin!(second_interrupt);
@@ -152,12 +169,12 @@ async fn run_uploads(
             biased;
             ended = running.next() => {
                 let Some((path, outcome)) = ended else { break };
-                bars.display.suspend(|| outcomes.add(path, outcome));
+                bars.display.suspend(|| outcomes.add(path, outcome))?;
             }
             () = &mut second_interrupt => {
                 let failure = Failure::new(Code::Cancelled, "upload: ended by a second interrupt")
                     .hint("call again with --resume to continue, or without it to cancel the unfinished uploads");
-                bars.display.suspend(|| outcomes.status = outcomes.format.print(&failure));
+                bars.display.suspend(|| outcomes.status = outcomes.failures.print(&failure));
                 break;
             }
         }
@@ -177,64 +194,84 @@ async fn handle_interrupts(tokens: &[CancellationToken]) {
 }
 
 /// The outcomes of the uploads that have ended.
-struct Outcomes {
-    prints_json: bool,
-    format: OutputFormat,
-    /// The builds, for a terminal.
+struct Outcomes<'a> {
+    output: &'a Output,
+    failures: OutputFormat,
+    /// The builds that are printed at the end, as rows.
     table: Table,
+    builds: usize,
+    bytes: u64,
+    project: String,
+    began: Instant,
     status: ExitStatus,
-    printed: anyhow::Result<()>,
 }
 
-impl Outcomes {
-    fn new(format: OutputFormat) -> Self {
-        let table = Table::new(["FILE", "BUILD", "BYTES", "SECONDS"]);
-        let prints_json = prints_json(format == OutputFormat::Json);
-        Self { prints_json, format, table, status: ExitStatus::Success, printed: Ok(()) }
+impl<'a> Outcomes<'a> {
+    fn new(output: &'a Output, failures: OutputFormat) -> Self {
+        let mut table = Table::new(["file", "build", "id", "size", "took"]);
+        (2..5).for_each(|column| table.keep_whole(column));
+        let (builds, bytes, project) = (0, 0, String::new());
+        Self {
+            output,
+            failures,
+            table,
+            builds,
+            bytes,
+            project,
+            began: Instant::now(),
+            status: ExitStatus::Success,
+        }
     }
 
     /// Adds the outcome of an upload. The first failure determines the exit status.
-    fn add(&mut self, path: String, outcome: Result<FinishedUpload, Failure>) {
+    fn add(&mut self, path: String, outcome: Result<FinishedUpload, Failure>) -> Result<(), CommandError> {
         match outcome {
-            Ok(finished) if self.prints_json => {
-                // If standard output is closed, the other uploads continue.
-                if let Err(error) = print_build(&path, finished) {
-                    self.printed = Err(error);
-                }
+            // If standard output is closed, the other uploads continue.
+            Ok(finished) if !self.output.has_rows() => {
+                self.status = self.output.print(self.status, &line(&path, finished)?, String::new)?;
             }
-
             Ok(finished) => {
-                let (size, seconds) = (finished.build.size.to_string(), format!("{:.1}", finished.seconds));
-                self.table.add_row([path, finished.build.build_id, size, seconds]);
+                let took =
+                    Cell::from(duration_text(finished.seconds)).exactly(&format!("{:.1}", finished.seconds));
+                let FinishedUpload { build, .. } = finished;
+                (self.builds, self.bytes) = (self.builds + 1, self.bytes + build.size);
+                self.project = build.project_id.unwrap_or_default();
+                let cells: [Cell; 5] =
+                    [path.into(), build.name.into(), build.build_id.into(), size(build.size), took];
+                self.table.add_row(cells);
             }
-
             Err(failure) => {
-                let status = self.format.print_after_requests(&failure.detail("path", path));
+                let status = self.failures.print_after_requests(&failure.detail("path", path));
                 if self.status == ExitStatus::Success {
                     self.status = status;
                 }
             }
         }
+
+        Ok(())
     }
 
-    /// Prints the table on a terminal, and returns the exit status.
-    fn finish(self) -> ExitStatus {
-        let status = status_after_output(self.status, self.printed);
-        if self.prints_json || self.table.is_empty() {
-            return status;
+    /// Prints the rows, and returns the exit status.
+    fn finish(self) -> Result<ExitStatus, CommandError> {
+        if !self.output.has_rows() || self.table.is_empty() {
+            return Ok(self.status);
         }
+        let (project, bytes, took) = (self.project, self.bytes, self.began.elapsed().as_secs_f64());
+        let status = self.output.print(self.status, &Value::Null, || self.table)?;
+        let builds = counted(self.builds, "build");
+        note(&format!("{builds}, {}, in {}: project {project}", HumanBytes(bytes), duration_text(took)));
 
-        status_after_output(status, print_table(self.table))
+        Ok(status)
     }
 }
 
-fn print_build(path: &str, build: FinishedUpload) -> anyhow::Result<()> {
+/// Returns the JSON object of a build.
+fn line(path: &str, build: FinishedUpload) -> serde_json::Result<Value> {
     let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
     if let Value::Object(fields) = serde_json::to_value(UploadBuildAnswer::from(build))? {
         line.extend(fields);
     }
-    print_line(Value::Object(line))?;
-    Ok(())
+    Ok(Value::Object(line))
 }
 
 /// Progress bars on standard error, one for each file. Nothing is drawn if standard error is not a terminal.

@@ -1,125 +1,164 @@
 //! `tas-mcp wait`: waits for jobs, a run or an execution. The exit status reports the verdicts.
 
-use clap::{Arg, ArgMatches, Command};
-use serde_json::{Value, json};
+use std::time::Duration;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 
 use super::{
-    calls::build_caller_with_files,
+    calls::build_caller,
     exit_status::{CommandError, ExitStatus},
+    failure_output::OutputFormat,
     help::help_end,
     name_completion::{NameKind, name_completions},
-    name_resolution::{Latest, NameResolver},
-    tool_arguments::{self, read_arguments},
-    waiting::{MAX_TIMEOUT_S, VerdictOutput, WaitSubject, junit_flag, options_with_progress},
+    name_resolution::NameResolver,
+    output::{Output, OutputFlags, Piped},
+    result_resolution::Latest,
+    starts::Starts,
+    tool_arguments::ProjectFlag,
+    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
 };
 use crate::{
     failure::{Code, Failure},
-    fields::Fields,
     service::{
         arguments::is_uuid,
         result_kind::{ResultId, ResultKind},
-        tool::FIELDS,
     },
     settings::Settings,
-    tools::{
-        catalog::{ListedTool as _, typed_answer},
-        composite::WaitForCompletion,
-        waiting::WaitTarget,
-    },
+    tools::waiting::{Wait, WaitTarget},
 };
 
-const EXAMPLES: [&str; 2] = [
-    "tas-mcp wait --job-id JOB_ID --job-id JOB_ID",
-    "tas-mcp wait --test-plan-execution-id EXECUTION_ID --junit report.xml",
-];
+const EXAMPLES: [&str; 2] =
+    ["tas-mcp wait JOB_ID JOB_ID", "tas-mcp wait --test-plan-execution-id EXECUTION_ID --junit report.xml"];
 
-/// Arguments of the tool.
-const TIMEOUT: &str = "timeout_seconds";
-const JOB: &str = ResultKind::Job.argument();
-const JOBS: &str = "job_ids";
+#[derive(Args)]
+struct WaitArguments {
+    #[arg(value_name = "ID", num_args = 1.., add = name_completions(NameKind::AnyResult))]
+    #[arg(
+        help = "Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`. Several ids of jobs"
+    )]
+    ids: Vec<String>,
 
-/// Positional argument: what to wait for.
-const IDS: &str = "ids";
+    /// Job id from a start; may be repeated
+    #[arg(long, alias = "job_id", add = name_completions(NameKind::Result(ResultKind::Job)))]
+    job_id: Vec<String>,
 
-/// Returns the definition of the command. Its flags are built only when the command is used.
+    #[arg(long, alias = "job_ids", hide = true)]
+    job_ids: Vec<String>,
+
+    /// Run id, instead of a job
+    #[arg(long, alias = "run_id", add = name_completions(NameKind::Result(ResultKind::Run)))]
+    run_id: Option<String>,
+
+    /// Execution id from the start of a plan, instead of a job
+    #[arg(long, alias = "test_plan_execution_id", add = name_completions(NameKind::Result(ResultKind::Execution)))]
+    test_plan_execution_id: Option<String>,
+
+    /// Maximum time to wait, 1-7200
+    #[arg(long, alias = "timeout_seconds", value_name = "N", default_value_t = MAX_TIMEOUT_S)]
+    #[arg(value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
+    timeout_seconds: u64,
+
+    /// Time between two requests, 1-300. Default: rises from 1 to 30
+    #[arg(long, alias = "poll_interval_seconds", value_name = "N", value_parser = value_parser!(u64).range(1..=300))]
+    poll_interval_seconds: Option<u64>,
+
+    #[command(flatten)]
+    junit: JunitFlag,
+
+    #[command(flatten)]
+    output: OutputFlags,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+}
+
+/// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let about = "Waits until jobs, a run or a plan execution have finished, and prints the verdicts";
-    Command::new("wait").about(about).after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP)).defer(|command| {
-        let tool_command = tool_arguments::command(WaitForCompletion::tool().info);
-        let ids = Arg::new(IDS).value_name("ID").num_args(1..).add(name_completions(NameKind::AnyResult));
-        let flags = tool_command.get_arguments().filter(|flag| flag.get_id() != FIELDS).cloned();
+    let command = Command::new("wait")
+        .about("Waits until jobs, a run or a plan execution have finished, and prints the verdicts")
+        .after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP));
 
-        command
-            .arg(ids.help("Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`. Several ids of jobs"))
-            .args(flags)
-            .arg(junit_flag())
-            .mut_arg(TIMEOUT, |flag| flag.help("1-7200, default 7200"))
-            .mut_arg(JOB, |flag| flag.help("Job id from a start; may be repeated"))
-            .mut_arg(ResultKind::Run.argument(), |flag| flag.help("Run id, instead of a job"))
-            .mut_arg(ResultKind::Execution.argument(), |flag| {
-                flag.help("Execution id from the start of a plan, instead of a job")
-            })
-    })
+    WaitArguments::augment_args(command)
 }
 
 /// Waits and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let mut arguments = read_arguments(WaitForCompletion::tool().info, matches)?;
-    let output = VerdictOutput::from_matches(matches)?;
-    let project = arguments.common.project_id.clone();
-    let tools = build_caller_with_files(settings)?;
+    let arguments = WaitArguments::from_arg_matches(matches)?;
+    let output = VerdictOutput::new(
+        &arguments.junit,
+        Output::new(&arguments.output, Piped::Json)?,
+        OutputFormat::from_matches(matches),
+    )?;
+    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let project = arguments.project.project_id.as_deref();
+    let target = target(NameResolver::new(&caller, project).for_user(&starts), &arguments).await?;
 
-    if let Some(names) = matches.get_many::<String>(IDS) {
-        let resolver = NameResolver::new(&tools.caller, project.as_deref());
-        arguments.own.extend(named_targets(resolver, names).await?);
-    }
-
-    // The flag `--job-id` may be repeated.
-    let own = &mut arguments.own;
-    if own.get(JOB).is_some_and(Value::is_array)
-        && let Some(jobs) = own.shift_remove(JOB)
-    {
-        own.insert(JOBS.to_owned(), jobs);
-    }
-    own.entry(TIMEOUT).or_insert(json!(MAX_TIMEOUT_S));
-
+    let wait = Wait {
+        target: target.clone(),
+        expected_jobs: Vec::new(),
+        project: project.map(str::to_owned),
+        timeout: Duration::from_secs(arguments.timeout_seconds),
+        interval: arguments.poll_interval_seconds.map(Duration::from_secs),
+    };
     let subject = WaitSubject {
         settings,
-        caller: &tools.caller,
-        project: project.as_deref(),
-        target: target(&arguments.own),
+        caller: &caller,
+        project,
+        target,
         jobs: Vec::new(),
         started: None,
         not_started: Vec::new(),
     };
-    let wait = async {
-        let call = tools.tool_call(arguments, options_with_progress());
-        let (completion, _) = typed_answer::<WaitForCompletion>(call).await?;
-        Ok(completion)
-    };
+    let completion = async { wait.run(&caller, &options_with_progress()).await };
 
-    subject.finish(wait, output).await
+    subject.finish(completion, output).await
 }
 
-/// Returns the arguments of the tool for what a user names: one id or name of any kind, or several ids of jobs.
-async fn named_targets(
-    resolver: NameResolver<'_>,
-    names: impl ExactSizeIterator<Item = &String>,
-) -> Result<Fields, Failure> {
-    let is_single = names.len() == 1;
-    let mut jobs = Vec::new();
+/// Returns what the arguments wait for.
+async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<WaitTarget, Failure> {
+    let jobs = [&arguments.job_id[..], &arguments.job_ids].concat();
+    let is_given = [
+        !arguments.ids.is_empty(),
+        !jobs.is_empty(),
+        arguments.run_id.is_some(),
+        arguments.test_plan_execution_id.is_some(),
+    ];
+    if is_given.into_iter().filter(|is_given| *is_given).count() != 1 {
+        let message =
+            "exactly one of an id or name, `--job-id`, `--run-id` and `--test-plan-execution-id` is needed";
+        return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
+    }
 
+    let single = |kind, id: &String| WaitTarget::Single(ResultId::new(kind, id));
+    if let Some(run) = &arguments.run_id {
+        return Ok(single(ResultKind::Run, run));
+    }
+    if let Some(execution) = &arguments.test_plan_execution_id {
+        return Ok(single(ResultKind::Execution, execution));
+    }
+
+    match jobs.as_slice() {
+        [] => named_target(resolver, &arguments.ids).await,
+        [job] => Ok(single(ResultKind::Job, job)),
+        jobs => Ok(WaitTarget::Jobs(jobs.to_vec())),
+    }
+}
+
+/// Returns what a user names: one id or name of any kind, or several ids of jobs.
+async fn named_target(resolver: NameResolver<'_>, names: &[String]) -> Result<WaitTarget, Failure> {
+    if let [name] = names {
+        return resolver.result(name, Latest::Start).await.map(WaitTarget::Single);
+    }
+
+    let mut jobs = Vec::new();
     for name in names {
         // Several ids are ids of jobs, which need no look-up.
-        if !is_single && is_uuid(name) {
+        if is_uuid(name) {
             jobs.push(name.clone());
             continue;
         }
 
         let result = resolver.result(name, Latest::Start).await?;
-        if is_single {
-            return Ok(result.to_arguments());
-        }
         if result.kind != ResultKind::Job {
             let message = format!("`{name}` is a {}; several ids must be ids of jobs", result.kind.noun());
             return Err(Failure::new(Code::InvalidArguments, message).hint("wait for one after the other"));
@@ -127,17 +166,5 @@ async fn named_targets(
         jobs.push(result.id);
     }
 
-    Ok(Fields::from_iter([(JOBS.to_owned(), json!(jobs))]))
-}
-
-/// Returns what the arguments wait for. Invalid arguments are refused by the tool.
-fn target(arguments: &Fields) -> WaitTarget {
-    let single = ResultKind::ALL.into_iter().find_map(|kind| {
-        let id = arguments.get(kind.argument())?.as_str()?;
-        Some(ResultId::new(kind, id))
-    });
-    let jobs = arguments.get(JOBS).and_then(Value::as_array).into_iter().flatten();
-    let jobs = jobs.filter_map(|id| id.as_str().map(str::to_owned)).collect();
-
-    single.map_or(WaitTarget::Jobs(jobs), WaitTarget::Single)
+    Ok(WaitTarget::Jobs(jobs))
 }

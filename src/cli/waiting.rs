@@ -2,42 +2,36 @@
 //! the verdicts on standard output and as JUnit XML, and the exit status that they determine.
 
 use std::{
-    io::{IsTerminal as _, Result as IoResult, Write as _},
+    io::{IsTerminal as _, Write as _},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use clap::{Arg, ArgMatches};
+use clap::Args;
 use futures_util::{StreamExt as _, stream};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::{
-    calls::{ConsentAnswer, ask},
+    calls::{ConsentAnswer, ask_yes_or_no, can_ask},
+    columns::{duration_text, verdict},
     command_line_text::{continue_with, next_command},
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     file_flags::{OutputFile, path_value},
-    name_resolution::jobs_of,
-    output::{note, print_line, print_table, print_text, prints_json, status_after_output},
-    reply_output::verdict_style,
+    name_resolution::NameResolver,
+    output::{Output, Shown, note, status_after_output, terminal_width},
+    result_resolution::{jobs_of, stop_jobs},
     table::{Cell, Table},
     termination::TerminationSignals,
 };
 use crate::{
-    call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
-    },
+    call::Caller,
     failure::Failure,
-    fields::Fields,
-    service::{
-        api::{
-            Id,
-            runs::{GetRun, RunDetail, StopRuns},
-        },
-        catalog::ListedOperation as _,
+    service::api::{
+        Id,
+        runs::{GetRun, RunDetail},
     },
     settings::Settings,
     text::single_line,
@@ -54,32 +48,41 @@ use crate::{
 /// Maximum and default of the time to wait, in seconds.
 pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
 
-/// Flag that names the JUnit file.
-pub(super) const JUNIT: &str = "junit";
-
 /// Maximum number of runs that are read at the same time for the JUnit file.
 const CONCURRENT_READS: usize = 8;
 
 /// Interval at which the spinner moves.
 const TICK: Duration = Duration::from_millis(200);
 
-pub(super) fn junit_flag() -> Arg {
-    let flag = Arg::new(JUNIT).long(JUNIT).value_name("FILE").value_parser(path_value());
-    flag.help("Write the verdicts as JUnit XML, for CI")
+// A doc comment would become the description of the command.
+#[derive(Args)]
+pub(super) struct JunitFlag {
+    #[arg(long, value_name = "FILE", value_parser = path_value(), global = true)]
+    #[arg(help = "Write the verdicts as JUnit XML, for CI")]
+    pub(super) junit: Option<PathBuf>,
 }
 
 /// Where the verdicts go.
 pub(super) struct VerdictOutput {
     junit: Option<OutputFile>,
-    format: OutputFormat,
+    output: Output,
+    failures: OutputFormat,
 }
 
 impl VerdictOutput {
-    /// Returns what the flags select. Checks that the JUnit file can be written before any request is sent.
-    pub(super) fn from_matches(matches: &ArgMatches) -> Result<Self, Failure> {
-        let path = matches.get_one::<PathBuf>(JUNIT);
-        let junit = path.map(|path| OutputFile::from_flag(JUNIT, path)).transpose()?;
-        Ok(Self { junit, format: OutputFormat::from_matches(matches) })
+    /// Checks that the JUnit file can be written before any request is sent.
+    pub(super) fn new(junit: &JunitFlag, output: Output, failures: OutputFormat) -> Result<Self, Failure> {
+        let junit = junit.junit.as_deref().map(|path| OutputFile::from_flag("junit", path)).transpose()?;
+        Ok(Self { junit, output, failures })
+    }
+
+    /// Prints the answer to a start that is not waited for.
+    pub(super) fn print_start(
+        &self,
+        answer: &Value,
+        announce: impl FnOnce() -> String,
+    ) -> Result<ExitStatus, CommandError> {
+        self.output.print(ExitStatus::Success, answer, announce)
     }
 }
 
@@ -138,10 +141,9 @@ impl WaitSubject<'_> {
         output: VerdictOutput,
     ) -> Result<ExitStatus, CommandError> {
         self.announce();
-        let Some(completion) = self.interruptible(wait).await? else { return Ok(ExitStatus::TimedOut) };
+        let Some(completion) = self.interruptible(wait).await? else { return Ok(ExitStatus::Interrupted) };
 
-        let printed = self.print(&completion, output.format == OutputFormat::Json);
-        let status = status_after_output(self.exit_status(&completion), printed);
+        let status = self.print(&completion, &output.output)?;
         if status == ExitStatus::TimedOut {
             note(&self.advice());
         }
@@ -153,7 +155,7 @@ impl WaitSubject<'_> {
             Err(error) => return Ok(status_after_output(status, Err(error))),
         };
         let Err(failure) = file.write(&document) else { return Ok(status) };
-        output.format.print(&failure);
+        output.failures.print(&failure);
 
         Ok(if status == ExitStatus::Success { ExitStatus::Rejected } else { status })
     }
@@ -165,34 +167,41 @@ impl WaitSubject<'_> {
         wait: impl Future<Output = Result<Completion, Failure>>,
     ) -> Result<Option<Completion>, CommandError> {
         let mut signals = TerminationSignals::new();
+        let mut wait = Box::pin(wait);
         tokio::select! {
-            completion = wait => return Ok(Some(completion?)),
+            completion = &mut wait => return Ok(Some(completion?)),
             () = signals.next() => {}
         }
 
+        // The end of the wait removes the progress bar, which would hide the question.
+        drop(wait);
+        if std::io::stderr().is_terminal() {
+            // The terminal shows the typed Ctrl-C.
+            note("");
+        }
         tokio::select! {
             ended = self.end_early() => ended.map(|()| None),
-            // A second signal is not discussed.
-            () = signals.next() => Ok(None),
+            // A second signal is not discussed. What the shell prints begins on a new line.
+            () = signals.next() => {
+                note("");
+                Ok(None)
+            }
         }
     }
 
-    /// Says how to continue, and stops the runs if the user wants it.
+    /// Stops the runs if the user wants it, and otherwise says how to continue.
     async fn end_early(&self) -> Result<(), CommandError> {
-        note("interrupted; the runs continue");
-        note(&self.advice());
-
-        let question =
-            tokio::task::spawn_blocking(|| ask("The runs can be stopped now; stopped runs have no verdict"));
+        let question = tokio::task::spawn_blocking(|| ask_yes_or_no("Stop the runs?"));
         // A thread that panics has not asked.
-        if question.await.map_or(Ok(ConsentAnswer::NotAsked), |answer| answer)? != ConsentAnswer::Yes {
+        let answer = question.await.unwrap_or(Ok(ConsentAnswer::NotAsked))?;
+        if answer != ConsentAnswer::Yes {
+            note(if can_ask() { "the runs continue" } else { "interrupted; the runs continue" });
+            note(&self.advice());
             return Ok(());
         }
 
         let jobs = jobs_of(self.caller, self.project, &self.target, &self.jobs).await?;
-        let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
-        let arguments = ToolArguments::new(own, CommonArguments::in_project(self.project));
-        self.caller.call_guarded(StopRuns::entry(), arguments).await?;
+        stop_jobs(NameResolver::new(self.caller, self.project), &jobs).await?;
         note(&format!("stopped jobs: {}", jobs.join(" ")));
 
         Ok(())
@@ -209,55 +218,49 @@ impl WaitSubject<'_> {
         }
     }
 
-    fn print(&self, completion: &Completion, raw: bool) -> IoResult<()> {
-        let table = self.verdict_table(completion);
-        let summary = self.summary(completion);
-        if !prints_json(raw) {
-            return print_table(table).and_then(|()| print_text(summary));
+    fn print(&self, completion: &Completion, output: &Output) -> Result<ExitStatus, CommandError> {
+        let status = self.exit_status(completion);
+        let (table, summary) = (self.verdict_table(completion), self.summary(completion));
+        if output.is_text() {
+            let text = table.wide(output.is_wide()).fit(terminal_width()).with_styles() + &summary;
+            return output.print(status, &completion, || Shown::Text(text));
         }
 
+        // The log of a CI job usually contains only standard error, so the table is printed there.
+        let logged = write!(anstream::stderr(), "{}{summary}", table.with_styles());
         let mut value = json!(completion);
         if let (Some(started), Value::Object(fields)) = (&self.started, &mut value) {
             fields.insert("started".to_owned(), started.clone());
         }
-        let printed = print_line(value);
+        let status = output.print(status, &value, || table)?;
 
-        // The log of a CI job usually contains only standard error, so the table is printed there.
-        let logged = write!(anstream::stderr(), "{}{summary}", table.with_styles());
-        printed.and(logged)
+        Ok(status_after_output(status, logged))
     }
 
-    /// Returns a table with a row for each test.
+    /// Returns a table with a row for each test. A reason is never shortened.
     fn verdict_table(&self, completion: &Completion) -> Table {
         let mut table = Table::new(["verdict", "test", "platform", "run", "attempts", "reason"]);
-        for column in [0, 3, 5] {
-            table.keep_whole(column);
-        }
-
-        for item in &completion.items {
-            let verdict = item.verdict().or_else(|| item.status.clone()).unwrap_or_default();
-            let style = verdict_style(&verdict);
-            table.add_row([
-                Cell::from(verdict).styled(style),
-                item.name().to_owned().into(),
-                item.platform.clone().unwrap_or_default().into(),
-                item.run_id.clone().unwrap_or_default().into(),
-                item.attempts.map(|attempts| attempts.to_string()).unwrap_or_default().into(),
-                item.reason.clone().unwrap_or_default().into(),
-            ]);
-        }
-
-        // What has no verdict still has a reason.
-        let mut add_notice = |state: &str, platform: &str, reason: &str| {
-            let state = Cell::from(state).styled(verdict_style(state));
-            let empty = Cell::default;
-            table.add_row([state, empty(), platform.into(), empty(), empty(), reason.into()]);
+        table.keep_whole(0);
+        table.keep_whole(3);
+        table.keep_for_wide(5);
+        let mut add = |state: Cell, test: &str, platform: &str, run: &str, attempts: String, reason: &str| {
+            table.add_row([state, test.into(), platform.into(), run.into(), attempts.into(), reason.into()]);
+            table.add_note(reason);
         };
+
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        for item in &completion.items {
+            let state = item.verdict().or_else(|| item.status.clone()).unwrap_or_default();
+            let attempts = item.attempts.map(|attempts| attempts.to_string()).unwrap_or_default();
+            let (platform, run, reason) = (text(&item.platform), text(&item.run_id), text(&item.reason));
+            add(verdict(&state), item.name(), &platform, &run, attempts, &reason);
+        }
+        // What has no verdict still has a reason.
         for run in &self.not_started {
-            add_notice("not started", &run.device, &run.reason);
+            add(verdict("not started"), "", &run.device, "", String::new(), &run.reason);
         }
         for reason in unread_reasons(completion) {
-            add_notice("not read", "", &reason);
+            add(verdict("not read"), "", "", "", String::new(), &reason);
         }
 
         table
@@ -271,7 +274,8 @@ impl WaitSubject<'_> {
         let explanation = failed.and_then(|(_, id)| next_command(self.settings, &["report", id]));
         let explanation = explanation.map(|command| format!("details: {command}\n"));
 
-        format!("{passed} of {total} passed\n{}", explanation.unwrap_or_default())
+        let time = duration_text(completion.elapsed_seconds);
+        format!("{passed} of {total} passed; waited {time}\n{}", explanation.unwrap_or_default())
     }
 
     /// Returns the verdicts as JUnit XML. Reads the run of each item for its steps.

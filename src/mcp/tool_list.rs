@@ -82,9 +82,10 @@ fn name_offered_tools(schema: &mut Value, offered: &dyn OfferedTools) {
 /// Returns the description of the argument [`FIELDS`]. The schema of the answer is `answer`.
 fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
     let records = schema::object_below(answer, schema::RECORDS).unwrap_or(answer);
-    let shown = tool.columns.iter().rev().filter_map(|column| column.fields.first().copied());
+    let shown = tool.records.map(|keys| [keys.id, keys.times.first().copied().unwrap_or(keys.name)]);
     let all = schema::properties(records).into_iter().flat_map(Fields::keys).map(String::as_str);
-    let examples: IndexSet<_> = shown.chain(all).filter(|name| !INCOMPLETE.contains(name)).collect();
+    let examples: IndexSet<_> =
+        shown.into_iter().flatten().chain(all).filter(|name| !INCOMPLETE.contains(name)).collect();
     let examples: Vec<_> = examples.into_iter().take(2).collect();
 
     format!("Only these fields, such as `{}`.", examples.join(","))

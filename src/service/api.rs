@@ -47,7 +47,7 @@ mod prelude {
             },
             rule::Rule,
             schema::passed_through,
-            tool::{Column, ToolInfo, Toolset},
+            tool::{RecordKeys, ToolInfo, Toolset},
             view::{View, lenient, objects},
         },
         violation::Violation,

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde_json::Value;
 
 use crate::{
-    fields::{Fields, field_at},
+    fields::Fields,
     service::{
         answer_schema::{AnswerType, AnswerTypes, answer_type},
         rule::Rule,
@@ -149,8 +149,8 @@ pub struct ToolInfo {
     pub advisory_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
-    /// Columns in which users see the records of a list. Without columns, they see every plain field.
-    pub columns: &'static [Column],
+    /// The keys of the records of a list that is read completely.
+    pub records: Option<RecordKeys>,
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
     /// The question that a user must answer before an irreversible or costly call.
@@ -190,7 +190,7 @@ impl ToolInfo {
             own_rules: &[],
             advisory_rules: &[],
             required_fields: &[],
-            columns: &[],
+            records: None,
             failure_hints: FailureHints {
                 recovery: None,
                 access: None,
@@ -237,7 +237,7 @@ impl ToolInfo {
         own_rules(rules: &'static [Rule]) sets own_rules = rules;
         advisory_rules(rules: &'static [Rule]) sets advisory_rules = rules;
         requires_fields(fields: &'static [&'static str]) sets required_fields = fields;
-        columns(columns: &'static [Column]) sets columns = columns;
+        records(records: RecordKeys) sets records = Some(records);
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);
         access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
         needs_feature(hint: &'static str) sets failure_hints.feature = Some(hint);
@@ -398,60 +398,13 @@ pub enum Tier {
     Extra,
 }
 
-/// A column of the table in which users see the records of a list.
+/// The fields by which the records of a list are told apart and sorted, with dots and indices.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
-    /// Name of the column.
-    pub header: &'static str,
-    /// Fields of a record, with dots and indices. The first one that has a value is shown.
-    pub fields: &'static [&'static str],
-    /// Meaning of the values.
-    pub format: ColumnFormat,
-}
-
-/// Meaning of the values of a column, which decides how they are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnFormat {
-    /// A text, which is shortened where the terminal is too narrow.
-    Text,
-    /// An id, which is never shortened, because users copy it.
-    Id,
-    /// The result or state of a test.
-    Verdict,
-    /// A time, shown as an age.
-    Time,
-    /// A number of bytes.
-    Size,
-}
-
-impl Column {
-    /// Returns what a record has in this column.
-    pub fn value<'a>(&self, record: &'a Value) -> Option<&'a Value> {
-        self.fields.iter().find_map(|field| field_at(record, field))
-    }
-
-    /// A column of texts.
-    pub const fn text(header: &'static str, fields: &'static [&'static str]) -> Self {
-        Self { header, fields, format: ColumnFormat::Text }
-    }
-
-    /// A column of ids. The first one of a list identifies its records.
-    pub const fn id(header: &'static str, fields: &'static [&'static str]) -> Self {
-        Self { header, fields, format: ColumnFormat::Id }
-    }
-
-    /// A column of verdicts.
-    pub const fn verdict(fields: &'static [&'static str]) -> Self {
-        Self { header: "verdict", fields, format: ColumnFormat::Verdict }
-    }
-
-    /// A column of times. The first one of a list decides which records are the newest.
-    pub const fn time(header: &'static str, fields: &'static [&'static str]) -> Self {
-        Self { header, fields, format: ColumnFormat::Time }
-    }
-
-    /// A column of sizes in bytes.
-    pub const fn size(fields: &'static [&'static str]) -> Self {
-        Self { header: "size", fields, format: ColumnFormat::Size }
-    }
+pub struct RecordKeys {
+    /// Identifies a record.
+    pub id: &'static str,
+    /// Times, of which the first one that a record has decides how new it is. Records without a time are sorted by name.
+    pub times: &'static [&'static str],
+    /// Name of the record, or of what it belongs to.
+    pub name: &'static str,
 }

@@ -96,6 +96,11 @@ impl Settings {
         problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
     }
 
+    /// Returns the directory in which the program keeps its state.
+    pub fn state_directory(&self) -> Option<PathBuf> {
+        self.server().state_dir.clone().or_else(default_state_directory)
+    }
+
     /// Returns the configuration with the key of the settings, or else the key of `other_key`.
     fn build_tools_config(
         &self,
@@ -124,7 +129,7 @@ impl Settings {
         };
         let files = FilesConfig {
             root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
-            state: server.state_dir.clone().or_else(default_state_directory),
+            state: self.state_directory(),
             ca_file: server.ca_file.clone(),
             ci_job: self.ci_job.clone(),
             timing: self.upload_timing.clone(),

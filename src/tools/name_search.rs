@@ -201,7 +201,7 @@ impl RecordKind {
     }
 
     /// Returns the arguments without which the list does not contain every record.
-    fn filter(self) -> Fields {
+    pub fn filter(self) -> Fields {
         let all = (self == Self::Bug).then(|| ("status".to_owned(), json!("all")));
         all.into_iter().collect()
     }

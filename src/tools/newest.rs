@@ -18,13 +18,12 @@ use crate::{
         reply::{RecordLimit, Reply},
     },
     failure::Failure,
-    fields::Fields,
+    fields::{Fields, field_at},
     service::{
         api::runs::{ListRuns, NEWEST},
         catalog::OperationEntry,
         operation::Operation as _,
         schema::RECORDS,
-        tool::{Column, ColumnFormat},
     },
     tools::{
         call_options::CallOptions,
@@ -42,15 +41,6 @@ const RUNS_READ: &str = "runs_read";
 /// Field of the reply with the time of the oldest run in it.
 const REACHES_BACK_TO: &str = "reaches_back_to";
 
-/// Which of the newest records are wanted.
-#[derive(Clone, Copy, Debug)]
-pub struct WantedRecords {
-    /// Returns whether a record is wanted.
-    pub filter: fn(&Value) -> bool,
-    /// Largest number of records.
-    pub limit: usize,
-}
-
 /// The newest records of a list.
 #[derive(Debug, Serialize)]
 pub struct NewestRecords {
@@ -62,7 +52,7 @@ pub struct NewestRecords {
     pub repeat: Option<String>,
     /// The records, the newest first.
     pub data: Vec<Value>,
-    /// Number of all records that the filter wants.
+    /// Number of all records that are wanted.
     pub total_count: usize,
     /// The pages that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -138,7 +128,7 @@ fn restate_reach(reply: &mut Fields) {
     }
 }
 
-/// Reads all pages of a list and returns the newest records. `arguments` selects records, but no page.
+/// Reads all pages of a list and returns the records, the newest first. `arguments` selects records, but no page.
 ///
 /// # Errors
 /// The violations of the arguments, and the failure of the first page.
@@ -146,12 +136,12 @@ pub async fn read_newest(
     caller: &Caller,
     list: &'static OperationEntry,
     arguments: ToolArguments,
-    wanted: WantedRecords,
 ) -> Result<NewestRecords, Failure> {
-    read_wanted(caller, list, &caller.check(list, arguments)?, wanted).await
+    read_all(caller, list, &caller.check(list, arguments)?).await
 }
 
-/// Does the same as [`read_newest`], but returns a reply with the fields that the arguments select.
+/// Does the same as [`read_newest`], but returns a reply with the fields that the arguments select. `choose` removes the
+/// records that are not wanted.
 ///
 /// # Errors
 /// As [`read_newest`].
@@ -159,26 +149,25 @@ pub async fn list_newest(
     caller: &Caller,
     list: &'static OperationEntry,
     arguments: ToolArguments,
-    wanted: WantedRecords,
+    choose: impl FnOnce(&mut NewestRecords),
 ) -> Result<Reply, Failure> {
     let checked = caller.check(list, arguments)?;
-    let records = read_wanted(caller, list, &checked, wanted).await?;
+    let mut records = read_all(caller, list, &checked).await?;
+    choose(&mut records);
+
     Ok(reply(json!(records), checked))
 }
 
-async fn read_wanted(
+async fn read_all(
     caller: &Caller,
     list: &'static OperationEntry,
     checked: &CheckedArguments,
-    wanted: WantedRecords,
 ) -> Result<NewestRecords, Failure> {
-    let (mut data, unread) = read_sorted(caller, list, checked, &CallOptions::silent()).await?;
-    data.retain(wanted.filter);
-    let total_count = data.len();
-    data.truncate(wanted.limit);
-
+    let (data, unread) = read_sorted(caller, list, checked, &CallOptions::silent()).await?;
     let repeat = how_to_repeat(&unread);
-    Ok(NewestRecords { incomplete: repeat.as_ref().map(|_| true), repeat, data, total_count, unread })
+    let incomplete = repeat.as_ref().map(|_| true);
+
+    Ok(NewestRecords { incomplete, repeat, total_count: data.len(), data, unread })
 }
 
 fn reply(answer: Value, checked: CheckedArguments) -> Reply {
@@ -204,22 +193,19 @@ async fn read_sorted(
     let pages = paging::read_all(LONG_LIST_PAGES, caller.memory(), read);
     let listed = run_with_limit(&reader, &**caller.clock(), options, pages).await?;
 
-    let column = |format| list.columns.iter().find(|column| column.format == format);
-    let (id, time, name) = (column(ColumnFormat::Id), column(ColumnFormat::Time), column(ColumnFormat::Text));
-
     let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);
-    let id_field = id.and_then(|column| column.fields.first().copied()).unwrap_or("id");
-    let mut records = deduplicate(listed.records, id_field);
+    let mut records = deduplicate(listed.records, list.records.map_or("id", |keys| keys.id));
+    let text =
+        |record: &Value, field: &str| field_at(record, field).and_then(Value::as_str).map(str::to_owned);
     records.sort_by_cached_key(|record| {
-        let time = text(time, record).and_then(|text| text.parse::<Timestamp>().ok());
-        (Reverse(time), text(name, record).map(str::to_lowercase))
+        let mut times = list.records.map_or(&[][..], |keys| keys.times).iter();
+        let time =
+            times.find_map(|field| text(record, field)).and_then(|text| text.parse::<Timestamp>().ok());
+        let name = list.records.and_then(|keys| text(record, keys.name));
+        (Reverse(time), name.map(|name| name.to_lowercase()))
     });
 
     Ok((records, unread))
-}
-
-fn text<'a>(column: Option<&Column>, record: &'a Value) -> Option<&'a str> {
-    column?.value(record)?.as_str()
 }
 
 /// Reads the pages of a list.

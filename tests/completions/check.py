@@ -38,7 +38,7 @@ CASES = {
     "a name with a colon": ("run test Co-", ["run", "test", "Co-op: light the beacon"]),
     "a name after a backslash": ("run test Pause\\ an", ["run", "test", "Pause and resume"]),
     "a name after another argument": ("run plan --wait Rel", ["run", "plan", "--wait", "Release smoke"]),
-    "an id": ("run test --deployment-config-id bb2a", ["run", "test", "--deployment-config-id",
+    "an id": ("run test --device bb2a", ["run", "test", "--device",
                                                       "bb2adece-e2ad-49af-a023-29c3643ce7f5"]),
     "the id of a run": ("report ezhz", ["report", "ezhzy9x6eq4"]),
     "nothing for an unknown word": ("report zzz", ["report", "zzz"]),

@@ -35,6 +35,7 @@ mod packages;
 #[cfg(target_os = "linux")]
 mod profiles;
 mod read_only;
+mod records;
 mod sandbox;
 mod waits;
 

@@ -1,12 +1,15 @@
 //! Reads the service's answer to a start: the jobs to wait for, and the runs that were not started (service.md 2.1).
 
 use indexmap::IndexSet;
-use serde_json::Value;
 
 use crate::{
     cli::waiting::NotStarted,
     failure::{Code, Failure},
-    service::result_kind::{ResultId, ResultKind},
+    service::{
+        api::run_start::{DeviceResult, StartRunResponse},
+        result_kind::{ResultId, ResultKind},
+        view::{lenient, objects, view},
+    },
     tools::waiting::WaitTarget,
 };
 
@@ -17,20 +20,41 @@ const NO_REASON: &str = "the service does not say why";
 const MAX_UNLISTED: usize = 1_000;
 
 /// The service's answer to a start.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StartReply<'a>(pub(super) &'a Value);
+pub(super) struct StartReply {
+    /// The answer, and its `data`: an older form of the answer has all its fields there (service.md 1.7).
+    levels: [Level; 2],
+}
 
-impl<'a> StartReply<'a> {
+/// The fields of an answer, some of which have another meaning if they are missing.
+#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Debug, Default, serde::Deserialize)]
+struct Level {
+    #[serde(flatten)]
+    answer: StartRunResponse,
+    error: Option<String>,
+}
+
+#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Debug, Default, serde::Deserialize)]
+struct OldForm {
+    data: Level,
+}
+
+objects!(Level, OldForm);
+
+impl StartReply {
+    pub(super) fn new(answer: &serde_json::Value) -> Self {
+        Self { levels: [view(answer), view::<OldForm>(answer).data] }
+    }
+
     /// Returns what to wait for: the execution of a plan, otherwise the jobs. For an execution, also returns the ids of
     /// the jobs that the answer contains.
     ///
     /// # Errors
     /// `bad_response` if the answer contains no job.
-    pub(super) fn target(self) -> Result<(WaitTarget, Vec<String>), Failure> {
-        let execution = self.levels().find_map(|level| string_field(level, "test_plan_execution_id"));
+    pub(super) fn target(&self) -> Result<(WaitTarget, Vec<String>), Failure> {
         let jobs = self.job_ids();
-
-        match execution {
+        match self.first(|level| level.answer.test_plan_execution_id.clone()) {
             Some(execution) => {
                 Ok((WaitTarget::Single(ResultId::new(ResultKind::Execution, execution)), jobs))
             }
@@ -41,71 +65,59 @@ impl<'a> StartReply<'a> {
         }
     }
 
+    /// Returns the id of the build that was started.
+    pub(super) fn build_id(&self) -> Option<String> {
+        self.first(|level| level.answer.build_id.clone())
+    }
+
     /// Returns the ids of all jobs, without duplicates.
-    fn job_ids(self) -> Vec<String> {
-        let objects = self.levels().chain(self.device_rows().filter_map(|row| row.get("data")));
-        let ids = objects.filter_map(|object| object.get("job_ids")?.as_array()).flatten();
-        let ids: IndexSet<_> = ids.filter_map(|id| id.as_str().map(str::to_owned)).collect();
+    fn job_ids(&self) -> Vec<String> {
+        let own = self.levels.iter().flat_map(|level| &level.answer.job_ids);
+        let of_devices =
+            self.device_rows().filter_map(|row| row.data.as_ref()).flat_map(|data| &data.job_ids);
+        let ids: IndexSet<_> = own.chain(of_devices).cloned().collect();
 
         ids.into_iter().collect()
     }
 
     /// Returns the runs that were not started. A run that only the counts of the answer imply has no device.
-    pub(super) fn not_started(self) -> Vec<NotStarted> {
-        let refused_rows = self.device_rows().filter(|row| is_refused(row));
-        let mut not_started: Vec<_> = refused_rows.map(from_device_row).collect();
+    pub(super) fn not_started(&self) -> Vec<NotStarted> {
+        let mut not_started: Vec<_> = self.device_rows().filter(|row| !row.ok).map(from_row).collect();
 
-        let is_refused = self.levels().any(is_refused);
+        let is_refused = self.levels.iter().any(|level| level.answer.ok == Some(false));
         let count = self.not_started_count().max(usize::from(is_refused)).min(MAX_UNLISTED);
-        let reason = self.levels().find_map(|level| string_field(level, "error"));
-        let unlisted =
-            NotStarted { device: String::new(), reason: reason.unwrap_or_else(|| NO_REASON.to_owned()) };
-        not_started.resize(count.max(not_started.len()), unlisted);
+        let reason = self.first(|level| level.error.clone()).unwrap_or_else(|| NO_REASON.to_owned());
+        not_started.resize(count.max(not_started.len()), NotStarted { device: String::new(), reason });
 
         not_started
     }
 
     /// Returns the number of requested runs that were not started, according to the counts of the answer.
-    fn not_started_count(self) -> usize {
-        let count = |name: &str| self.levels().find_map(|level| level.get(name)?.as_u64());
-        let started = count("started_count").or_else(|| count("successful_count"));
-        let difference = count("requested_count")
-            .zip(started)
-            .map(|(requested, started)| requested.saturating_sub(started));
-        let not_started = count("failed_count").max(difference).unwrap_or_default();
+    fn not_started_count(&self) -> usize {
+        let started = self.first(|level| level.answer.started_count.or(level.answer.successful_count));
+        let requested = self.first(|level| level.answer.requested_count);
+        let difference = requested.zip(started).map(|(requested, started)| requested.saturating_sub(started));
 
-        usize::try_from(not_started).unwrap_or(usize::MAX)
+        self.first(|level| level.answer.failed_count).max(difference).unwrap_or_default()
     }
 
-    /// Returns the answer, and its `data`: an older form of the answer has all its fields there (service.md 1.7).
-    fn levels(self) -> impl Iterator<Item = &'a Value> {
-        [Some(self.0), self.0.get("data")].into_iter().flatten()
+    fn first<T>(&self, field: impl Fn(&Level) -> Option<T>) -> Option<T> {
+        self.levels.iter().find_map(field)
     }
 
     /// Returns the rows of a start on several devices.
-    fn device_rows(self) -> impl Iterator<Item = &'a Value> {
-        self.levels().flat_map(|level| {
-            let rows = |name: &str| level.get(name).and_then(Value::as_array);
-            [rows("results"), rows("device_runs")].into_iter().flatten().flatten()
-        })
+    fn device_rows(&self) -> impl Iterator<Item = &DeviceResult> {
+        let lists = self.levels.iter().flat_map(|level| [&level.answer.results, &level.answer.device_runs]);
+        lists.flatten().flatten()
     }
 }
 
-fn from_device_row(row: &Value) -> NotStarted {
-    let reason = string_field(row, "message").or_else(|| string_field(row, "error"));
+fn from_row(row: &DeviceResult) -> NotStarted {
+    let reason = row.message.as_ref().or(row.error.as_ref());
     NotStarted {
-        device: string_field(row, "device_label").unwrap_or_default(),
-        reason: reason.unwrap_or_else(|| NO_REASON.to_owned()),
+        device: row.device_label.clone(),
+        reason: reason.map_or(NO_REASON, String::as_str).to_owned(),
     }
-}
-
-fn string_field(record: &Value, name: &str) -> Option<String> {
-    record.get(name)?.as_str().map(str::to_owned)
-}
-
-/// Returns whether an answer, or a row of an answer, states that it is not successful.
-fn is_refused(object: &Value) -> bool {
-    object.get("ok") == Some(&Value::Bool(false))
 }
 
 #[cfg(test)]
@@ -127,19 +139,19 @@ mod tests {
             (json!({"requested_count": 2, "started_count": 1}), vec![device("", NO_REASON)]),
             (json!({"data": {"ok": false}}), vec![device("", NO_REASON)]),
         ] {
-            let not_started = StartReply(&reply).not_started();
+            let not_started = StartReply::new(&reply).not_started();
             let found: Vec<_> = not_started.into_iter().map(|one| (one.device, one.reason)).collect();
             assert_eq!(found, expected, "{reply}");
         }
 
         let unbounded = json!({"failed_count": u64::MAX});
-        assert_eq!(StartReply(&unbounded).not_started().len(), MAX_UNLISTED);
+        assert_eq!(StartReply::new(&unbounded).not_started().len(), MAX_UNLISTED);
     }
 
     #[test]
     fn a_wait_follows_the_execution_or_else_the_jobs() {
         let execution = json!({"test_plan_execution_id": "e", "job_ids": ["a", "b", "a"]});
-        let (target, jobs) = StartReply(&execution).target().expect("a target");
+        let (target, jobs) = StartReply::new(&execution).target().expect("a target");
         assert_eq!(
             (target, jobs),
             (
@@ -148,10 +160,10 @@ mod tests {
             )
         );
 
-        let jobs = json!({"results": [{"data": {"job_ids": ["a"]}}]});
-        let (target, _) = StartReply(&jobs).target().expect("a target");
+        let jobs = json!({"results": [{"ok": true, "data": {"job_ids": ["a"]}}]});
+        let (target, _) = StartReply::new(&jobs).target().expect("a target");
         assert_eq!(target, WaitTarget::Jobs(vec!["a".to_owned()]));
 
-        assert_eq!(StartReply(&json!({})).target().expect_err("no job").code, Code::BadResponse);
+        assert_eq!(StartReply::new(&json!({})).target().expect_err("no job").code, Code::BadResponse);
     }
 }

@@ -2,24 +2,18 @@
 
 use std::{path::Path, sync::Arc};
 
-use clap::ArgMatches;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::{AUTO_DELETE, FILES, NAME, NO_CHECKSUM, NO_FILL_DETAILS, RESUME, TAG, VALUE_FLAGS};
+use super::UploadArguments;
 use crate::{
     call::{
         Caller, CheckedArguments,
         arguments::{CommonArguments, ToolArguments},
     },
-    cli::{
-        calls::{YES, confirm},
-        exit_status::CommandError,
-    },
+    cli::{calls::confirm, exit_status::CommandError},
     failure::{Code, Failure},
-    fields::Fields,
     home_path::expand_home,
-    service::tool::PROJECT_ID,
     tools::{
         catalog::ListedTool as _,
         composite::UploadBuild,
@@ -31,7 +25,7 @@ use crate::{
 
 /// What all files of a command have in common.
 struct UploadBatch<'a> {
-    matches: &'a ArgMatches,
+    arguments: &'a UploadArguments,
     caller: &'a Caller,
     files: &'a FileServices,
     root: FilesRoot,
@@ -53,10 +47,10 @@ impl UploadBatch<'_> {
             path,
             project: self.project.as_deref(),
             build: self.build.clone(),
-            fills_details: !self.matches.get_flag(NO_FILL_DETAILS),
+            fills_details: !self.arguments.no_fill_details,
             method: UploadMethod::CommandLine,
-            resumes: self.matches.get_flag(RESUME),
-            hashes: !self.matches.get_flag(NO_CHECKSUM),
+            resumes: self.arguments.resume,
+            hashes: !self.arguments.no_checksum,
         }
     }
 }
@@ -81,20 +75,19 @@ impl FileUpload<'_> {
 /// # Errors
 /// All failures of the checks.
 pub(super) fn prepare_uploads<'a>(
-    matches: &'a ArgMatches,
+    arguments: &'a UploadArguments,
     tools: &'a CallerWithFiles,
 ) -> Result<Vec<FileUpload<'a>>, CommandError> {
     let CallerWithFiles { caller, files } = tools;
     let root = files.upload_root_for_user()?;
-    let names = matches.get_many::<String>(FILES).into_iter().flatten();
-    let paths = expand_names(&root, names).map_err(CommandError::Failures)?;
-    if paths.len() > 1 && matches.contains_id(NAME) {
-        let message = format!("upload: `--{NAME}` is for a single file, but there are {}", paths.len());
+    let paths = expand_names(&root, arguments.files.iter()).map_err(CommandError::Failures)?;
+    if paths.len() > 1 && arguments.name.is_some() {
+        let message = format!("upload: `--name` is for a single file, but there are {}", paths.len());
         return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
     }
 
-    let (build, project) = check_build(matches, caller, &paths)?;
-    let batch = Arc::new(UploadBatch { matches, caller, files, root, build, project });
+    let (build, project) = check_build(arguments, caller, &paths)?;
+    let batch = Arc::new(UploadBatch { arguments, caller, files, root, build, project });
     // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
     let (mut uploads, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
@@ -110,11 +103,11 @@ pub(super) fn prepare_uploads<'a>(
 /// Returns the checked arguments of all builds, and the project. Asks the user at the terminal if a confirmation is
 /// required.
 fn check_build(
-    matches: &ArgMatches,
+    arguments: &UploadArguments,
     caller: &Caller,
     paths: &[String],
 ) -> Result<(BuildArguments, Option<String>), CommandError> {
-    let arguments = tool_arguments(matches, paths);
+    let arguments = tool_arguments(arguments, paths);
     let checked = match caller.check(&UploadBuild::tool(), arguments.clone()) {
         Ok(checked) => checked,
         Err(failure) => {
@@ -132,29 +125,25 @@ fn check_build(
 }
 
 /// Returns the arguments of the tool `upload_build` for the first of the files.
-fn tool_arguments(matches: &ArgMatches, paths: &[String]) -> ToolArguments {
-    let mut arguments = Fields::from_iter([("path".to_owned(), json!(paths.first()))]);
-    for (name, ..) in VALUE_FLAGS {
-        // The project is not an argument of the tool itself.
-        if name != PROJECT_ID
-            && let Some(value) = matches.get_one::<String>(name)
-        {
-            arguments.insert(name.to_owned(), Value::from(value.as_str()));
-        }
-    }
+fn tool_arguments(arguments: &UploadArguments, paths: &[String]) -> ToolArguments {
+    let tags = Some(&arguments.tag).filter(|tags| !tags.is_empty());
+    let own = json!({
+        "path": paths.first(),
+        "name": arguments.name,
+        "platform": arguments.platform,
+        "description": arguments.description,
+        "details": arguments.details,
+        "deletion_policy": arguments.deletion_policy,
+        "upload_timeout": arguments.upload_timeout,
+        "multipart": arguments.multipart,
+        "tags": tags,
+        "auto_delete": arguments.auto_delete.then_some(true),
+    });
+    let given = own.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let given = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let project_id = arguments.project.project_id.clone();
 
-    if let Some(tags) = matches.get_many::<String>(TAG) {
-        arguments.insert("tags".to_owned(), tags.map(String::as_str).collect());
-    }
-
-    if matches.get_flag(AUTO_DELETE) {
-        arguments.insert("auto_delete".to_owned(), Value::Bool(true));
-    }
-
-    let project_id = matches.get_one::<String>(PROJECT_ID).cloned();
-    let is_confirmed = matches.get_flag(YES);
-
-    ToolArguments::new(arguments, CommonArguments { project_id, is_confirmed })
+    ToolArguments::new(given, CommonArguments { project_id, is_confirmed: arguments.yes })
 }
 
 /// Returns the files in the order of `names`, each file once.

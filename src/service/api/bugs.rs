@@ -66,14 +66,7 @@ impl Operation for ListBugs {
         .core()
         .needs_feature(ONE_RUN)
         .needs("project:read-runs")
-        .columns(&[
-            Column::text("severity", &["severity"]),
-            Column::text("bug", &["title"]),
-            Column::text("status", &["status"]),
-            Column::text("seen", &["occurrence_count"]),
-            Column::time("created", &["created_at"]),
-            Column::id("id", &["id"]),
-        ])
+        .records(RecordKeys { id: "id", times: &["created_at"], name: "title" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/bugs");
     type Answer = ListPage<Bug>;

@@ -40,14 +40,7 @@ impl Operation for ListBuilds {
             "a start still works with a known `build_id`, or without one: the service then chooses the build",
         )
         .needs("project:manage-build-storage")
-        .columns(&[
-            Column::text("build", &["name"]),
-            Column::text("platform", &["platform"]),
-            Column::text("status", &["status"]),
-            Column::size(&["file_size"]),
-            Column::time("uploaded", &["created_at"]),
-            Column::id("id", &["id"]),
-        ])
+        .records(RecordKeys { id: "id", times: &["created_at"], name: "name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/builds");
     type Answer = ListPage<Build>;

@@ -17,13 +17,7 @@ impl Operation for ListDeploymentConfigs {
             .core()
             .access_hint("a start still works with a known `deployment_config_id`")
             .needs("project:view-configs")
-            .columns(&[
-                Column::text("device", &["name"]),
-                Column::text("platform", &["kind"]),
-                Column::text("build source", &["providerType"]),
-                Column::text("description", &["description"]),
-                Column::id("id", &["id"]),
-            ])
+            .records(RecordKeys { id: "id", times: &[], name: "name" })
             .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/deployment-configs");
     type Answer = ListPage<DeploymentConfig>;

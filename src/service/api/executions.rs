@@ -42,15 +42,7 @@ impl Operation for ListTestPlanExecutions {
         ToolInfo::reads("list_test_plan_executions", "List plan executions", Toolset::Plans)
             .core()
             .needs("project:read-runs")
-            .columns(&[
-                Column::verdict(&["status"]),
-                Column::text("plan", &["test_plan_name"]),
-                Column::text("build", &["build_name"]),
-                Column::text("passed", &["test_status.passed"]),
-                Column::text("failed", &["test_status.failed"]),
-                Column::time("started", &["started_at"]),
-                Column::id("execution", &["id"]),
-            ])
+            .records(RecordKeys { id: "id", times: &["started_at"], name: "test_plan_name" })
             .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions");
     type Answer = ListPage<TestPlanExecution>;

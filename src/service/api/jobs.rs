@@ -32,13 +32,7 @@ impl Operation for ListJobs {
     const TOOL: ToolInfo = ToolInfo::reads("list_jobs", "List jobs", Toolset::Runs)
         .core()
         .needs("project:read-runs")
-        .columns(&[
-            Column::verdict(&["status"]),
-            Column::text("test", &["test_name"]),
-            Column::text("platform", &["platform"]),
-            Column::time("created", &["created_at"]),
-            Column::id("job", &["job_id"]),
-        ])
+        .records(RecordKeys { id: "job_id", times: &["created_at"], name: "test_name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/jobs");
     type Answer = ListPage<Job>;

@@ -39,12 +39,7 @@ impl Operation for ListTestPlans {
     const TOOL: ToolInfo = ToolInfo::reads("list_test_plans", "List test plans", Toolset::Plans)
         .core()
         .needs("project:read-runs")
-        .columns(&[
-            Column::text("plan", &["name"]),
-            Column::text("tests", &["test_count"]),
-            Column::time("changed", &["modified_at", "created_at"]),
-            Column::id("id", &["id"]),
-        ])
+        .records(RecordKeys { id: "id", times: &["modified_at", "created_at"], name: "name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/test-plans");
     type Answer = ListPage<TestPlanSummary>;

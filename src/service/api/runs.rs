@@ -171,14 +171,7 @@ impl Operation for ListRuns {
         .core()
         .needs("project:read-runs")
         .own_rules(&[Rule::Excludes(NEWEST, "page"), Rule::Excludes(NEWEST, "page_size")])
-        .columns(&[
-            Column::verdict(&["result", "state"]),
-            Column::text("test", &["test.name"]),
-            Column::text("device", &["players.0.platform.config.device.name", "players.0.platform.kind"]),
-            Column::text("build", &["build.name"]),
-            Column::time("started", &["created_at"]),
-            Column::id("run", &["multiplayer_run_id"]),
-        ])
+        .records(RecordKeys { id: "multiplayer_run_id", times: &["created_at"], name: "test.name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs").own_arguments(&[NEWEST]);
     type Answer = ListPage<Run>;

@@ -26,12 +26,7 @@ impl Operation for ListTests {
     const TOOL: ToolInfo = ToolInfo::reads("list_tests", "List tests", Toolset::Tests)
         .core()
         .rules(&[Rule::Excludes("folder_path", "folder_id")])
-        .columns(&[
-            Column::text("test", &["name"]),
-            Column::text("folder", &["folder_path"]),
-            Column::text("type", &["type"]),
-            Column::id("id", &["id"]),
-        ])
+        .records(RecordKeys { id: "id", times: &[], name: "name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/tests");
     type Answer = ListPage<TestSummary>;

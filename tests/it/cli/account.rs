@@ -23,7 +23,8 @@ async fn the_key_file_of_a_flag_overrides_the_key_of_a_variable() {
     fs::write(&file, keys::ARENA).expect("it can be written");
     let file = file.display().to_string();
 
-    let (code, printed, error) = run(&service, &["runs", "--api-key-file", &file], keys::DEMO).await;
+    let (code, printed, error) =
+        run(&service, &["runs", "--json", "--api-key-file", &file], keys::DEMO).await;
     assert_eq!(code, Some(0), "{error}");
     assert!(printed.contains("\"arena\"") && !printed.contains("\"demo\""), "{printed}");
 

@@ -77,13 +77,10 @@ async fn names_and_ids_are_read_from_the_service() {
         (&["report", "ezh"], seed::RUN_FAILED.to_owned() + "\tPause and resume"),
         (&["report", "4ea2"], seed::EXECUTION_COMPLETED.to_owned() + "\tRelease smoke"),
         (&["download", "run", "ezh"], seed::RUN_FAILED.to_owned() + "\tPause and resume"),
+        (&["run", "test", "--device", "bb2a"], seed::CONFIG_WINDOWS.to_owned() + "\tWindows PC"),
         (
-            &["run", "test", "--deployment-config-id", "bb2a"],
-            seed::CONFIG_WINDOWS.to_owned() + "\tWindows PC",
-        ),
-        (
-            &["run", "test", "--build-id=5f5c"],
-            format!("--build-id={}\tEmberfall 1.4.0 nightly 413", seed::BUILD_ANDROID),
+            &["run", "test", "--build=5f5c"],
+            format!("--build={}\tEmberfall 1.4.0 nightly 413", seed::BUILD_ANDROID),
         ),
         (&["wait", "--job-id", "3763"], seed::JOB_FLAKY.to_owned() + "\tBeat the Cinder Golem"),
         (

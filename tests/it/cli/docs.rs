@@ -88,8 +88,9 @@ fn commands_table() -> String {
 
         add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
         let settings: Vec<_> = program.get_arguments().map(clap::Arg::get_id).collect();
-        let own =
-            command.get_arguments().filter(|one| !one.is_positional() && !settings.contains(&one.get_id()));
+        let own = command
+            .get_arguments()
+            .filter(|one| !one.is_positional() && !one.is_hide_set() && !settings.contains(&one.get_id()));
 
         for option in own.filter(|option| !matches!(option.get_id().as_str(), "help" | "version")) {
             let mut defaults =

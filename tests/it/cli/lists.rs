@@ -7,12 +7,19 @@ use crate::support::{binary::run_binary, service::Service, terminal::run_in_term
 
 /// Runs a list command in a pipe. Returns the printed JSON.
 async fn records(service: &Service, arguments: &[&str]) -> Value {
+    let (code, printed, error) = run(service, &[arguments, &["--json"]].concat()).await;
+    assert_eq!(code, Some(0), "{arguments:?}: {error}");
+    serde_json::from_str(&printed).expect("JSON")
+}
+
+/// Runs a command in a pipe. Returns the exit code, standard output and standard error.
+async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let output = run_binary(arguments, &variables, &[]).await;
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
 
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// Runs a list command in a terminal. Returns the exit code and the text.
@@ -75,16 +82,156 @@ async fn a_field_of_no_record_is_valid_if_it_exists() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_table_fits_the_terminal_and_ids_stay_whole() {
-    for columns in [40, 100] {
-        let (code, text) = terminal_text(columns, &["devices"], &[]).await;
+async fn a_row_never_wraps_at_80_columns_and_the_ends_of_names_tell_rows_apart() {
+    for list in ["runs", "jobs", "executions", "plans", "tests", "builds", "devices", "bugs"] {
+        let (code, text) = terminal_text(80, &[list], &[("NO_COLOR", "1")]).await;
         assert_eq!(code, Some(0), "{text}");
-        assert!(text.contains(seed::CONFIG_WINDOWS), "{text}");
-
         let longest = text.lines().map(|line| line.chars().count()).max().expect("lines");
-        // At 40 columns each other column has its least width.
-        assert!(longest <= usize::from(columns).max(36 + 4 * 2 + 4 * 13), "{columns}: {longest}\n{text}");
+        assert!(longest <= 80, "{list}: {longest}\n{text}");
     }
+
+    let (_, text) = terminal_text(80, &["runs"], &[("NO_COLOR", "1")]).await;
+    assert!(text.contains("…y 413") && text.contains("…y 412") && text.contains("x03031trjx0"), "{text}");
+    let (_, text) = terminal_text(80, &["devices"], &[("NO_COLOR", "1")]).await;
+    let (beginning, _) = seed::CONFIG_WINDOWS.split_once('-').expect("a UUID");
+    assert!(text.contains(beginning) && !text.contains(seed::CONFIG_WINDOWS), "{text}");
+    let (_, text) = terminal_text(80, &["devices", "-o", "wide"], &[("NO_COLOR", "1")]).await;
+    assert!(text.contains(seed::CONFIG_WINDOWS), "{text}");
+}
+
+#[tokio::test]
+async fn what_failed_last_night_is_one_command() {
+    let service = Service::start().await;
+    let all = records(&service, &["runs", "--limit", "100"]).await;
+    let runs = all["data"].as_array().expect("runs");
+    let middle = runs[runs.len() / 2]["created_at"].as_str().expect("a time");
+
+    let since = records(&service, &["runs", "--since", middle]).await;
+    let until = records(&service, &["runs", "--until", middle]).await;
+    let count = |list: &Value| list["total_count"].as_u64().expect("a count");
+    assert!(count(&since) > 3 && count(&until) > 3, "{since} {until}");
+    assert_eq!(count(&since) + count(&until), runs.len() as u64);
+
+    for (filter, field, expected) in [
+        (&["--build", "nightly 412"][..], "/build/name", "Emberfall 1.4.0 nightly 412"),
+        (&["--build", "0016157b"], "/build/name", "Emberfall 1.4.0 nightly 412"),
+        (&["--device", "lab pc"], "/players/0/platform/config/device/name", "Lab PC 4"),
+        // Runs name no device config, but its platform.
+        (&["--device", "Windows PC"], "/players/0/platform/kind", "windows-native"),
+        (&["--verdict", "timeout"], "/result", "TIMEOUT"),
+        (&["--verdict", "passed"], "/result", "SUCCESS"),
+    ] {
+        let list = records(&service, &[&["runs", "--limit", "100"], filter].concat()).await;
+        let found = list["data"].as_array().expect("runs");
+        assert!(!found.is_empty() && found.len() < runs.len(), "{filter:?}: {list}");
+        assert!(found.iter().all(|run| run.pointer(field) == Some(&expected.into())), "{filter:?}: {list}");
+    }
+
+    let of_plan = records(&service, &["runs", "--plan", "Release smoke", "--limit", "100"]).await;
+    let tests = |list: &Value| {
+        list["data"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .map(|run| run["test"]["name"].to_string())
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        tests(&of_plan).len() > 4 && !tests(&of_plan).iter().any(|test| test.contains("Co-op")),
+        "{of_plan}"
+    );
+    let with_bugs = records(&service, &["runs", "--bugs", "--limit", "100"]).await;
+    assert!(count(&with_bugs) > 0 && count(&with_bugs) < runs.len() as u64, "{with_bugs}");
+}
+
+#[tokio::test]
+async fn jobs_executions_tests_and_builds_have_the_filters_that_fit_them() {
+    let service = Service::start().await;
+    let jobs = records(&service, &["jobs", "--plan", "Release smoke", "--build", "nightly 412"]).await;
+    let executions: Vec<_> =
+        jobs["data"].as_array().expect("jobs").iter().map(|job| &job["test_plan_execution_id"]).collect();
+    assert!(executions.len() == 4 && executions.iter().all(|id| **id == seed::EXECUTION_COMPLETED), "{jobs}");
+
+    let failed = records(&service, &["jobs", "--failed", "--limit", "100"]).await;
+    let passed = |job: &Value| {
+        job["runs"].as_array().is_some_and(|runs| runs.iter().any(|run| run["result"] == "SUCCESS"))
+    };
+    assert!(
+        failed["data"].as_array().is_some_and(|jobs| jobs.len() > 2 && !jobs.iter().any(passed)),
+        "{failed}"
+    );
+
+    let executions = records(&service, &["executions", "--failed", "--build", "412"]).await;
+    assert_eq!(executions["data"][0]["id"], seed::EXECUTION_COMPLETED);
+    let tests = records(&service, &["tests", "--search", "RESUME pause"]).await;
+    assert_eq!((&tests["total_count"], &tests["data"][0]["name"]), (&1.into(), &"Pause and resume".into()));
+
+    let (code, _, error) = run(&service, &["tests", "--since", "24h"]).await;
+    assert_eq!(
+        (code, error.as_str()),
+        (Some(2), "error: `--since` does not apply to tests\nhint: `--search` can be used\n")
+    );
+}
+
+#[tokio::test]
+async fn a_pipe_gets_rows_and_every_format_has_the_same_records() {
+    let service = Service::start().await;
+    let limited = |more: &[&'static str]| [&["runs", "--limit", "2"], more].concat();
+    let (_, rows, notes) = run(&service, &limited(&[])).await;
+    let json = records(&service, &limited(&[])).await;
+
+    let first = &json["data"][0];
+    let cells: Vec<_> = rows.lines().next().expect("a row").split('\t').collect();
+    assert_eq!(rows.lines().count(), 2, "{rows}");
+    assert_eq!(
+        (cells[1], cells[7]),
+        (first["test"]["name"].as_str().unwrap(), first["multiplayer_run_id"].as_str().unwrap())
+    );
+    assert_eq!(cells[6], first["created_at"]);
+    assert!(notes.contains("2 of ") && notes.contains("records; more: --limit"), "{notes}");
+
+    let (_, csv, _) = run(&service, &limited(&["-o", "csv"])).await;
+    assert!(csv.starts_with("verdict,test,build,device,took,bugs,age,id,"), "{csv}");
+    let (_, lines, _) = run(&service, &limited(&["-o", "jsonl"])).await;
+    assert_eq!(serde_json::from_str::<Value>(lines.lines().next().expect("a line")).expect("JSON"), *first);
+    let (_, table, _) = run(&service, &limited(&["-o", "table"])).await;
+    assert!(table.starts_with("verdict  test"), "{table}");
+
+    let (_, selected, _) = run(&service, &limited(&["--jq", ".data[0].multiplayer_run_id"])).await;
+    assert_eq!(selected.trim_end(), first["multiplayer_run_id"]);
+    let (code, _, error) = run(&service, &limited(&["--jq", ".data["])).await;
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("`--jq '.data['`: expected ") && service.requests().await.len() < 20, "{error}");
+    let (code, _, error) = run(&service, &limited(&["--jq", ".data[0].state.id"])).await;
+    assert!(code == Some(2) && error.contains("`--jq"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_list_that_is_watched_is_drawn_again() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_API_KEY", keys::DEMO),
+        ("TERM", "xterm"),
+        ("NO_COLOR", "1"),
+    ];
+    let typed = [("\u{1b}[3F\u{1b}[J", "\u{3}")];
+    let (_, text) = run_in_terminal(80, &["runs", "--watch", "--limit", "2"], &variables, &typed).await;
+    assert!(text.matches("verdict  test").count() >= 2, "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_record_without_the_fields_of_the_columns_is_a_row() {
+    let service = Service::start().await;
+    let page = serde_json::json!({"data": [{"multiplayer_run_id": "r1"}], "pagination": {"page": 0, "page_size": 20, "total_count": 1, "total_pages": 1}});
+    service.fault(serde_json::json!({"operation": "list_runs", "status": 200, "body": page})).await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TERM", "dumb")];
+    let (_, text) = run_in_terminal(80, &["call", "list_runs"], &variables, &[]).await;
+    assert!(text.contains("id\nr1\n"), "{text}");
 }
 
 #[cfg(target_os = "linux")]
@@ -104,7 +251,7 @@ async fn verdicts_have_colours_where_the_terminal_shows_them() {
             (Some(0), has_colours),
             "{variables:?}: {text}"
         );
-        assert!(text.contains("Pause and resume") && text.contains("days ago"), "{text}");
+        assert!(text.contains("Pause and resume") && text.contains("x03031trjx0"), "{text}");
     }
 }
 

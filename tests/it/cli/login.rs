@@ -238,7 +238,7 @@ async fn accounts_are_listed_and_kept_apart() {
 
     // The key of a variable is not sent to the address of a profile that a flag chooses.
     let variables = [("TAS_API_KEY", keys::DEMO)];
-    let end = person.run_with(&["runs", "--profile", "second"], &variables, &[]).await;
+    let end = person.run_with(&["runs", "--profile", "second", "--json"], &variables, &[]).await;
     assert!(end.code == Some(0) && end.output.contains("\"arena\""), "{}", end.errors);
 
     assert_eq!(person.run_with(&["logout"], &[("TAS_PROFILE", "second")], &[]).await.code, Some(0));

@@ -57,15 +57,20 @@ async fn several_builds_with_the_words_are_listed_and_nothing_is_started() {
             .await;
 
     assert_eq!(code, Some(2), "{error}");
-    assert!(error.contains("`nightly` names 4 records"), "{error}");
-    assert_eq!(error.matches("\n  build Emberfall 1.4.0 nightly").count(), 4, "{error}");
+    assert!(error.contains("none of the 4 builds that are meant runs on linux"), "{error}");
+
+    let start = ["run", "test", "Pause and resume", "--device", "Android phones", "--build", "nightly"];
+    let (code, _, error) = run(&service, &start).await;
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("`nightly` names 2 records"), "{error}");
+    assert_eq!(error.matches("\n  build Emberfall 1.4.0 nightly").count(), 2, "{error}");
     assert_eq!(service.writes().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_wait_follows_the_latest_start_even_if_it_is_queued() {
     let service = Service::start().await;
-    let jobs = ["jobs", "--test", "Pause and resume", "--limit", "1"];
+    let jobs = ["jobs", "--test", "Pause and resume", "--limit", "1", "--json"];
     let (_, newest, _) = run(&service, &jobs).await;
     let job = newest["data"][0]["job_id"].as_str().expect("a job");
     assert_eq!(newest["data"][0]["status"], "QUEUED");
@@ -161,8 +166,12 @@ async fn every_tool_takes_names_where_it_takes_ids_of_named_records() {
             "/id",
             seed::EXECUTION_IN_PROGRESS,
         ),
-        (&["runs", "--multiplayer-test-id", "Pause and resume"], "/data/0/test/id", seed::TEST_FAILS),
-        (&["executions", "--plan", "Release smoke"], "/data/0/test_plan_id", seed::PLAN_SMOKE),
+        (
+            &["runs", "--multiplayer-test-id", "Pause and resume", "--json"],
+            "/data/0/test/id",
+            seed::TEST_FAILS,
+        ),
+        (&["executions", "--plan", "Release smoke", "--json"], "/data/0/test_plan_id", seed::PLAN_SMOKE),
     ] {
         let (code, printed, error) = run(&service, arguments).await;
         assert_eq!(
@@ -223,7 +232,10 @@ async fn an_execution_is_exported_once() {
     let (_, second, _) = run(&service, &export).await;
     assert_eq!(second["already_exported"], true);
 
-    let (_, another, _) = run(&service, &[&export[..], &["--new"]].concat()).await;
+    let another = [&export[..], &["--new"]].concat();
+    let (code, _, error) = run(&service, &another).await;
+    assert!(code == Some(2) && error.contains("add `--yes` to create the entry"), "{error}");
+    let (_, another, _) = run(&service, &[&another[..], &["--yes"]].concat()).await;
     assert_eq!(another["already_exported"], false);
 }
 
@@ -237,4 +249,53 @@ async fn the_files_of_the_latest_run_of_a_test_are_downloaded() {
 
     assert_eq!(code, Some(0), "{error}");
     assert!(report["files"].as_array().is_some_and(|files| !files.is_empty()), "{report}");
+}
+
+#[tokio::test]
+async fn the_beginning_of_an_id_is_accepted_where_an_id_is() {
+    let service = Service::start().await;
+    let beginning = |id: &'static str| &id[..8];
+    for (arguments, field, expected) in [
+        (&["report", beginning(seed::JOB_FAILED)][..], "/target_id", seed::JOB_FAILED),
+        (&["report", beginning(seed::EXECUTION_COMPLETED)], "/target_id", seed::EXECUTION_COMPLETED),
+        (&["report", "x03031t"], "/target_id", "x03031trjx0"),
+        (&["call", "get_test_plan", "--test-plan-id", beginning(seed::PLAN_SMOKE)], "/id", seed::PLAN_SMOKE),
+        (&["call", "get_build", "--build-id", beginning(seed::BUILD_ANDROID)], "/id", seed::BUILD_ANDROID),
+        (&["call", "get_job", "--job-id", beginning(seed::JOB_FAILED)], "/job_id", seed::JOB_FAILED),
+        (&["show", beginning(seed::CONFIG_WINDOWS), "--json"], "/device/id", seed::CONFIG_WINDOWS),
+    ] {
+        let (code, printed, error) = run(&service, arguments).await;
+        assert_eq!(
+            (code, printed.pointer(field)),
+            (Some(0), Some(&expected.into())),
+            "{arguments:?}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_latest_is_what_the_user_has_started_and_says_which_it_is() {
+    let service = Service::start().await;
+    let state = tempfile::tempdir().expect("a directory");
+    let state = state.path().to_str().expect("UTF-8");
+    let start = ["run", "test", "Buy an item in the shop", "--device", "Windows PC", "--state-dir", state];
+    let (code, started, error) = run(&service, &start).await;
+    assert_eq!(code, Some(0), "{error}");
+
+    let (_, mine, _) = run(&service, &["jobs", "--mine", "--json", "--state-dir", state]).await;
+    let jobs: Vec<_> =
+        mine["data"].as_array().expect("jobs").iter().map(|job| job["job_id"].clone()).collect();
+    assert_eq!(json!(jobs), started["job_ids"]);
+
+    let (_, stopped, notes) = run(&service, &["stop", "latest", "--state-dir", state]).await;
+    assert_eq!(stopped["results"][0]["job_id"], started["job_ids"][0], "{notes}");
+    assert!(notes.contains(", Buy an item in the shop, ") && notes.contains("started by you"), "{notes}");
+
+    let empty = tempfile::tempdir().expect("a directory");
+    let empty = empty.path().to_str().expect("UTF-8");
+    let (code, _, error) = run(&service, &["jobs", "--mine", "--json", "--state-dir", empty]).await;
+    assert!(code == Some(1) && error.contains("nothing that you started was found"), "{error}");
+    let (_, report, notes) = run(&service, &["report", "latest", "--state-dir", empty]).await;
+    assert!(notes.contains("latest: run ") && notes.contains(", started by "), "{notes}");
+    assert!(report["target_id"].is_string(), "{report}");
 }

@@ -42,10 +42,111 @@ async fn an_interrupted_wait_stops_the_runs_if_the_person_wants_it() {
         let typed = [("finished", "\u{3}"), ("[y/N]", answer)];
         let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
 
-        assert_eq!(code, Some(11), "{text}");
+        // The status of a process that an interrupt has ended.
+        assert_eq!(code, Some(130), "{text}");
+        assert_eq!(text.matches("Stop the runs? [y/N] ").count(), 1, "{text}");
+        assert!(text.contains("\nStop the runs?") && text.ends_with('\n'), "{text}");
         assert!(text.contains(&format!("continue with: tas-mcp wait {}", seed::JOB_RUNNING)), "{text}");
         assert_eq!(text.contains(&format!("stopped jobs: {}", seed::JOB_RUNNING)), is_stopped, "{text}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_second_interrupt_ends_the_question_on_a_line_of_its_own() {
+    let service = Service::start().await;
+    let typed = [("finished", "\u{3}"), ("[y/N]", "\u{3}")];
+    let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
+
+    assert_eq!(code, Some(130), "{text}");
+    assert!(text.ends_with('\n') && !text.contains("stopped jobs"), "{text}");
+    assert_eq!(service.writes().await, [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_device_that_is_not_named_is_asked_for() {
+    let service = Service::start().await;
+    let start = ["run", "test", "Pause and resume"];
+    let (code, text) = run(&service, &start, &[("a name]:", "lab\n"), ("a name]:", "iphone\n")]).await;
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("1   Android phones ") && text.contains("2 devices have these words"), "{text}");
+    assert!(text.contains("jobs: ") && text.contains("the service chose the build"), "{text}");
+
+    // Only the devices on which the build runs are shown.
+    let named = [&start[..], &["--build", "certification 2"]].concat();
+    let (code, text) = run(&service, &named, &[("[1-1, or a name]:", "1\n")]).await;
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("PlayStation 5") && !text.contains("Windows PC"), "{text}");
+
+    let (code, text) = run(&service, &start, &[("a name]:", "\n")]).await;
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("error: not confirmed\nhint: nothing was sent"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_devices_of_the_slots_of_a_plan_are_asked_for() {
+    let service = Service::start().await;
+    let start = ["run", "plan", "Cross-play party", "--device", "Windows PC", "--device", "2=android phones"];
+    let (code, text) = run(&service, &start, &[("Device for slot 3, Console", "iphone\n")]).await;
+    assert_eq!(code, Some(0), "{text}");
+    assert!(!text.contains("slot 2") && text.contains("jobs: "), "{text}");
+}
+
+#[tokio::test]
+async fn a_start_says_which_device_or_build_is_missing_or_does_not_fit() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let test = ["run", "test", "Pause and resume"];
+    let plan = ["run", "plan", "Cross-play party"];
+    for (start, code, message) in [
+        (
+            &test[..],
+            2,
+            "`--device` is missing: where does the test run?\nhint: `tas-mcp devices` lists the devices",
+        ),
+        (
+            &[&test[..], &["--device", "Windows PC", "--build", "nightly 412"]].concat(),
+            2,
+            "the build `Emberfall 1.4.0 nightly 412` is for android, and the device `Windows PC` runs windows; the newest builds that fit\n  Emberfall 1.4.0 nightly 413 (Windows): ",
+        ),
+        (
+            &[&plan[..], &["--device", "Windows PC"]].concat(),
+            1,
+            "add `--device \"2=...\"` (Phone), `--device \"3=...\"` (Console)",
+        ),
+        (
+            &[&plan[..], &["--device", "1=Windows PC", "--device", "Windows PC"]].concat(),
+            2,
+            "`--device` names the device twice",
+        ),
+        (&[&test[..], &["--build", "2=latest"]].concat(), 2, "`--build 2=...` needs `--device 2=...`"),
+        (&["run", "test"], 2, "which test is to be started?"),
+    ] {
+        let output = run_binary(start, &variables, &[]).await;
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!((output.status.code(), error.contains(message)), (Some(code), true), "{start:?}: {error}");
+    }
+
+    let slots = [
+        &plan[..],
+        &[
+            "--device",
+            "Windows PC",
+            "--device",
+            "2=Android phones",
+            "--build",
+            "2=nightly 412",
+            "--device",
+            "3=iPhone 15",
+        ],
+    ]
+    .concat();
+    let output = run_binary(&slots, &variables, &[]).await;
+    let started: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(started["slot_build_ids"]["2"], seed::BUILD_ANDROID_EARLIER, "{started}");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,0 +1,429 @@
+//! The columns in which people see each kind of record. Names come before ids, and times are ages.
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Style};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::table::{Cell, Table};
+use crate::{
+    fields::field_at,
+    service::{
+        api::{
+            bugs::{Bug, ListBugs},
+            builds::{Build, ListBuilds},
+            configs::{DeploymentConfig, ListDeploymentConfigs},
+            executions::{ListTestPlanExecutions, TestPlanExecution},
+            jobs::{Job, ListJobs},
+            plans::{ListTestPlans, TestPlanSummary},
+            runs::{ListRuns, Run, RunHead, RunPlayer},
+            tests::{ListTests, TestSummary},
+        },
+        operation::Operation as _,
+        view::{View, view},
+    },
+    tools::{
+        record::{devices, initiator_name},
+        waiting::ResultItem,
+    },
+};
+
+/// How a column behaves where the terminal is narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// The middle of a text is cut.
+    Cut,
+    /// The cells are never shortened.
+    Whole,
+    /// An id, of which the beginning is shown.
+    Id,
+    /// Only a wide table has the column.
+    Wide,
+}
+
+/// A column of the records `R`.
+struct Column<R> {
+    header: &'static str,
+    fit: Fit,
+    cell: fn(&R, &Context) -> Cell,
+}
+
+/// What the cells need beside the record.
+pub(super) struct Context {
+    pub(super) now: Timestamp,
+    /// Names of builds by their ids, for records that have the id only.
+    pub(super) build_names: BTreeMap<String, String>,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self { now: Timestamp::now(), build_names: BTreeMap::new() }
+    }
+}
+
+const fn column<R>(header: &'static str, fit: Fit, cell: fn(&R, &Context) -> Cell) -> Column<R> {
+    Column { header, fit, cell }
+}
+
+const RUNS: &[Column<Run>] = &[
+    column("verdict", Fit::Whole, |run, _| verdict(run.head.result.as_deref().unwrap_or(&run.head.state))),
+    column("test", Fit::Cut, |run, _| run.head.test.name.as_str().into()),
+    column("build", Fit::Cut, |run, _| {
+        run.head
+            .build
+            .as_ref()
+            .map(|build| build.name.as_ref().unwrap_or(&build.id))
+            .cloned()
+            .unwrap_or_default()
+            .into()
+    }),
+    column("device", Fit::Cut, |run, _| devices_of(&run.players).into()),
+    column("took", Fit::Whole, |run, context| duration_of(&run.head, context.now)),
+    column("bugs", Fit::Whole, |run, _| {
+        let count = run.head.bug_info.as_ref().and_then(|bugs| bugs.bug_count).filter(|count| *count > 0);
+        optional(count).into()
+    }),
+    column("age", Fit::Whole, |run, context| age(&run.head.created_at, context)),
+    column("id", Fit::Id, |run, _| run.head.multiplayer_run_id.as_str().into()),
+    column("started by", Fit::Wide, |run, _| {
+        run.head.initiator.as_ref().and_then(initiator_name).unwrap_or_default().into()
+    }),
+    column("tags", Fit::Wide, |run, _| run.head.tags.join(",").into()),
+    column("job", Fit::Wide, |run, _| run.head.job_id.as_str().into()),
+];
+
+const JOBS: &[Column<Job>] = &[
+    column("verdict", Fit::Whole, |job, _| {
+        let item = ResultItem::from_job(job);
+        verdict(item.verdict().as_deref().unwrap_or(&job.status))
+    }),
+    column("test", Fit::Cut, |job, _| job.test_name.clone().unwrap_or_default().into()),
+    column("build", Fit::Cut, |job, context| {
+        let id = job.build_id.clone().unwrap_or_default();
+        let name = context.build_names.get(&id).cloned();
+        name.map_or_else(|| id.clone().into(), |name| Cell::from(name).exactly(&id))
+    }),
+    column("device", Fit::Cut, |job, _| job.platform.clone().unwrap_or_default().into()),
+    column("runs", Fit::Whole, |job, _| optional(Some(job.runs.len()).filter(|runs| *runs > 1)).into()),
+    column("took", Fit::Whole, |job, context| {
+        let started = job.runs.iter().filter_map(|run| run.started_at.as_deref()).min();
+        duration(None, started, job.completed_at.as_deref(), context.now)
+    }),
+    column("age", Fit::Whole, |job, context| age(&job.created_at, context)),
+    column("id", Fit::Id, |job, _| job.job_id.as_str().into()),
+    column("tags", Fit::Wide, |job, _| job.tags.join(",").into()),
+    column("execution", Fit::Wide, |job, _| job.test_plan_execution_id.clone().unwrap_or_default().into()),
+];
+
+const EXECUTIONS: &[Column<TestPlanExecution>] = &[
+    column("verdict", Fit::Whole, |execution, _| verdict(&execution.status)),
+    column("plan", Fit::Cut, |execution, _| execution.test_plan_name.clone().unwrap_or_default().into()),
+    column("build", Fit::Cut, |execution, _| execution.build_name.clone().unwrap_or_default().into()),
+    column("passed", Fit::Whole, |execution, _| execution.test_status.passed.to_string().into()),
+    column("failed", Fit::Whole, |execution, _| execution.test_status.failed.to_string().into()),
+    column("tests", Fit::Wide, |execution, _| optional(execution.total_tests).into()),
+    column("took", Fit::Whole, |execution, context| {
+        let (started, completed) = (execution.started_at.as_deref(), execution.completed_at.as_deref());
+        duration(execution.duration_ms, started, completed, context.now)
+    }),
+    column("age", Fit::Whole, |execution, context| {
+        age(execution.started_at.as_deref().unwrap_or_default(), context)
+    }),
+    column("id", Fit::Id, |execution, _| execution.id.as_str().into()),
+    column("started by", Fit::Wide, |execution, _| {
+        initiator_name(&view(&execution.started_by)).unwrap_or_default().into()
+    }),
+];
+
+const PLANS: &[Column<TestPlanSummary>] = &[
+    column("plan", Fit::Cut, |plan, _| plan.name.as_str().into()),
+    column("tests", Fit::Whole, |plan, _| plan.test_count.to_string().into()),
+    column("changed", Fit::Whole, |plan, context| {
+        let changed = plan.audit.modified_at.as_deref().or(plan.audit.created_at.as_deref());
+        age(changed.unwrap_or_default(), context)
+    }),
+    column("id", Fit::Id, |plan, _| plan.id.as_str().into()),
+    column("changed by", Fit::Wide, |plan, _| plan.audit.modified_by.clone().unwrap_or_default().into()),
+];
+
+const TESTS: &[Column<TestSummary>] = &[
+    column("test", Fit::Cut, |test, _| test.name.as_str().into()),
+    column("folder", Fit::Cut, |test, _| test.folder_path.clone().unwrap_or_default().into()),
+    column("type", Fit::Whole, |test, _| test.r#type.as_str().into()),
+    column("id", Fit::Id, |test, _| test.id.as_str().into()),
+];
+
+const BUILDS: &[Column<Build>] = &[
+    column("build", Fit::Cut, |build, _| build.name.as_str().into()),
+    column("platform", Fit::Whole, |build, _| build.platform.as_str().into()),
+    column("status", Fit::Whole, |build, _| build.status.as_str().into()),
+    column("size", Fit::Whole, |build, _| size(build.file_size)),
+    column("age", Fit::Whole, |build, context| age(&build.created_at, context)),
+    column("id", Fit::Id, |build, _| build.id.as_str().into()),
+    column("file", Fit::Wide, |build, _| build.file_name.as_str().into()),
+    column("tags", Fit::Wide, |build, _| build.tags.join(",").into()),
+    column("pinned", Fit::Wide, |build, _| if build.pinned { "yes" } else { "" }.into()),
+];
+
+const DEVICES: &[Column<DeploymentConfig>] = &[
+    column("device", Fit::Cut, |device, _| device.name.as_str().into()),
+    column("platform", Fit::Whole, |device, _| device.kind.clone().unwrap_or_default().into()),
+    column("build source", Fit::Whole, |device, _| device.provider_type.clone().unwrap_or_default().into()),
+    column("description", Fit::Cut, |device, _| device.description.clone().unwrap_or_default().into()),
+    column("id", Fit::Id, |device, _| device.id.as_str().into()),
+];
+
+const BUGS: &[Column<Bug>] = &[
+    column("severity", Fit::Whole, |bug, _| bug.severity.as_str().into()),
+    column("bug", Fit::Cut, |bug, _| bug.title.as_str().into()),
+    column("category", Fit::Cut, |bug, _| bug.category.as_str().into()),
+    column("status", Fit::Whole, |bug, _| bug.status.as_str().into()),
+    column("seen", Fit::Whole, |bug, _| bug.occurrence_count.to_string().into()),
+    column("age", Fit::Whole, |bug, context| age(&bug.created_at, context)),
+    column("id", Fit::Id, |bug, _| bug.id.as_str().into()),
+    column("tags", Fit::Wide, |bug, _| bug.tags.join(",").into()),
+];
+
+/// Returns the records of the list `list` as a table; `None` if the list has no columns of its own.
+pub(super) fn record_table(list: &str, records: &[Value], context: &Context) -> Option<Table> {
+    Some(match list {
+        ListRuns::NAME => table(RUNS, records, context),
+        ListJobs::NAME => table(JOBS, records, context),
+        ListTestPlanExecutions::NAME => table(EXECUTIONS, records, context),
+        ListTestPlans::NAME => table(PLANS, records, context),
+        ListTests::NAME => table(TESTS, records, context),
+        ListBuilds::NAME => table(BUILDS, records, context),
+        ListDeploymentConfigs::NAME => table(DEVICES, records, context),
+        ListBugs::NAME => table(BUGS, records, context),
+        _ => return None,
+    })
+}
+
+fn table<R: View>(columns: &[Column<R>], records: &[Value], context: &Context) -> Table {
+    let mut table = Table::new(columns.iter().map(|column| column.header));
+    for record in records {
+        let record = view::<R>(record);
+        table.add_row(columns.iter().map(|column| (column.cell)(&record, context)));
+    }
+
+    for (index, column) in columns.iter().enumerate() {
+        match column.fit {
+            Fit::Cut => {}
+            Fit::Whole => table.keep_whole(index),
+            Fit::Wide => table.keep_for_wide(index),
+            Fit::Id => table.shorten_ids(index),
+        }
+    }
+
+    table
+}
+
+/// Returns the fields of the records as a table.
+pub(super) fn field_table(fields: &[&str], records: &[Value]) -> Table {
+    let fields: Vec<_> = fields.iter().map(|field| field.trim_start_matches("data.")).collect();
+    let mut table = Table::new(fields.iter().copied());
+    for record in records {
+        table.add_row(fields.iter().map(|field| field_at(record, field).map(plain_text).unwrap_or_default()));
+    }
+
+    table
+}
+
+/// Returns those fields of the records that are neither objects nor lists.
+pub(super) fn plain_table(records: &[Value]) -> Table {
+    let is_plain = |value: &Value| !value.is_object() && !value.is_array();
+    let fields = records.iter().filter_map(Value::as_object).flatten();
+    let mut columns: Vec<_> = Vec::new();
+    for (name, value) in fields {
+        if is_plain(value) && !columns.contains(&name.as_str()) {
+            columns.push(name.as_str());
+        }
+    }
+
+    let mut table = field_table(&columns, records);
+    let is_id = |name: &str| name == "id" || name.ends_with("_id");
+    columns
+        .iter()
+        .enumerate()
+        .filter(|(_, name)| is_id(name))
+        .for_each(|(column, _)| table.shorten_ids(column));
+    table
+}
+
+/// Returns a value as text without quotes.
+pub(super) fn plain_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn optional(number: Option<usize>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
+}
+
+/// Returns a verdict, or the state of what has none yet, in its colour.
+pub(super) fn verdict(verdict: &str) -> Cell {
+    Cell::from(verdict).styled(verdict_style(verdict))
+}
+
+/// Returns the style of a verdict, or of the state of what has none yet.
+pub(super) fn verdict_style(verdict: &str) -> Style {
+    let color = match verdict.to_ascii_uppercase().as_str() {
+        "SUCCESS" | "PASSED" => AnsiColor::Green,
+        "FAILED" => AnsiColor::Red,
+        "ERROR" | "TIMEOUT" | "STOPPED" | "BLOCKED" | "SKIPPED" | "NOT STARTED" | "NOT READ" | "NO_RUN" => {
+            AnsiColor::Yellow
+        }
+        "QUEUED" | "STARTING" | "RUNNING" | "INITIALIZING" | "IN_PROGRESS" => AnsiColor::Cyan,
+        _ => return Style::new(),
+    };
+
+    Style::new().fg_color(Some(color.into()))
+}
+
+/// Returns a number of bytes.
+pub(super) fn size(bytes: u64) -> Cell {
+    Cell::from(indicatif::HumanBytes(bytes).to_string()).exactly(&bytes.to_string())
+}
+
+/// Returns how long ago a time was. A text that is no time stays as it is.
+pub(super) fn age(time: &str, context: &Context) -> Cell {
+    age_of(time, context).map_or_else(|| time.into(), |seconds| Cell::from(age_text(seconds)).exactly(time))
+}
+
+/// Returns how many seconds ago a time was; `None` for a text that is no time.
+pub(super) fn age_of(time: &str, context: &Context) -> Option<i64> {
+    time.parse::<Timestamp>().ok().map(|time| context.now.duration_since(time).as_secs())
+}
+
+/// Returns an age in its largest unit.
+fn age_text(seconds: i64) -> String {
+    match seconds {
+        // The clocks of two machines differ a little.
+        ..-60 => "in the future".to_owned(),
+        -60..60 => "just now".to_owned(),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// Returns the devices of players.
+pub(super) fn devices_of<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> String {
+    devices(players).join(", ")
+}
+
+/// Returns when something was, in a sentence; empty for a text that is no time.
+pub(super) fn ago(time: &str, context: &Context) -> String {
+    match age_of(time, context) {
+        Some(seconds) if seconds >= 60 => format!("{} ago", age_text(seconds)),
+        Some(seconds) => age_text(seconds),
+        None => String::new(),
+    }
+}
+
+/// Returns a number with its noun.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns how long a run took, or has been running.
+pub(super) fn duration_of(run: &RunHead, now: Timestamp) -> Cell {
+    duration(run.duration_ms, run.started_at.as_deref(), run.completed_at.as_deref(), now)
+}
+
+/// Returns a duration that the service states, else the time between the start and the end, or since the start.
+fn duration(milliseconds: Option<f64>, start: Option<&str>, end: Option<&str>, now: Timestamp) -> Cell {
+    let time = |text: &str| text.parse::<Timestamp>().ok();
+    let end = || end.map_or(Some(now), time);
+    let between = || Some(end()?.duration_since(start.and_then(time)?).as_secs_f64());
+    let length = milliseconds.map(|milliseconds| milliseconds / 1_000.0).or_else(between);
+
+    let Some(seconds) = length.filter(|seconds| *seconds >= 0.0) else { return Cell::default() };
+    Cell::from(duration_text(seconds)).exactly(&format!("{seconds:.1}"))
+}
+
+/// Returns a duration in its two largest units.
+pub(super) fn duration_text(seconds: f64) -> String {
+    let whole = std::time::Duration::try_from_secs_f64(seconds.round()).unwrap_or_default().as_secs();
+    match (whole / 3_600, whole / 60 % 60, whole % 60) {
+        (0, 0, 0) => format!("{seconds:.1}s"),
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m{seconds:02}s"),
+        (hours @ ..100, minutes, _) => format!("{hours}h{minutes:02}m"),
+        (hours, ..) => format!("{} days", hours / 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn context() -> Context {
+        Context { now: "2026-03-02T12:00:00Z".parse().expect("a time"), build_names: BTreeMap::new() }
+    }
+
+    #[test]
+    fn a_list_without_columns_shows_its_plain_fields() {
+        let records = [json!({"id": "a", "tags": [], "n": 1}), json!({"id": "b", "n": null, "more": "x"})];
+        assert_eq!(plain_table(&records).to_string(), "id  n  more\na   1\nb      x\n");
+
+        let records = [json!({"test": {"name": "Login"}}), json!({"test": null})];
+        assert_eq!(field_table(&["test.name"], &records).to_string(), "test.name\nLogin\n\n");
+    }
+
+    #[test]
+    fn a_record_with_nothing_but_an_id_is_a_row() {
+        let table = record_table(ListRuns::NAME, &[json!({"multiplayer_run_id": "x03031trjx0"})], &context());
+        assert_eq!(table.expect("columns").to_string(), "id\nx03031trjx0\n");
+    }
+
+    #[test]
+    fn a_time_is_shown_as_its_age() {
+        for (time, expected) in [
+            ("2026-03-02T12:00:00+00:00", "just now"),
+            ("2026-03-02T12:00:30Z", "just now"),
+            ("2026-03-02T11:01:00Z", "59 min"),
+            ("2026-03-01T11:00:00Z", "25 h"),
+            ("2026-02-27T11:00:00Z", "3 days"),
+            ("2026-03-02T12:30:00Z", "in the future"),
+            ("yesterday", "yesterday"),
+        ] {
+            let mut table = Table::new(["age"]);
+            table.add_row([age(time, &context())]);
+            assert_eq!(table.to_string(), format!("age\n{expected}\n"), "{time}");
+            assert_eq!(table.rows(), format!("{time}\n"));
+        }
+    }
+
+    #[test]
+    fn a_duration_is_stated_or_measured() {
+        let cases = [
+            (Some(83_500.0), None, None, "1m24s"),
+            (None, Some("2026-03-02T11:00:00Z"), Some("2026-03-02T11:00:05Z"), "5s"),
+            (None, Some("2026-03-02T09:58:00Z"), None, "2h02m"),
+            (None, None, None, ""),
+        ];
+        for (stated, started, completed, expected) in cases {
+            let mut table = Table::new(["duration"]);
+            table.add_row([duration(stated, started, completed, context().now)]);
+            assert_eq!(table.to_string().lines().nth(1).unwrap_or_default(), expected);
+        }
+    }
+
+    #[test]
+    fn the_verdict_of_a_job_is_that_of_its_last_run() {
+        let run = |result: &str, time: &str| json!({"multiplayer_run_id": "r", "state": "COMPLETED", "result": result, "started_at": time});
+        let runs = [run("SUCCESS", "2026-03-02T11:00:00Z"), run("ERROR", "2026-03-02T10:00:00Z")];
+        let jobs = [json!({"status": "COMPLETED", "runs": runs}), json!({"status": "RUNNING", "runs": runs})];
+        let table = table(JOBS, &jobs, &context()).rows();
+        let verdicts: Vec<_> = table.lines().filter_map(|line| line.split('\t').next()).collect();
+
+        assert_eq!(verdicts, ["SUCCESS", "RUNNING"]);
+    }
+}

@@ -1,0 +1,192 @@
+//! `tas-mcp files`: lists the files of a run.
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    calls::build_caller,
+    columns::{Context, age, counted, size},
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    name_completion::{NameKind, name_completions},
+    name_resolution::NameResolver,
+    output::{Output, OutputFlags, Piped, note},
+    starts::Starts,
+    table::{Cell, Table},
+};
+use crate::{
+    call::Caller,
+    failure::{Code, Failure},
+    service::{
+        api::{Id, runs::GetRun},
+        result_kind::ResultKind,
+    },
+    settings::Settings,
+    tools::{
+        download::{DownloadRequest, RunListing},
+        files::FilePattern,
+        project_client::ProjectClient,
+    },
+    violation::Violation,
+};
+
+const EXAMPLES: [&str; 2] = ["tas-mcp files latest", r#"tas-mcp files "Pause and resume" --pattern '*.png'"#];
+
+/// Largest number of files that a failure lists.
+const MAX_LISTED: usize = 50;
+
+#[derive(Args)]
+struct FilesArguments {
+    #[command(flatten)]
+    selection: FileSelection,
+
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+// The files of a run that are meant. A doc comment would become the description of the command.
+#[derive(Args)]
+pub(super) struct FileSelection {
+    /// Id of a run or of one player (RUN-PLAYER), `latest`, or the name of a test: its latest run
+    #[arg(value_name = "RUN", add = name_completions(NameKind::Result(ResultKind::Run)))]
+    pub(super) run_id: String,
+
+    /// Only this player, counted from 1
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    pub(super) player: Option<Vec<u64>>,
+
+    /// Only files whose names match: `*.png`, `deliverables/**`
+    #[arg(long, value_name = "GLOB")]
+    pub(super) pattern: Option<Vec<String>>,
+}
+
+/// A file of a run.
+#[derive(Serialize)]
+struct RunFile {
+    /// Id of the player.
+    run_id: String,
+    player_number: u64,
+    filename: String,
+    size: Option<u64>,
+    uploaded_at: Option<String>,
+}
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let command = Command::new("files")
+        .about("Lists the files of a run")
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP));
+
+    FilesArguments::augment_args(command)
+}
+
+/// Prints the files.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let FilesArguments { mut selection, output } = FilesArguments::from_arg_matches(matches)?;
+    let output = Output::new(&output, Piped::Rows)?;
+    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let resolver = NameResolver::new(&caller, None).for_user(&starts);
+    selection.run_id = resolver.run(&selection.run_id).await?;
+
+    let listing = selection.read(&caller).await?;
+    let files = selection.choose(&listing)?;
+    if files.is_empty() && output.has_rows() {
+        note(&format!("the run {} has no files; its state is {}", listing.run_id, listing.state));
+    }
+
+    output.print(ExitStatus::Success, &json!({"run_id": listing.run_id, "data": files}), || table(&files))
+}
+
+impl FileSelection {
+    /// Reads the files of the run.
+    pub(super) async fn read(&self, caller: &Caller) -> Result<RunListing, Failure> {
+        let run_id = DownloadRequest::run_id_of(&self.run_id).to_owned();
+        let client = ProjectClient { caller: caller.clone(), project: None };
+        let run = client.call(&GetRun { run_id: Id(run_id.clone()) }).await?;
+
+        Ok(RunListing::from_run(&run_id, run.view::<GetRun>()))
+    }
+
+    /// Checks that each pattern matches a file.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with the names of all files.
+    pub(super) fn check_patterns(&self, listing: &RunListing) -> Result<(), Failure> {
+        self.choose(listing).map(drop)
+    }
+
+    /// Returns the files that are meant.
+    fn choose(&self, listing: &RunListing) -> Result<Vec<RunFile>, Failure> {
+        let is_whole_run = self.run_id == listing.run_id;
+        let players = listing.players.iter().filter(|player| {
+            let is_wanted = self.player.as_ref().is_none_or(|numbers| numbers.contains(&player.number));
+            is_wanted && (is_whole_run || player.id == self.run_id)
+        });
+        let files = players.flat_map(|player| {
+            player.files.iter().map(|file| RunFile {
+                run_id: player.id.clone(),
+                player_number: player.number,
+                filename: file.filename.clone(),
+                size: file.size,
+                uploaded_at: file
+                    .uploaded
+                    .and_then(|at| Timestamp::try_from(at).ok())
+                    .map(|at| at.to_string()),
+            })
+        });
+        let mut files: Vec<_> = files.collect();
+
+        let Some(patterns) = &self.pattern else { return Ok(files) };
+        let compiled = compile(patterns)?;
+        let is_match = |pattern: &FilePattern| files.iter().any(|file| pattern.is_match(&file.filename));
+        if let Some((_, pattern)) = compiled.iter().zip(patterns).find(|(pattern, _)| !is_match(pattern)) {
+            return Err(no_match(pattern, &files));
+        }
+
+        files.retain(|file| compiled.iter().any(|pattern| pattern.is_match(&file.filename)));
+        Ok(files)
+    }
+}
+
+fn compile(patterns: &[String]) -> Result<Vec<FilePattern>, Failure> {
+    let compiled = patterns.iter().map(|pattern| {
+        FilePattern::new(pattern)
+            .map_err(|problem| Violation::new("pattern", format!("`{pattern}` is not a pattern: {problem}")))
+    });
+    let (compiled, broken): (Vec<_>, Vec<_>) = compiled.partition(Result::is_ok);
+    let violations: Vec<_> = broken.into_iter().filter_map(Result::err).collect();
+
+    if violations.is_empty() {
+        Ok(compiled.into_iter().flatten().collect())
+    } else {
+        Err(Failure::invalid_arguments("files", &violations))
+    }
+}
+
+fn no_match(pattern: &str, files: &[RunFile]) -> Failure {
+    let message = format!("no file of the run matches `{pattern}`; it has {}", counted(files.len(), "file"));
+    let more = files.len().saturating_sub(MAX_LISTED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let mut failure = Failure::new(Code::InvalidArguments, message).hint("nothing was saved");
+    let names = files.iter().take(MAX_LISTED).map(|file| file.filename.clone());
+    failure.facts.choices = names.chain(more).collect();
+
+    failure
+}
+
+fn table(files: &[RunFile]) -> Table {
+    let context = Context::default();
+    let mut table = Table::new(["player", "file", "size", "age"]);
+    for column in [0, 2, 3] {
+        table.keep_whole(column);
+    }
+    for file in files {
+        let size = file.size.map(size).unwrap_or_default();
+        let age = age(file.uploaded_at.as_deref().unwrap_or_default(), &context);
+        table.add_row([Cell::from(file.player_number.to_string()), file.filename.as_str().into(), size, age]);
+    }
+
+    table
+}

@@ -1,0 +1,374 @@
+//! Filters of lists that the service does not have: by time, build, device, plan, verdict and person. All pages of the list
+//! are read for them.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::{
+    name_completion::{NameKind, name_completions},
+    name_resolution::NameResolver,
+    starts::Starts,
+    time_argument,
+};
+use crate::{
+    call::paging::Omission,
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        api::{
+            builds::{Build, ListBuilds},
+            configs::{DeploymentConfig, ListDeploymentConfigs},
+            executions::{ListTestPlanExecutions, TestPlanExecution},
+            jobs::{Job, ListJobs},
+            runs::{ListRuns, Run},
+        },
+        catalog::{ListedOperation as _, OperationEntry},
+        operation::Operation as _,
+        result_kind::ResultKind,
+        view::view,
+    },
+    text::composed,
+    tools::{
+        name_search::{RecordKind, is_named},
+        newest::NewestRecords,
+        record::{devices, player_platform},
+        waiting::ResultItem,
+    },
+};
+
+/// Flags of the runs. Other lists have a part of them.
+pub(super) const OF_RUNS: &[&str] =
+    &["since", "until", "build", "device", "plan", "test", "verdict", "failed", "mine", "bugs", "watch"];
+pub(super) const OF_JOBS: &[&str] =
+    &["since", "until", "build", "device", "plan", "test", "verdict", "failed", "mine", "watch"];
+pub(super) const OF_EXECUTIONS: &[&str] = &["since", "until", "build", "plan", "failed", "mine", "watch"];
+pub(super) const OF_DATED: &[&str] = &["since", "until", "search"];
+pub(super) const OF_NAMED: &[&str] = &["search"];
+
+/// Every flag that only some lists have.
+pub(super) const ALL: [&str; 12] = [
+    "since", "until", "build", "device", "plan", "test", "verdict", "failed", "mine", "bugs", "search",
+    "watch",
+];
+
+// A doc comment would become the description of the command.
+#[derive(Args)]
+pub(super) struct FilterFlags {
+    #[arg(long, value_name = "TIME", value_parser = time_argument::beginning)]
+    #[arg(help = "Only those since this time: 24h, 7d, yesterday, 2026-11-20, or a time in UTC")]
+    since: Option<Timestamp>,
+
+    #[arg(long, value_name = "TIME", value_parser = time_argument::end)]
+    #[arg(help = "Only those until this time; a day is included")]
+    until: Option<Timestamp>,
+
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = "Only those of builds with these words in the name, or with this id"
+    )]
+    #[arg(add = name_completions(NameKind::Named(RecordKind::Build)))]
+    build: Option<String>,
+
+    #[arg(long, value_name = "NAME", help = "Only those on this device or platform")]
+    #[arg(add = name_completions(NameKind::Named(RecordKind::DeploymentConfig)))]
+    device: Option<String>,
+
+    #[arg(long, value_name = "NAME", help = "Only those of this plan: its name or id")]
+    #[arg(add = name_completions(NameKind::Named(RecordKind::TestPlan)))]
+    pub(super) plan: Option<String>,
+
+    #[arg(long, value_name = "NAME", help = "Only those of this test: its name or id")]
+    #[arg(add = name_completions(NameKind::Named(RecordKind::Test)))]
+    pub(super) test: Option<String>,
+
+    #[arg(
+        long,
+        value_name = "WORD",
+        value_delimiter = ',',
+        help = "Only these verdicts or states, such as FAILED,ERROR"
+    )]
+    verdict: Vec<String>,
+
+    #[arg(long, help = "Only those that have ended and did not pass")]
+    failed: bool,
+
+    #[arg(long, help = "Only those that you started: here, or with the same key")]
+    mine: bool,
+
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(help = "Only runs with bugs")]
+    pub(super) bugs: Option<bool>,
+
+    #[arg(long, value_name = "TEXT", help = "Only those with this text")]
+    search: Option<String>,
+}
+
+/// What the filters compare with.
+pub(super) struct Filters<'a> {
+    flags: &'a FilterFlags,
+    list: &'static str,
+    starts: &'a Starts,
+    /// The jobs of the plan, if the list does not name plans.
+    jobs_of_plan: Option<BTreeSet<String>>,
+    /// The builds that are meant, if the list names only their ids.
+    builds: BTreeSet<String>,
+    /// Platform of the device config that is meant.
+    platform: Option<String>,
+    unread: Vec<Omission>,
+}
+
+impl<'a> Filters<'a> {
+    /// Reads what the flags name.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if a name is unknown, or if nothing tells which results are the user's.
+    pub(super) async fn read(
+        flags: &'a FilterFlags,
+        list: &'static OperationEntry,
+        resolver: NameResolver<'_>,
+        starts: &'a Starts,
+    ) -> Result<Self, Failure> {
+        let mut filters = Self {
+            flags,
+            list: list.name,
+            starts,
+            jobs_of_plan: None,
+            builds: BTreeSet::new(),
+            platform: None,
+            unread: Vec::new(),
+        };
+
+        if let Some(plan) = flags.plan.as_ref().filter(|_| list.name != ListTestPlanExecutions::NAME) {
+            let plan = resolver.id(RecordKind::TestPlan, plan).await?;
+            filters.jobs_of_plan = Some(filters.read_jobs_of(resolver, &plan).await?);
+        }
+        if let Some(name) = flags.build.as_ref().filter(|_| list.name == ListJobs::NAME) {
+            let builds = resolver.newest_records(ListBuilds::entry(), Fields::new()).await?;
+            let builds = filters.complete(builds).into_iter().map(|build| view::<Build>(&build));
+            filters.builds =
+                builds.filter(|build| has_words(&build.name, name)).map(|build| build.id).collect();
+        }
+        if let Some(name) = &flags.device {
+            // Runs name a device, and not the config by which it was chosen. A key may not be allowed to read configs.
+            let configs = resolver.newest_records(ListDeploymentConfigs::entry(), Fields::new()).await;
+            let configs = configs.map(|configs| configs.data).unwrap_or_default();
+            let config = configs.iter().find(|config| is_named(RecordKind::DeploymentConfig, config, name));
+            filters.platform = config.and_then(|config| view::<DeploymentConfig>(config).kind);
+        }
+
+        Ok(filters)
+    }
+
+    /// Returns the ids of the jobs of a plan.
+    async fn read_jobs_of(
+        &mut self,
+        resolver: NameResolver<'_>,
+        plan: &str,
+    ) -> Result<BTreeSet<String>, Failure> {
+        let of_plan = Fields::from_iter([("test_plan_id".to_owned(), json!(plan))]);
+        let executions = resolver.newest_records(ListTestPlanExecutions::entry(), of_plan).await?;
+        let jobs = resolver.newest_records(ListJobs::entry(), Fields::new()).await?;
+
+        let executions = self.complete(executions);
+        let executions: BTreeSet<_> =
+            executions.iter().map(|execution| view::<TestPlanExecution>(execution).id).collect();
+        let jobs = self.complete(jobs).into_iter().map(|job| view::<Job>(&job));
+        let of_plan =
+            jobs.filter(|job| job.test_plan_execution_id.as_ref().is_some_and(|id| executions.contains(id)));
+
+        Ok(of_plan.map(|job| job.job_id).collect())
+    }
+
+    /// Returns the records, and remembers what is missing.
+    fn complete(&mut self, records: NewestRecords) -> Vec<Value> {
+        self.unread.extend(records.unread);
+        records.data
+    }
+
+    /// Removes the records that are not wanted, and those above the limit.
+    ///
+    /// # Errors
+    /// `not_found` if nothing tells which results are the user's.
+    pub(super) fn choose(mut self, records: &mut NewestRecords, limit: usize) -> Result<(), Failure> {
+        let all = std::mem::take(&mut records.data);
+        let is_mine = self.owned(&all)?;
+        let facts: Vec<_> = all.iter().map(|record| Facts::of(self.list, record)).collect();
+
+        let device = self.flags.device.clone().unwrap_or_default();
+        let names_device = |facts: &Facts| facts.devices.iter().any(|name| has_words(name, &device));
+        let by_name = device.is_empty() || self.platform.is_none() || facts.iter().any(&names_device);
+        let is_on_device = |facts: &Facts| {
+            let on_platform =
+                || self.platform.as_ref().is_some_and(|platform| facts.platforms.contains(platform));
+            device.is_empty() || if by_name { names_device(facts) } else { on_platform() }
+        };
+
+        let wanted = all.into_iter().zip(facts).zip(is_mine);
+        let wanted =
+            wanted.filter(|((_, facts), is_mine)| *is_mine && is_on_device(facts) && self.accepts(facts));
+        records.data = wanted.map(|((record, _), _)| record).collect();
+        records.total_count = records.data.len();
+        records.data.truncate(limit);
+        records.unread.append(&mut self.unread);
+
+        Ok(())
+    }
+
+    /// Returns for each record whether the user wants it with regard to who started it.
+    fn owned(&self, records: &[Value]) -> Result<Vec<bool>, Failure> {
+        let kind = match self.list {
+            ListRuns::NAME => ResultKind::Run,
+            ListJobs::NAME => ResultKind::Job,
+            _ => ResultKind::Execution,
+        };
+        if !self.flags.mine {
+            return Ok(vec![true; records.len()]);
+        }
+
+        let ownership = self.starts.ownership(kind, records);
+        let owned: Vec<_> = records.iter().map(|record| ownership.contains(record)).collect();
+        if !owned.contains(&true) {
+            let message = "nothing that you started was found";
+            return Err(Failure::new(Code::NotFound, message)
+                .hint("yours is what `tas-mcp run` has started on this machine with this account, and what the same key has started"));
+        }
+
+        Ok(owned)
+    }
+
+    fn accepts(&self, facts: &Facts) -> bool {
+        let flags = self.flags;
+        let time = || facts.time.parse::<Timestamp>().ok();
+        // What has not begun yet is newer than everything else.
+        let is_since = flags.since.is_none_or(|since| time().is_none_or(|time| time >= since));
+        let is_until = flags.until.is_none_or(|until| time().is_some_and(|time| time < until));
+        let has_build = flags.build.as_ref().is_none_or(|build| {
+            has_words(&facts.build_name, build)
+                || self.builds.contains(&facts.build_id)
+                || facts.build_id.starts_with(&build.to_ascii_lowercase())
+        });
+        let has_verdict =
+            flags.verdict.is_empty() || flags.verdict.iter().any(|word| facts.has_verdict(word));
+        let has_text = flags.search.as_ref().is_none_or(|text| has_words(&facts.name, text));
+        let is_of_plan = self.jobs_of_plan.as_ref().is_none_or(|jobs| jobs.contains(&facts.job_id));
+
+        is_since
+            && is_until
+            && has_build
+            && has_verdict
+            && has_text
+            && is_of_plan
+            && (!flags.failed || facts.has_failed)
+    }
+}
+
+/// What the filters read of a record, whatever its kind.
+#[derive(Debug, Default)]
+struct Facts {
+    time: String,
+    /// The verdict, or the state of what has none yet.
+    verdict: String,
+    has_failed: bool,
+    build_id: String,
+    build_name: String,
+    devices: Vec<String>,
+    platforms: Vec<String>,
+    job_id: String,
+    /// The texts in which a search looks. The service searches in other lists.
+    name: String,
+}
+
+impl Facts {
+    fn of(list: &str, record: &Value) -> Self {
+        match list {
+            ListRuns::NAME => Self::of_run(view(record)),
+            ListJobs::NAME => Self::of_job(view(record)),
+            ListTestPlanExecutions::NAME => Self::of_execution(view(record)),
+            _ => {
+                let text =
+                    |field: &str| record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let names =
+                    ["name", "title", "description", "reproduction_steps", "file_name", "folder_path"];
+                Self { time: text("created_at"), name: names.map(text).join(" "), ..Self::default() }
+            }
+        }
+    }
+
+    fn of_run(run: Run) -> Self {
+        let build = run.head.build.unwrap_or_default();
+        let has_failed =
+            run.head.result.as_ref().is_some_and(|result| !result.eq_ignore_ascii_case("SUCCESS"));
+
+        Self {
+            time: run.head.created_at,
+            verdict: run.head.result.unwrap_or(run.head.state),
+            has_failed,
+            build_name: build.name.unwrap_or_default(),
+            build_id: build.id,
+            devices: devices(&run.players),
+            platforms: run.players.iter().map(player_platform).collect(),
+            job_id: run.head.job_id,
+            name: run.head.test.name,
+        }
+    }
+
+    fn of_job(job: Job) -> Self {
+        let verdict = ResultItem::from_job(&job).verdict();
+
+        Self {
+            has_failed: verdict.as_ref().is_some_and(|verdict| verdict != "SUCCESS"),
+            time: job.created_at,
+            verdict: verdict.unwrap_or(job.status),
+            build_id: job.build_id.unwrap_or_default(),
+            devices: job.platform.iter().cloned().collect(),
+            platforms: job.platform.into_iter().collect(),
+            job_id: job.job_id,
+            ..Self::default()
+        }
+    }
+
+    fn of_execution(execution: TestPlanExecution) -> Self {
+        Self {
+            time: execution.started_at.unwrap_or_default(),
+            verdict: execution.status,
+            has_failed: execution.test_status.failed > 0,
+            build_id: execution.build_id.unwrap_or_default(),
+            build_name: execution.build_name.unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the verdict is `word`. People call SUCCESS passed.
+    fn has_verdict(&self, word: &str) -> bool {
+        let word = if word.eq_ignore_ascii_case("passed") { "SUCCESS" } else { word };
+        self.verdict.eq_ignore_ascii_case(word.trim())
+    }
+}
+
+/// Returns whether a text contains all words of another one, in any case and order.
+pub(super) fn has_words(text: &str, words: &str) -> bool {
+    let lower = |text: &str| composed(text).to_lowercase();
+    let (text, words) = (lower(text), lower(words));
+    let mut words = words.split_whitespace().peekable();
+    words.peek().is_some() && words.all(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_in_any_case_and_order() {
+        for (text, words, expected) in [
+            ("Emberfall 1.4.0 nightly 413 (Windows)", "413 NIGHTLY", true),
+            ("Emberfall 1.4.0 nightly 413", "windows 413", false),
+            ("Emberfall", "", false),
+        ] {
+            assert_eq!(has_words(text, words), expected, "{text}: {words}");
+        }
+    }
+}

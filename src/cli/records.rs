@@ -1,0 +1,178 @@
+//! Prints the answer of a tool: the records of a list as rows, other answers as JSON. A list is followed by what it does not
+//! show.
+
+use std::{collections::BTreeSet, io::Write as _};
+
+use clap::ArgMatches;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::{
+    columns::{Context, field_table, plain_table, plain_text, record_table},
+    exit_status::{CommandError, ExitStatus},
+    output::{Output, Shown, note},
+    table::Table,
+};
+use crate::{
+    call::{Caller, paging::Omission},
+    failure::{Code, Failure},
+    fields::field_at,
+    service::{
+        api::jobs::{Job, ListJobs},
+        operation::Operation as _,
+        tool::{FIELDS, PROJECT_ID, ToolDefinition},
+        view::view,
+    },
+    tools::{project_client::ProjectClient, record::build_names},
+};
+
+/// Lines of the terminal beside the rows of a list that is watched: the header and the cursor.
+const OTHER_LINES: usize = 3;
+
+/// Prints the answers of a tool.
+pub(super) struct RecordPrinter<'a> {
+    tool: &'static ToolDefinition,
+    output: &'a Output,
+    /// The fields that the user wants; empty for all.
+    fields: Vec<&'a str>,
+    project: Option<String>,
+}
+
+impl<'a> RecordPrinter<'a> {
+    pub(super) fn new(tool: &'static ToolDefinition, matches: &'a ArgMatches, output: &'a Output) -> Self {
+        let fields = matches.try_get_many::<String>(FIELDS).ok().flatten().into_iter().flatten();
+        let fields = fields.flat_map(|names| names.split(',')).map(str::trim).collect();
+        let project = matches.try_get_one::<String>(PROJECT_ID).ok().flatten().cloned();
+
+        Self { tool, output, fields, project }
+    }
+
+    /// Prints an answer.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if a wanted field does not exist.
+    pub(super) async fn print(&self, caller: &Caller, answer: &Value) -> Result<ExitStatus, CommandError> {
+        self.check_fields(answer)?;
+        let shown = if self.output.has_rows() { Some(self.shown(caller, answer).await) } else { None };
+        let status =
+            self.output.print(ExitStatus::Success, answer, || shown.unwrap_or(Shown::Text(String::new())))?;
+        if self.output.has_rows() {
+            note_rest(answer);
+        }
+
+        Ok(status)
+    }
+
+    async fn shown(&self, caller: &Caller, answer: &Value) -> Shown {
+        match answer.get("data").and_then(Value::as_array) {
+            Some(records) if records.first().is_some_and(Value::is_object) => {
+                Shown::Table(self.table(caller, records).await)
+            }
+            Some(records) if records.is_empty() && self.output.is_text() => {
+                note("no records");
+                Shown::Text(String::new())
+            }
+            Some(records) if records.is_empty() => Shown::Text(String::new()),
+            _ if self.output.is_text() => {
+                Shown::Text(crate::text::visible(&format!("{answer:#}\n")).into_owned())
+            }
+            _ => Shown::Table(plain_table(std::slice::from_ref(answer))),
+        }
+    }
+
+    async fn table(&self, caller: &Caller, records: &[Value]) -> Table {
+        if !self.fields.is_empty() {
+            return field_table(&self.fields, records);
+        }
+
+        let mut context = Context::default();
+        if self.tool.name == ListJobs::NAME {
+            let client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
+            let ids: BTreeSet<_> = records.iter().filter_map(|job| view::<Job>(job).build_id).collect();
+            context.build_names = build_names(&client, ids.iter().map(String::as_str)).await;
+        }
+
+        record_table(self.tool.name, records, &context).unwrap_or_else(|| plain_table(records))
+    }
+
+    /// Returns whether a list that is watched replaces what the terminal shows.
+    pub(super) fn redraws(&self) -> bool {
+        self.output.is_text() && terminal_size::terminal_size_of(std::io::stdout()).is_some()
+    }
+
+    /// Prints the records in place of the `earlier` lines above the cursor. Returns the number of lines.
+    pub(super) async fn redraw(
+        &self,
+        caller: &Caller,
+        answer: &Value,
+        earlier: usize,
+    ) -> Result<usize, CommandError> {
+        self.check_fields(answer)?;
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        let (width, height) =
+            size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
+
+        let mut table = self.table(caller, records(answer)).await;
+        table.truncate(height.saturating_sub(OTHER_LINES).max(1));
+        let table = table.wide(self.output.is_wide()).fit(Some(width));
+
+        let mut terminal = std::io::stdout();
+        if earlier > 0 {
+            // To the first of the lines, and clear to the end of the screen.
+            write!(terminal, "\u{1b}[{earlier}F\u{1b}[J")?;
+        }
+        write!(anstream::stdout(), "{}", table.with_styles())?;
+        terminal.flush()?;
+
+        Ok(table.to_string().lines().map(|line| line.width().div_ceil(width.max(1)).max(1)).sum())
+    }
+
+    /// Returns the id of a record of the list.
+    pub(super) fn id(&self, record: &Value) -> String {
+        let id = self.tool.records.and_then(|keys| field_at(record, keys.id));
+        id.map(plain_text).unwrap_or_default()
+    }
+
+    /// Checks that the wanted fields exist. A field that exists may be absent from every record of a reply.
+    fn check_fields(&self, answer: &Value) -> Result<(), CommandError> {
+        let names = |field: &str| {
+            let names = answer.get(field).and_then(Value::as_array).into_iter().flatten();
+            names.filter_map(Value::as_str).map(|name| name.trim_start_matches("data.")).collect::<Vec<_>>()
+        };
+        let (missing, valid) = (names("fields_not_found"), names("valid_fields"));
+        let unknown: Vec<_> = missing.into_iter().filter(|name| !valid.contains(name)).collect();
+        if unknown.is_empty() || self.fields.is_empty() {
+            return Ok(());
+        }
+
+        let message = format!("`--{FIELDS}`: records have no field {}", unknown.join(", "));
+        let hint = match valid.as_slice() {
+            [] => format!("see the records without `--{FIELDS}`"),
+            valid => format!("valid fields: {}", valid.join(", ")),
+        };
+        Err(Failure::new(Code::InvalidArguments, message).hint(hint).into())
+    }
+}
+
+/// Returns the records of a list.
+pub(super) fn records(answer: &Value) -> &[Value] {
+    answer.get("data").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Says what the rows do not show: further records, and pages that could not be read.
+fn note_rest(answer: &Value) {
+    let number = |path: &str| answer.pointer(path).and_then(Value::as_u64);
+    if let (Some(next), Some(total)) = (number("/next/page"), number("/pagination/total_count")) {
+        note(&format!("{total} records in total; next: --page {next}"));
+    }
+
+    let shown = records(answer).len();
+    if let Some(total) = number("/total_count").filter(|total| *total > shown as u64) {
+        note(&format!("{shown} of {total} records; more: --limit {}", total.min(5_000)));
+    }
+
+    for omission in answer.get("unread").and_then(Value::as_array).into_iter().flatten() {
+        let omission: Omission = serde_json::from_value(omission.clone()).unwrap_or_default();
+        note(&format!("not read: {}: {}", omission.what, omission.why));
+    }
+}

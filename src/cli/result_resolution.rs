@@ -1,0 +1,385 @@
+//! What a user names by its results: a run, a job or an execution by its id, the beginning of its id, or `latest`; or the
+//! latest one of a test or a plan. The record of any kind for `tas-mcp show`.
+
+use futures_util::future::try_join_all;
+use serde_json::{Value, json};
+
+use super::{
+    columns::{Context, age_of, ago},
+    command_line_text::quoted,
+    name_resolution::{LATEST, NameResolver, begins, is_beginning_of_id, single},
+    output::note,
+};
+use crate::{
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+        reply::Reply,
+    },
+    failure::{Code, Failure},
+    fields::{Fields, field_at},
+    service::{
+        api::{
+            executions::{ListTestPlanExecutions, TestPlanExecution},
+            jobs::{Job, ListJobs},
+            runs::{ListRuns, Run, StopRuns},
+        },
+        arguments::is_uuid,
+        catalog::{ListedOperation as _, OperationEntry},
+        result_kind::{ResultId, ResultKind},
+        view::view,
+    },
+    tools::{
+        name_search::{FoundRecord, NameMatch, RecordKind},
+        record::{RecordId, initiator_name},
+        report::ReportSubject,
+        summary::SummaryTarget,
+        waiting::WaitTarget,
+    },
+};
+
+/// Time in which what the user has started is the latest, in seconds.
+const SECONDS_OF_DAY: i64 = 86_400;
+
+/// What "the latest" of a test or a plan means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Latest {
+    /// The latest result, of a run or an execution that has begun.
+    Result,
+    /// The latest start, of a job or an execution that may still be queued.
+    Start,
+}
+
+/// What a user names.
+enum Found {
+    /// The record with the id.
+    Subject(ReportSubject),
+    /// The latest result or start of the record with the name, which is not read yet.
+    Latest(ResultId),
+}
+
+impl NameResolver<'_> {
+    /// Returns the record of any kind that a user names.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
+    pub(super) async fn any(self, name: &str) -> Result<RecordId, Failure> {
+        const KINDS: [RecordKind; 5] = [
+            RecordKind::Test,
+            RecordKind::TestPlan,
+            RecordKind::Build,
+            RecordKind::DeploymentConfig,
+            RecordKind::Bug,
+        ];
+
+        if name.eq_ignore_ascii_case(LATEST) {
+            return self.result(name, Latest::Result).await.map(RecordId::Result);
+        }
+        if name.starts_with("bug_") {
+            return Ok(RecordId::Named(RecordKind::Bug, name.to_owned()));
+        }
+        match self.result_with_id(name).await {
+            Ok(subject) => return Ok(RecordId::Result(subject)),
+            Err(failure) if !is_unknown_id(&failure) => return Err(failure),
+            Err(_) => {}
+        }
+
+        let found = self.record_of(&KINDS, name).await.map_err(|failure| {
+            let message = failure
+                .message
+                .replace("no test, plan", "no run, job, execution has the id, and no test, plan");
+            Failure { message, ..failure }
+        })?;
+        Ok(RecordId::Named(found.kind, found.id))
+    }
+
+    /// Returns the result that has this id, or whose id begins so.
+    async fn result_with_id(self, name: &str) -> Result<ResultId, Failure> {
+        match ReportSubject::find(self.caller, self.project, name).await {
+            Err(unknown) if is_unknown_id(&unknown) => self.result_that_begins(name).await?.ok_or(unknown),
+            found => found.map(ReportSubject::into_id),
+        }
+    }
+
+    /// Returns the only result whose id begins with `beginning`; `None` if there is none.
+    async fn result_that_begins(self, beginning: &str) -> Result<Option<ResultId>, Failure> {
+        if !is_beginning_of_id(beginning) {
+            return Ok(None);
+        }
+
+        let lists = ResultKind::ALL.map(|kind| async move {
+            let records = match self.newest_records(list_of(kind), Fields::new()).await {
+                Ok(records) => records.data,
+                // Without a project there are no lists, but ids have been searched in every project.
+                Err(failure) if failure.code == Code::ProjectRequired => Vec::new(),
+                Err(failure) => return Err(failure),
+            };
+            let ids = records.iter().filter_map(|record| record.get(kind.id_field())?.as_str());
+            let ids = ids.filter(|id| begins(id, beginning)).map(|id| ResultId::new(kind, id));
+            Ok(ids.collect::<Vec<_>>())
+        });
+        let mut found = try_join_all(lists).await?.concat();
+        if found.len() < 2 {
+            return Ok(found.pop());
+        }
+
+        let mut failure =
+            Failure::new(Code::InvalidArguments, format!("{} ids begin with `{beginning}`", found.len()))
+                .hint("nothing was sent; pass more of the id");
+        failure.facts.choices = found.iter().map(|one| format!("{} {}", one.kind.noun(), one.id)).collect();
+        Err(failure)
+    }
+
+    /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this
+    /// name or id. The word `latest` stands for the newest of the project.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
+    pub(super) async fn result(self, name: &str, latest: Latest) -> Result<ResultId, Failure> {
+        match self.find(name, latest).await? {
+            Found::Subject(subject) => Ok(subject.into_id()),
+            Found::Latest(result) => Ok(result),
+        }
+    }
+
+    /// Returns the record of the latest result that [`Self::result`] finds.
+    ///
+    /// # Errors
+    /// As [`Self::result`].
+    pub(super) async fn subject(self, name: &str) -> Result<ReportSubject, Failure> {
+        match self.find(name, Latest::Result).await? {
+            Found::Subject(subject) => Ok(subject),
+            Found::Latest(result) => ReportSubject::read(self.caller, self.project, result).await,
+        }
+    }
+
+    async fn find(self, name: &str, latest: Latest) -> Result<Found, Failure> {
+        if name.eq_ignore_ascii_case(LATEST) {
+            let kind = if latest == Latest::Start { ResultKind::Job } else { ResultKind::Run };
+            return self.latest(kind).await.map(Found::Latest);
+        }
+
+        let unknown = match ReportSubject::find(self.caller, self.project, name).await {
+            Ok(subject) => return Ok(Found::Subject(subject)),
+            Err(unknown) if is_unknown_id(&unknown) => unknown,
+            Err(failure) => return Err(failure),
+        };
+        match self.result_that_begins(name).await? {
+            Some(result) => Ok(Found::Latest(result)),
+            None => match self.latest_of_named(name, latest).await {
+                Ok(Some(result)) => Ok(Found::Latest(result)),
+                Ok(None) => Err(unknown),
+                // Without a project there are no names, but an id was searched in every project.
+                Err(failure) if failure.code == Code::ProjectRequired => Err(unknown),
+                Err(failure) => Err(failure),
+            },
+        }
+    }
+
+    /// Returns the newest record of the kind `kind` that the user has started in the last 24 hours, else the newest of the
+    /// project. Says which it is, because `latest` may be stopped or exported.
+    async fn latest(self, kind: ResultKind) -> Result<ResultId, Failure> {
+        let records = self.newest_records(list_of(kind), Fields::new()).await?.data;
+        let ownership = self.starts.map(|starts| starts.ownership(kind, &records));
+        let is_mine = |record: &Value| ownership.as_ref().is_some_and(|ownership| ownership.contains(record));
+        let context = Context::default();
+        let is_of_today = |record: &Value| {
+            let age = age_of(&started(kind, record).time, &context);
+            age.is_some_and(|seconds| seconds < SECONDS_OF_DAY)
+        };
+
+        let mine = records.iter().find(|record| is_mine(record) && is_of_today(record));
+        let latest = mine.or(records.first());
+        let id = latest.and_then(|record| Some((record, record.get(kind.id_field())?.as_str()?)));
+        let (record, id) = id.ok_or_else(|| nothing_started("the project", kind))?;
+
+        let Started { time, name, by } = started(kind, record);
+        let age = Some(ago(&time, &context)).filter(|age| !age.is_empty());
+        let age = age.map(|age| format!(", {age}")).unwrap_or_default();
+        let by = match by {
+            _ if is_mine(record) => ", started by you".to_owned(),
+            Some(by) => format!(", started by {by}"),
+            None => String::new(),
+        };
+        note(&format!("latest: {} {id}, {name}{age}{by}", kind.noun()));
+
+        Ok(ResultId::new(kind, id))
+    }
+
+    /// Returns the id of the run that a user names: an id of a run or of a player, the beginning of one, `latest`, or a test
+    /// whose latest run is meant.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if another record is named.
+    pub(super) async fn run(self, name: &str) -> Result<String, Failure> {
+        // Whoever reads the run finds out whether it exists.
+        if is_result_id(ResultKind::Run, name) && !is_hexadecimal(name) {
+            return Ok(name.to_owned());
+        }
+
+        let result = self.result(name, Latest::Result).await?;
+        match result.kind {
+            ResultKind::Run => Ok(result.id),
+            ResultKind::Job => self.run_of_job(&result.id).await,
+            ResultKind::Execution => {
+                let hint = format!("`tas-mcp show {}` names its runs", quoted(&result.id));
+                let message = format!("`{name}` is a plan execution, and not a run");
+                Err(Failure::new(Code::InvalidArguments, message).hint(hint))
+            }
+        }
+    }
+
+    /// Returns the id of the latest run of a job.
+    ///
+    /// # Errors
+    /// `not_found` if the job has no run, and the failures of the list.
+    pub(super) async fn run_of_job(self, job: &str) -> Result<String, Failure> {
+        let filter = ResultId::new(ResultKind::Job, job).to_arguments();
+        let run = self.newest(ResultKind::Run, filter, &format!("the job {job}")).await?;
+
+        Ok(run.id)
+    }
+
+    /// Returns what `latest` means for the test or plan with this name or id; `None` if nothing is similar.
+    async fn latest_of_named(self, name: &str, latest: Latest) -> Result<Option<ResultId>, Failure> {
+        let kinds = [RecordKind::TestPlan, RecordKind::Test];
+        let found = self.search(&kinds, name).await?;
+        if found.r#match == NameMatch::None {
+            return Ok(None);
+        }
+
+        let FoundRecord { kind, id, name, .. } = single(&kinds, found)?;
+        let result = match (kind, latest) {
+            (RecordKind::TestPlan, Latest::Result) => {
+                SummaryTarget::LatestExecution(id).find(self.caller, self.project).await
+            }
+            (_, Latest::Result) => SummaryTarget::LatestRun(id).find(self.caller, self.project).await,
+            (RecordKind::TestPlan, Latest::Start) => {
+                let filter = Fields::from_iter([("test_plan_id".to_owned(), json!(id))]);
+                self.newest(ResultKind::Execution, filter, &name).await
+            }
+            (_, Latest::Start) => {
+                let filter = Fields::from_iter([("multiplayer_test_id".to_owned(), json!(id))]);
+                self.newest(ResultKind::Job, filter, &name).await
+            }
+        };
+
+        result.map(Some)
+    }
+
+    /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than
+    /// those that have begun. `owner` is what the record belongs to.
+    async fn newest(self, kind: ResultKind, filter: Fields, owner: &str) -> Result<ResultId, Failure> {
+        let records = self.newest_records(list_of(kind), filter).await?.data;
+
+        let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
+        let queued = records.iter().find(is_queued).filter(|_| kind == ResultKind::Execution);
+        let id = queued.or(records.first()).and_then(|record| record.get(kind.id_field())?.as_str());
+
+        id.map(|id| ResultId::new(kind, id)).ok_or_else(|| nothing_started(owner, kind))
+    }
+}
+
+/// Returns the ids of the jobs of a target. `known` are the ids that are known already.
+///
+/// # Errors
+/// The failures of the look-ups.
+pub(super) async fn jobs_of(
+    caller: &Caller,
+    project: Option<&str>,
+    target: &WaitTarget,
+    known: &[String],
+) -> Result<Vec<String>, Failure> {
+    let result = match target {
+        _ if !known.is_empty() => return Ok(known.to_vec()),
+        WaitTarget::Jobs(ids) => return Ok(ids.clone()),
+        WaitTarget::Single(ResultId { kind: ResultKind::Job, id }) => return Ok(vec![id.clone()]),
+        WaitTarget::Single(result) => result,
+    };
+
+    if result.kind == ResultKind::Run {
+        let subject = ReportSubject::find(caller, project, &result.id).await?;
+        return Ok(subject.job_id().into_iter().collect());
+    }
+
+    let resolver = NameResolver::new(caller, project);
+    let jobs = resolver.newest_records(ListJobs::entry(), result.to_arguments()).await?.data;
+    let ids = jobs.iter().filter(|job| is_unfinished(job)).map(|job| view::<Job>(job).job_id);
+
+    Ok(ids.filter(|id| !id.is_empty()).collect())
+}
+
+/// Stops jobs.
+pub(super) async fn stop_jobs(resolver: NameResolver<'_>, jobs: &[String]) -> Result<Reply, Failure> {
+    let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
+    let arguments = ToolArguments::new(own, CommonArguments::in_project(resolver.project));
+    resolver.caller.call_guarded(StopRuns::entry(), arguments).await
+}
+
+/// Returns whether a job is queued or running, so that it can be stopped.
+fn is_unfinished(job: &Value) -> bool {
+    !view::<Job>(job).status.eq_ignore_ascii_case("completed")
+}
+
+/// Returns the list of the records of the kind `kind`.
+fn list_of(kind: ResultKind) -> &'static OperationEntry {
+    match kind {
+        ResultKind::Execution => ListTestPlanExecutions::entry(),
+        ResultKind::Run => ListRuns::entry(),
+        ResultKind::Job => ListJobs::entry(),
+    }
+}
+
+/// Returns whether a text may be the beginning of a UUID, of which lists show eight characters.
+fn is_hexadecimal(text: &str) -> bool {
+    text.len() <= 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns whether `text` has the form of the ids of `kind`. Ids of runs are one word with digits (service.md 1.7).
+pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {
+    match kind {
+        ResultKind::Job | ResultKind::Execution => is_uuid(text),
+        ResultKind::Run => {
+            let has_digit = text.contains(|character: char| character.is_ascii_digit());
+            has_digit && !text.contains(char::is_whitespace) && !is_uuid(text)
+        }
+    }
+}
+
+/// What a user is told about the result that `latest` is.
+struct Started {
+    time: String,
+    /// Name of the test or plan.
+    name: String,
+    by: Option<String>,
+}
+
+fn started(kind: ResultKind, record: &Value) -> Started {
+    match kind {
+        ResultKind::Run => {
+            let run = view::<Run>(record).head;
+            let by = run.initiator.as_ref().and_then(initiator_name);
+            Started { time: run.created_at, name: run.test.name, by }
+        }
+        ResultKind::Job => {
+            let job: Job = view(record);
+            Started { time: job.created_at, name: job.test_name.unwrap_or_default(), by: None }
+        }
+        ResultKind::Execution => {
+            let execution: TestPlanExecution = view(record);
+            let by = initiator_name(&view(&execution.started_by));
+            let (time, name) = (execution.started_at, execution.test_plan_name);
+            Started { time: time.unwrap_or_default(), name: name.unwrap_or_default(), by }
+        }
+    }
+}
+
+fn nothing_started(owner: &str, kind: ResultKind) -> Failure {
+    Failure::new(Code::NotFound, format!("{owner} has no {}", kind.noun()))
+        .hint("start one with `tas-mcp run`")
+}
+
+/// Returns whether a look-up failed because no record has the id.
+fn is_unknown_id(failure: &Failure) -> bool {
+    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
+}

@@ -1,0 +1,353 @@
+//! The devices and builds of a start: `NAME` for all players, or `N=NAME` for one player or slot. A device that is missing is
+//! asked for.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    io::{Result as IoResult, Write as _},
+    str::FromStr,
+};
+
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    cli::{
+        calls::{can_ask, declined, read_answer},
+        exit_status::CommandError,
+        filters::has_words,
+        name_completion::{NameKind, name_completions},
+        name_resolution::NameResolver,
+        named_arguments::choose_build,
+        table::Table,
+    },
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        api::{
+            Uuid,
+            configs::{DeploymentConfig, ListDeploymentConfigs},
+            plans::{GetTestPlan, TestPlan},
+        },
+        arguments::is_uuid,
+        catalog::ListedOperation as _,
+        view::view,
+    },
+    tools::{
+        name_search::{FoundRecord, RecordKind},
+        project_client::ProjectClient,
+        record::platform_family,
+    },
+};
+
+/// Number of questions for one device.
+const MAX_QUESTIONS: usize = 3;
+
+// A doc comment would become the description of the command.
+#[derive(Args)]
+pub(super) struct DeviceFlags {
+    #[arg(long, value_name = "[N=]NAME", aliases = ["deployment-config-id", "deployment_config_id"])]
+    #[arg(add = name_completions(NameKind::Named(RecordKind::DeploymentConfig)))]
+    #[arg(
+        help = "Name or id of the device; `tas-mcp devices` lists them. `2=NAME`: of player or slot 2. Default: a question"
+    )]
+    device: Vec<Numbered>,
+
+    #[arg(long, value_name = "[N=]NAME", aliases = ["build-id", "build_id"])]
+    #[arg(add = name_completions(NameKind::Named(RecordKind::Build)))]
+    #[arg(
+        help = "Name, words of the name or id of the build, or `latest`. `2=NAME`: of player or slot 2. Default: the service chooses"
+    )]
+    build: Vec<Numbered>,
+}
+
+/// A name for all players, or for the player or slot with a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Numbered {
+    number: Option<u8>,
+    name: String,
+}
+
+impl FromStr for Numbered {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let numbered =
+            text.split_once('=').and_then(|(number, name)| Some((number.trim().parse().ok()?, name)));
+        let (number, name) = numbered.map_or((None, text), |(number, name)| (Some(number), name));
+        Ok(Self { number, name: name.trim().to_owned() })
+    }
+}
+
+/// Devices and builds by the number of the player or slot; `None` stands for all others.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Devices {
+    pub(super) devices: BTreeMap<Option<u8>, String>,
+    pub(super) builds: BTreeMap<Option<u8>, String>,
+}
+
+impl Devices {
+    /// Returns what the flags name.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if a number is named twice, or a build has no device.
+    pub(super) fn from_flags(flags: &DeviceFlags, is_plan: bool) -> Result<Self, Failure> {
+        let devices = by_number("device", &flags.device, is_plan)?;
+        let builds = by_number("build", &flags.build, is_plan)?;
+        let without_device = builds.keys().flatten().find(|number| !devices.contains_key(&Some(**number)));
+        if let Some(number) = without_device {
+            let message = format!("`--build {number}=...` needs `--device {number}=...`");
+            return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
+        }
+
+        Ok(Self { devices, builds })
+    }
+
+    /// Returns whether nothing is named.
+    pub(super) fn is_empty(&self) -> bool {
+        self.devices.is_empty() && self.builds.is_empty()
+    }
+
+    /// Asks for the device where none is named, and for those of the slots of a plan.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if nobody can be asked, or the answers name no device.
+    pub(super) async fn complete(
+        &mut self,
+        resolver: NameResolver<'_>,
+        plan: Option<&str>,
+    ) -> Result<(), CommandError> {
+        if !can_ask() {
+            let failure =
+                Failure::new(Code::InvalidArguments, "`--device` is missing: where does the test run?");
+            let is_named = !self.devices.is_empty();
+            return if is_named {
+                Ok(())
+            } else {
+                Err(failure.hint("`tas-mcp devices` lists the devices; nothing was sent").into())
+            };
+        }
+
+        let plan = match plan {
+            Some(id) => Some(read_plan(resolver, id).await?),
+            None => None,
+        };
+        let missing = self.missing(plan.as_ref());
+        if missing.is_empty() {
+            return Ok(());
+        }
+
+        let all = resolver.newest_records(ListDeploymentConfigs::entry(), Fields::new()).await?.data;
+        let all: Vec<DeploymentConfig> = all.iter().map(view).collect();
+        let mut shown = Vec::new();
+        for (number, name) in missing {
+            let fitting =
+                self.fitting(resolver, all.clone(), self.builds.get(&number).map(String::as_str)).await?;
+            if shown != ids(&fitting) {
+                show(&fitting)?;
+            }
+            shown = ids(&fitting);
+            self.devices.insert(number, ask_for_device(&name, &fitting)?);
+        }
+
+        Ok(())
+    }
+
+    /// Returns the devices on which the build runs, the pinned ones first.
+    async fn fitting(
+        &self,
+        resolver: NameResolver<'_>,
+        mut devices: Vec<DeploymentConfig>,
+        build: Option<&str>,
+    ) -> Result<Vec<DeploymentConfig>, Failure> {
+        let build = match build {
+            Some(name) if !is_uuid(name) => match choose_build(resolver, name, None).await {
+                Ok(build) => Some(build),
+                // Which of several builds is meant depends on the device.
+                Err(failure) if !failure.facts.choices.is_empty() => None,
+                Err(failure) => return Err(failure),
+            },
+            _ => None,
+        };
+        devices.retain(|device| build.as_ref().is_none_or(|build| fits(device, build)));
+        devices.sort_by_key(|device| !device.pinned);
+
+        if devices.is_empty() {
+            let failure = Failure::new(Code::NotFound, "no device fits the build");
+            return Err(failure.hint("`tas-mcp devices` lists the devices; nothing was sent"));
+        }
+        Ok(devices)
+    }
+
+    /// Returns the numbers without a device, and what they stand for.
+    fn missing(&self, plan: Option<&TestPlan>) -> Vec<(Option<u8>, String)> {
+        let has_default = self.devices.contains_key(&None);
+        let default = plan.and_then(|plan| plan.default_slot_name.clone());
+        let default = (!has_default && (plan.is_some() || self.devices.is_empty())).then(|| {
+            (None, default.map_or_else(|| "Device".to_owned(), |name| format!("Device for slot 1, {name}")))
+        });
+        let slots =
+            plan.and_then(|plan| plan.slots.clone()).unwrap_or_default().into_iter().filter_map(|slot| {
+                let number = u8::try_from(slot.index)
+                    .ok()
+                    .filter(|number| !self.devices.contains_key(&Some(*number)))?;
+                let name = slot.name.map(|name| format!(", {name}")).unwrap_or_default();
+                Some((Some(number), format!("Device for slot {number}{name}")))
+            });
+
+        default.into_iter().chain(slots).collect()
+    }
+
+    /// Adds the devices and builds to the arguments of a start. `by_number` is the argument for those with numbers.
+    pub(super) fn add_to(&self, arguments: &mut Fields, by_number: &str) {
+        let mut numbered = Fields::new();
+        for (number, device) in &self.devices {
+            let Some(number) = number else {
+                arguments.insert("deployment_config_id".to_owned(), json!(device));
+                continue;
+            };
+            let entry = match self.builds.get(&Some(*number)) {
+                Some(build) => json!({"deployment_config_id": device, "build_id": build}),
+                None => json!({"deployment_config_id": device}),
+            };
+            numbered.insert(number.to_string(), entry);
+        }
+
+        if let Some(build) = self.builds.get(&None) {
+            arguments.insert("build_id".to_owned(), json!(build));
+        }
+        if !numbered.is_empty() {
+            arguments.insert(by_number.to_owned(), json!(numbered));
+        }
+    }
+}
+
+/// Returns the names by their numbers. Slot 1 of a plan is the default slot, which has no number in a start.
+fn by_number(flag: &str, names: &[Numbered], is_plan: bool) -> Result<BTreeMap<Option<u8>, String>, Failure> {
+    let mut found = BTreeMap::new();
+    for Numbered { number, name } in names {
+        let number = number.filter(|number| !(is_plan && *number == 1));
+        if found.insert(number, name.clone()).is_some() {
+            let which = number.map(|number| format!(" {number}")).unwrap_or_default();
+            let message = format!("`--{flag}` names the {flag}{which} twice");
+            let hint = "write `N=NAME` for the player or slot N; nothing was sent";
+            return Err(Failure::new(Code::InvalidArguments, message).hint(hint));
+        }
+    }
+
+    Ok(found)
+}
+
+async fn read_plan(resolver: NameResolver<'_>, name: &str) -> Result<TestPlan, Failure> {
+    let id = resolver.id(RecordKind::TestPlan, name).await?;
+    let client =
+        ProjectClient { caller: resolver.caller.clone(), project: resolver.project.map(str::to_owned) };
+    Ok(client.call(&GetTestPlan { test_plan_id: Uuid(id) }).await?.view::<GetTestPlan>())
+}
+
+/// Returns the sentence that names the devices which a plan with slots needs; `None` if the plan has no further slots.
+pub(super) async fn slot_advice(resolver: NameResolver<'_>, plan: &str) -> Option<String> {
+    let slots = read_plan(resolver, plan).await.ok()?.slots.filter(|slots| !slots.is_empty())?;
+    let flags = slots.into_iter().map(|slot| {
+        let name = slot.name.unwrap_or_else(|| "DEVICE".to_owned());
+        format!("`--device \"{}=...\"` ({name})", slot.index)
+    });
+    Some(format!("the plan has slots: add {}", flags.collect::<Vec<_>>().join(", ")))
+}
+
+/// Asks for one of the devices, and returns its id.
+fn ask_for_device(question: &str, devices: &[DeploymentConfig]) -> Result<String, CommandError> {
+    for _ in 0..MAX_QUESTIONS {
+        let answer = read_answer(&format!("{question} [1-{}, or a name]:", devices.len()))?;
+        let Some(answer) = answer.filter(|answer| !answer.is_empty()) else { break };
+        match find(devices, &answer).as_slice() {
+            [device] => return Ok(device.id.clone()),
+            [] => writeln!(anstream::stderr(), "no device has this number or name")?,
+            found => writeln!(anstream::stderr(), "{} devices have these words in their names", found.len())?,
+        }
+    }
+
+    Err(declined().into())
+}
+
+fn ids(devices: &[DeploymentConfig]) -> Vec<String> {
+    devices.iter().map(|device| device.id.clone()).collect()
+}
+
+/// Returns whether a build can run on a device.
+fn fits(device: &DeploymentConfig, build: &FoundRecord) -> bool {
+    let takes_builds = device.provider_type.as_deref().is_none_or(|provider| provider == "build-storage");
+    let platform = build.more.get("platform").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let kind = device.kind.as_deref().unwrap_or_default();
+    takes_builds
+        && (platform.is_empty() || kind.is_empty() || platform_family(platform) == platform_family(kind))
+}
+
+fn show(devices: &[DeploymentConfig]) -> IoResult<()> {
+    let mut table = Table::new(["", "device", "platform", "description"]);
+    table.keep_whole(0);
+    for (number, device) in (1..).zip(devices) {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let number: usize = number;
+        table.add_row([
+            number.to_string(),
+            device.name.clone(),
+            text(&device.kind),
+            text(&device.description),
+        ]);
+    }
+
+    let width = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
+    write!(anstream::stderr(), "{}", table.fit(width))
+}
+
+/// Returns the devices that an answer means: by number, by name, or by words of the name.
+fn find<'a>(devices: &'a [DeploymentConfig], answer: &str) -> Vec<&'a DeploymentConfig> {
+    let by_number = answer.parse::<usize>().ok().and_then(|number| devices.get(number.checked_sub(1)?));
+    let named =
+        devices.iter().filter(|device| device.name.eq_ignore_ascii_case(answer) || device.id == answer);
+    let exact: Vec<_> = by_number.into_iter().chain(named).collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+
+    devices.iter().filter(|device| has_words(&device.name, answer)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_may_have_the_number_of_a_player() {
+        for (text, number, name) in [
+            ("Windows PC", None, "Windows PC"),
+            ("2=PlayStation 5", Some(2), "PlayStation 5"),
+            ("odd=name", None, "odd=name"),
+        ] {
+            let expected = Numbered { number, name: name.to_owned() };
+            assert_eq!(text.parse(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_names_a_device_by_number_name_or_words() {
+        let device = |name: &str| DeploymentConfig {
+            name: name.to_owned(),
+            id: name.to_owned(),
+            ..Default::default()
+        };
+        let devices = ["Windows PC", "Android phones", "Android phones, lab B"].map(device);
+        for (answer, expected) in [
+            ("1", &["Windows PC"][..]),
+            ("android PHONES", &["Android phones"]),
+            ("lab", &["Android phones, lab B"]),
+            ("android", &["Android phones", "Android phones, lab B"]),
+            ("9", &[]),
+        ] {
+            let names: Vec<_> =
+                find(&devices, answer).into_iter().map(|device| device.name.as_str()).collect();
+            assert_eq!(names, expected, "{answer}");
+        }
+    }
+}

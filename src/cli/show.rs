@@ -1,0 +1,439 @@
+//! `tas-mcp show`: one record of any kind for people, with the names of what it refers to.
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use serde_json::Value;
+
+use super::{
+    calls::build_caller,
+    columns::{Context, age, ago, devices_of, duration_of, record_table, size, verdict, verdict_style},
+    command_line_text::next_command,
+    exit_status::{CommandError, ExitStatus},
+    help::help_end,
+    name_completion::{NameKind, name_completions},
+    name_resolution::NameResolver,
+    output::{Output, OutputFlags, Piped, terminal_width},
+    starts::Starts,
+    table::{Cell, Table},
+    tool_arguments::ProjectFlag,
+};
+use crate::{
+    service::{
+        api::{
+            bugs::{BugDetail, RunBug},
+            builds::BuildDetail,
+            executions::{ListTestPlanExecutions, TestPlanExecution},
+            jobs::{Job, ListJobs},
+            plans::TestPlan,
+            runs::{ListRuns, RunDetail, RunHead, RunStep},
+            steps::StepBody,
+            tests::{TestCase, TestItem},
+        },
+        operation::Operation as _,
+        view::view,
+    },
+    settings::Settings,
+    text::single_line,
+    tools::{
+        record::{DescribedRecord, Record, Viewed, initiator_name},
+        waiting::ResultItem,
+    },
+};
+
+const EXAMPLES: [&str; 3] =
+    ["tas-mcp show latest", r#"tas-mcp show "Release smoke""#, "tas-mcp show EXECUTION_ID"];
+
+#[derive(Args)]
+struct ShowArguments {
+    /// Id, beginning of an id or name of a run, job, execution, test, plan, build, device or bug; or `latest`: the latest
+    /// run
+    #[arg(value_name = "ID", add = name_completions(NameKind::AnyResult))]
+    id: String,
+
+    #[command(flatten)]
+    output: OutputFlags,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+}
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let command = Command::new("show")
+        .about("Shows a run, job, execution, test, plan, build, device or bug")
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP));
+
+    ShowArguments::augment_args(command)
+}
+
+/// Prints the record.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let arguments = ShowArguments::from_arg_matches(matches)?;
+    let output = Output::new(&arguments.output, Piped::Text)?;
+    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let project = arguments.project.project_id.as_deref();
+    let id = NameResolver::new(&caller, project).for_user(&starts).any(&arguments.id).await?;
+    let record = DescribedRecord::read(&caller, project, id).await?;
+
+    output.print(ExitStatus::Success, &record, || Page::new(output.is_wide()).describe(&record, settings))
+}
+
+/// The text about a record.
+struct Page {
+    text: String,
+    context: Context,
+    is_wide: bool,
+}
+
+impl Page {
+    fn new(is_wide: bool) -> Self {
+        Self { text: String::new(), context: Context::default(), is_wide }
+    }
+
+    fn describe(mut self, described: &DescribedRecord, settings: &Settings) -> String {
+        match &described.record {
+            Record::Run { run, bugs } => self.run(run, bugs, settings),
+            Record::Job { job, build_name, execution } => {
+                self.job(job, build_name.as_deref(), execution.as_deref());
+            }
+            Record::TestPlanExecution { test_plan_execution, jobs } => {
+                self.execution(test_plan_execution, jobs, settings);
+            }
+            Record::Test { test, latest_runs } => {
+                self.test(test);
+                self.list("latest runs", ListRuns::NAME, latest_runs);
+            }
+            Record::TestPlan { test_plan, test_names, latest_executions } => {
+                self.plan(test_plan, |id| test_names.get(id).cloned());
+                self.list("latest executions", ListTestPlanExecutions::NAME, latest_executions);
+            }
+            Record::Build { build, latest_runs } => {
+                self.build(build);
+                self.list("latest runs", ListRuns::NAME, latest_runs);
+            }
+            Record::Device { device } => {
+                self.title("device", &device.name, "");
+                self.field("platform", device.kind.as_deref().unwrap_or_default());
+                self.field("build source", device.provider_type.as_deref().unwrap_or_default());
+                self.field("description", device.description.as_deref().unwrap_or_default());
+                self.field("id", &device.id);
+            }
+            Record::Bug { bug, runs } => self.bug(bug, |id| runs.get(id).map(|run| &**run)),
+        }
+
+        for omission in &described.unread {
+            self.line(&format!("not read: {}: {}", omission.what, omission.why));
+        }
+        self.text
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text += &(single_line(line) + "\n");
+    }
+
+    /// Adds the kind and the name of the record, and its verdict or state in colour.
+    fn title(&mut self, kind: &str, name: &str, state: &str) {
+        let style = verdict_style(state);
+        let (name, state) = (single_line(name), single_line(state));
+        let title = format!("{kind}  {name}  {}{state}{}", style.render(), style.render_reset());
+        self.text += &(title.trim_end().to_owned() + "\n");
+    }
+
+    /// Adds a property. One without a value is left out.
+    fn field(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            self.text.extend(["  ", name, ": ", &single_line(value), "\n"]);
+        }
+    }
+
+    /// Adds a text of several lines below a heading.
+    fn paragraph(&mut self, heading: &str, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.line("");
+        self.line(heading);
+        for line in text.lines().map(single_line) {
+            self.text.extend(["  ", &line, "\n"]);
+        }
+    }
+
+    fn table(&mut self, heading: &str, table: Table) {
+        if table.is_empty() {
+            return;
+        }
+        self.line("");
+        self.line(heading);
+        self.text += &table.wide(self.is_wide).fit(terminal_width()).with_styles();
+    }
+
+    /// Adds records as the list command shows them.
+    fn list<T>(&mut self, heading: &str, list: &str, records: &[Viewed<T>]) {
+        let records: Vec<Value> = records.iter().map(|record| record.raw().clone()).collect();
+        if let Some(table) = record_table(list, &records, &self.context) {
+            self.table(heading, table);
+        }
+    }
+
+    /// Adds a command that says more.
+    fn next(&mut self, settings: &Settings, words: &[&str]) {
+        if let Some(command) = next_command(settings, words) {
+            self.line(&format!("more: {command}"));
+        }
+    }
+
+    /// Adds when something began, and how long it took.
+    fn times(&mut self, began: &str, took: &Cell, by: Option<String>) {
+        let ago = ago(began, &self.context);
+        let took = Some(took.text()).filter(|took| !took.is_empty()).map(|took| format!(", took {took}"));
+        let by = by.map(|by| format!(", by {by}"));
+        self.field("started", &format!("{ago}{}{}", took.unwrap_or_default(), by.unwrap_or_default()));
+    }
+
+    fn head(&mut self, run: &RunHead) {
+        let build =
+            run.build.as_ref().map(|build| named(build.name.as_deref(), &build.id)).unwrap_or_default();
+        self.field("build", &build);
+        let by = run.initiator.as_ref().and_then(initiator_name);
+        self.times(&run.created_at, &duration_of(run, self.context.now), by);
+        self.field("tags", &run.tags.join(", "));
+    }
+
+    fn run(&mut self, run: &RunDetail, bugs: &[Viewed<RunBug>], settings: &Settings) {
+        let head = &run.head;
+        self.title("run", &head.test.name, head.result.as_deref().unwrap_or(&head.state));
+        self.field("id", &head.multiplayer_run_id);
+        self.field("device", &devices_of(run.players.iter().map(|player| &player.player)));
+        self.head(head);
+        self.field("job", &head.job_id);
+        let files =
+            run.players.iter().filter_map(|player| player.artifacts.as_ref()).map(Vec::len).sum::<usize>();
+        self.field("files", &files.to_string());
+
+        for (index, player) in run.players.iter().enumerate() {
+            let number = player.player.player_number.unwrap_or(index + 1);
+            let heading =
+                if run.players.len() > 1 { format!("steps of player {number}") } else { "steps".to_owned() };
+            self.table(&heading, self.steps(&player.steps));
+        }
+
+        let mut table = Table::new(["severity", "bug", "id"]);
+        table.keep_whole(2);
+        for bug in bugs {
+            table.add_row([bug.severity.as_str(), &bug.title, &bug.bug_id]);
+        }
+        self.table("bugs", table);
+        self.next(settings, &["report", &head.multiplayer_run_id]);
+    }
+
+    /// Returns the steps of a player, with the reports of those that did not pass; a wide table has all reports.
+    fn steps(&self, steps: &[RunStep]) -> Table {
+        let mut table = Table::new(["step", "verdict", "took", "goal"]);
+        for (index, step) in steps.iter().enumerate() {
+            let number = step.step_number.unwrap_or(index + 1).to_string();
+            let state = step.run_result.as_deref().unwrap_or(&step.run_state);
+            let head = RunHead { duration_ms: step.duration_ms, ..RunHead::default() };
+            let goal = step.test.goal.clone().unwrap_or_default();
+            table.add_row([number.into(), verdict(state), duration_of(&head, self.context.now), goal.into()]);
+            if self.is_wide || !state.eq_ignore_ascii_case("SUCCESS") {
+                table.add_note(step.report.as_deref().unwrap_or_default());
+            }
+        }
+
+        (0..3).for_each(|column| table.keep_whole(column));
+        table
+    }
+
+    fn job(&mut self, job: &Job, build_name: Option<&str>, execution: Option<&Viewed<TestPlanExecution>>) {
+        let state = ResultItem::from_job(job).verdict().unwrap_or_else(|| job.status.clone());
+        self.title("job", job.test_name.as_deref().unwrap_or_default(), &state);
+        self.field("id", &job.job_id);
+        self.field("device", job.platform.as_deref().unwrap_or_default());
+        self.field("build", &job.build_id.as_ref().map(|id| named(build_name, id)).unwrap_or_default());
+        self.times(&job.created_at, &Cell::default(), None);
+        let plan = execution.map(|execution| named(execution.test_plan_name.as_deref(), &execution.id));
+        self.field("plan execution", &plan.unwrap_or_default());
+        self.field("not started", job.queue_rejection_reason.as_deref().unwrap_or_default());
+        self.field("tags", &job.tags.join(", "));
+
+        let mut table = Table::new(["verdict", "run", "took"]);
+        table.keep_whole(1);
+        for run in &job.runs {
+            let state = run.result.as_ref().or(run.state.as_ref()).map(String::as_str).unwrap_or_default();
+            let (started_at, completed_at) = (run.started_at.clone(), run.completed_at.clone());
+            let head = RunHead { started_at, completed_at, ..RunHead::default() };
+            table.add_row([
+                verdict(state),
+                run.multiplayer_run_id.as_str().into(),
+                duration_of(&head, self.context.now),
+            ]);
+        }
+        self.table("runs", table);
+    }
+
+    fn execution(&mut self, execution: &TestPlanExecution, jobs: &[Viewed<Job>], settings: &Settings) {
+        self.title(
+            "plan execution",
+            execution.test_plan_name.as_deref().unwrap_or_default(),
+            &execution.status,
+        );
+        self.field("id", &execution.id);
+        let build = execution.build_id.as_ref().map(|id| named(execution.build_name.as_deref(), id));
+        self.field("build", &build.unwrap_or_default());
+        let head = RunHead {
+            duration_ms: execution.duration_ms,
+            started_at: execution.started_at.clone(),
+            completed_at: execution.completed_at.clone(),
+            ..RunHead::default()
+        };
+        let by = initiator_name(&view(&execution.started_by));
+        self.times(
+            execution.started_at.as_deref().unwrap_or_default(),
+            &duration_of(&head, self.context.now),
+            by,
+        );
+        let counts = execution.test_status;
+        let counts = [
+            (counts.passed, "passed"),
+            (counts.failed, "failed"),
+            (counts.skipped, "skipped"),
+            (counts.stopped, "stopped"),
+            (counts.running, "running"),
+            (counts.queued, "queued"),
+        ];
+        let counts =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+        self.field("tests", &counts.collect::<Vec<_>>().join(", "));
+
+        let build = execution.build_id.clone().zip(execution.build_name.clone());
+        self.context.build_names.extend(build);
+        self.list("jobs", ListJobs::NAME, jobs);
+        self.next(settings, &["report", &execution.id]);
+    }
+
+    fn test(&mut self, test: &TestCase) {
+        self.title("test", &test.name, "");
+        self.field("id", &test.id);
+        self.field("type", &test.test_type);
+        self.field("version", &test.version.to_string());
+        self.field("tags", &test.tags.join(", "));
+        self.field("quarantined", if test.content.quarantined { "yes" } else { "" });
+
+        let players = &test.content.players_by_key;
+        for (index, key) in test.content.player_order.iter().enumerate() {
+            let Some(player) = players.get(key) else { continue };
+            let mut table = Table::new(["step", "goal"]);
+            table.keep_whole(0);
+            let items = player.items_by_key.iter().flatten();
+            let order = player.item_order.iter().flatten();
+            let items =
+                order.filter_map(|key| items.clone().find(|(own, _)| *own == key)).map(|(_, item)| item);
+            for (number, step) in (1..).zip(items.flat_map(steps_of)) {
+                let number: usize = number;
+                table.add_row([number.to_string(), step.goal.clone().unwrap_or_default()]);
+                table.add_note(&expected(step));
+            }
+            let heading =
+                if players.len() > 1 { format!("steps of player {}", index + 1) } else { "steps".to_owned() };
+            self.table(&heading, table);
+        }
+    }
+
+    fn plan(&mut self, plan: &TestPlan, test_name: impl Fn(&str) -> Option<String>) {
+        self.title("plan", &plan.name, "");
+        self.field("id", &plan.id);
+        let changed = ago(plan.audit.modified_at.as_deref().unwrap_or_default(), &self.context);
+        let by = plan.audit.modified_by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default();
+        self.field("changed", &format!("{changed}{by}"));
+
+        let slots = plan.slots.iter().flatten().map(|slot| (slot.index, slot.name.clone()));
+        let slots = plan.default_slot_name.iter().map(|name| (1, Some(name.clone()))).chain(slots);
+        for (number, name) in slots {
+            self.field(&format!("slot {number}"), &name.unwrap_or_else(|| "without a name".to_owned()));
+        }
+
+        let mut table = Table::new(["test", "retries", "id"]);
+        table.keep_whole(1);
+        for item in &plan.test_items {
+            let id = item.multiplayer_test_id.as_str();
+            table.add_row([test_name(id).unwrap_or_default(), item.retries.to_string(), id.to_owned()]);
+        }
+        table.shorten_ids(2);
+        self.table("tests", table);
+    }
+
+    fn build(&mut self, detail: &BuildDetail) {
+        let build = &detail.build;
+        self.title("build", &build.name, "");
+        self.field("id", &build.id);
+        self.field("platform", &build.platform);
+        self.field("status", &build.status);
+        self.field("file", &format!("{}, {}", build.file_name, size(build.file_size).text()));
+        self.field("uploaded", &ago(&build.created_at, &self.context));
+        self.field("tags", &build.tags.join(", "));
+        self.field("pinned", if build.pinned { "yes" } else { "" });
+        self.field("description", build.description.as_deref().unwrap_or_default());
+        for (part, fields) in detail.details.iter().flatten() {
+            let fields = fields.as_object().into_iter().flatten();
+            let texts = fields.filter_map(|(name, value)| Some(format!("{name} {}", value.as_str()?)));
+            self.field(part, &texts.collect::<Vec<_>>().join(", "));
+        }
+    }
+
+    fn bug<'a>(&mut self, detail: &BugDetail, run_of: impl Fn(&str) -> Option<&'a RunHead>) {
+        let bug = &detail.bug;
+        self.title("bug", &bug.title, "");
+        self.field("id", &bug.id);
+        self.field("severity", &format!("{}, confidence {}", bug.severity, bug.confidence));
+        self.field("category", &bug.category);
+        self.field("status", &bug.status);
+        self.field("tags", &bug.tags.join(", "));
+        self.paragraph("description", &bug.description);
+        self.paragraph("how to reproduce", &bug.reproduction_steps);
+
+        let mut table = Table::new(["age", "build", "test", "step", "verdict", "run"]);
+        for column in [0, 3, 4, 5] {
+            table.keep_whole(column);
+        }
+        for occurrence in &detail.occurrences {
+            let run = run_of(&occurrence.multiplayer_run_id);
+            let build =
+                run.and_then(|run| run.build.as_ref()).map(|build| build.name.clone().unwrap_or_default());
+            let state = run.map(|run| run.result.as_deref().unwrap_or(&run.state)).unwrap_or_default();
+            table.add_row([
+                age(&occurrence.detected_at, &self.context),
+                build.unwrap_or_default().into(),
+                occurrence.test_name.clone().unwrap_or_default().into(),
+                occurrence.test_step.to_string().into(),
+                verdict(state),
+                occurrence.multiplayer_run_id.as_str().into(),
+            ]);
+        }
+        self.table("occurrences", table);
+    }
+}
+
+/// Returns a name with the beginning of the id, or the whole id if there is no name.
+fn named(name: Option<&str>, id: &str) -> String {
+    let beginning = id.split('-').next().unwrap_or(id);
+    name.map_or_else(|| id.to_owned(), |name| format!("{name} ({beginning})"))
+}
+
+/// Returns the steps of an item, which is a step or a collection of steps.
+fn steps_of(item: &TestItem) -> Vec<&StepBody> {
+    match (&item.steps_by_key, &item.step_order) {
+        (Some(steps), Some(order)) => order.iter().filter_map(|key| steps.get(key)).collect(),
+        _ => vec![&item.step],
+    }
+}
+
+/// Returns what a step expects.
+fn expected(step: &StepBody) -> String {
+    let results = step.expected_results.iter().flatten().map(|result| result.expected.as_str());
+    let results: Vec<_> = results.collect();
+    let text = if results.is_empty() {
+        step.finish_condition.clone().unwrap_or_default()
+    } else {
+        results.join("; ")
+    };
+    if text.is_empty() { text } else { format!("expected: {text}") }
+}

@@ -1,0 +1,417 @@
+//! A record with the names of what it refers to: a run with its bugs, a plan with the names of its tests, a bug with the
+//! builds of its occurrences. What cannot be read is named, and does not hide the rest.
+
+use std::{collections::BTreeMap, ops::Deref};
+
+use futures_util::{StreamExt as _, future::join_all, stream};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::{
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+        paging::Omission,
+    },
+    failure::{Code, Failure},
+    fields::Fields,
+    service::{
+        api::{
+            Id, Uuid,
+            bugs::{BugDetail, GetBug, ListRunBugs, RunBug},
+            builds::{BuildDetail, GetBuild},
+            configs::DeploymentConfig,
+            executions::{GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution},
+            jobs::{GetJob, Job, ListJobs},
+            plans::{GetTestPlan, TestPlan},
+            runs::{GetRun, Initiator, ListRuns, Run, RunDetail, RunHead, RunPlayer},
+            tests::{GetTest, TestCase},
+        },
+        catalog::ListedOperation,
+        result_kind::{ResultId, ResultKind},
+        view::{View, lenient, objects, view},
+    },
+    tools::{
+        name_search::RecordKind,
+        newest::{NewestRecords, read_newest},
+        project_client::ProjectClient,
+    },
+};
+
+/// Largest number of results that are shown with a test, a plan or a build.
+const LATEST_RESULTS: usize = 5;
+
+/// Largest number of occurrences of a bug whose runs are read.
+const READ_OCCURRENCES: usize = 20;
+
+/// Number of records that are read at the same time.
+const CONCURRENT_READS: usize = 8;
+
+/// What identifies a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordId {
+    /// A run, a job or an execution.
+    Result(ResultId),
+    /// A record with a name.
+    Named(RecordKind, String),
+}
+
+/// An answer of the service and its view. It is serialized as it came.
+#[derive(Clone, Debug)]
+pub struct Viewed<T> {
+    raw: Value,
+    view: T,
+}
+
+impl<T: View> From<Value> for Viewed<T> {
+    fn from(raw: Value) -> Self {
+        Self { view: view(&raw), raw }
+    }
+}
+
+impl<T> Viewed<T> {
+    /// Returns the answer as it came.
+    pub fn raw(&self) -> &Value {
+        &self.raw
+    }
+}
+
+impl<T> Deref for Viewed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.view
+    }
+}
+
+impl<T> Serialize for Viewed<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.raw.serialize(serializer)
+    }
+}
+
+/// A record with what it refers to.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedRecord {
+    /// The record itself.
+    #[serde(flatten)]
+    pub record: Record,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<Omission>,
+}
+
+/// A record of any kind.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub enum Record {
+    Run {
+        run: Box<Viewed<RunDetail>>,
+        bugs: Vec<Viewed<RunBug>>,
+    },
+    Job {
+        job: Box<Viewed<Job>>,
+        build_name: Option<String>,
+        execution: Option<Box<Viewed<TestPlanExecution>>>,
+    },
+    TestPlanExecution {
+        test_plan_execution: Box<Viewed<TestPlanExecution>>,
+        jobs: Vec<Viewed<Job>>,
+    },
+    Test {
+        test: Box<Viewed<TestCase>>,
+        latest_runs: Vec<Viewed<Run>>,
+    },
+    /// A plan, with the names of its tests by their ids.
+    TestPlan {
+        test_plan: Box<Viewed<TestPlan>>,
+        test_names: BTreeMap<String, String>,
+        latest_executions: Vec<Viewed<TestPlanExecution>>,
+    },
+    Build {
+        build: Box<Viewed<BuildDetail>>,
+        latest_runs: Vec<Viewed<Run>>,
+    },
+    Device {
+        device: Viewed<DeploymentConfig>,
+    },
+    /// A bug, with the runs of its occurrences by their ids.
+    Bug {
+        bug: Box<Viewed<BugDetail>>,
+        runs: BTreeMap<String, Viewed<RunHead>>,
+    },
+}
+
+impl DescribedRecord {
+    /// Reads the record and what it refers to.
+    ///
+    /// # Errors
+    /// The failure of the record itself.
+    pub async fn read(caller: &Caller, project: Option<&str>, id: RecordId) -> Result<Self, Failure> {
+        let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
+        let mut reader = Reader { client, unread: Vec::new() };
+        let record = match id {
+            RecordId::Result(id) => match id.kind {
+                ResultKind::Run => reader.run(id.id).await?,
+                ResultKind::Job => reader.job(id.id).await?,
+                ResultKind::Execution => reader.execution(id).await?,
+            },
+            RecordId::Named(kind, id) => match kind {
+                RecordKind::Test => reader.test(id).await?,
+                RecordKind::TestPlan => reader.plan(id).await?,
+                RecordKind::Build => reader.build(id).await?,
+                RecordKind::DeploymentConfig => reader.device(&id).await?,
+                RecordKind::Bug => reader.bug(id).await?,
+                RecordKind::TestFolder | RecordKind::AgentConfig | RecordKind::SharedStep => {
+                    return Err(Failure::new(
+                        Code::InvalidArguments,
+                        format!("`{id}` is no record that can be shown"),
+                    )
+                    .hint("a run, job, execution, test, plan, build, device or bug can be shown"));
+                }
+            },
+        };
+
+        Ok(Self { record, unread: reader.unread })
+    }
+}
+
+/// Reads a record and what it refers to.
+struct Reader {
+    client: ProjectClient,
+    unread: Vec<Omission>,
+}
+
+impl Reader {
+    async fn run(&mut self, id: String) -> Result<Record, Failure> {
+        let (run, bugs) = (GetRun { run_id: Id(id.clone()) }, ListRunBugs { run_id: Id(id) });
+        let (run, bugs) = futures_util::future::join(self.client.call(&run), self.client.call(&bugs)).await;
+        let bugs = self.optional("bugs", bugs).map(|bugs| records(&bugs.into_value())).unwrap_or_default();
+
+        Ok(Record::Run { run: Box::new(run?.into_value().into()), bugs })
+    }
+
+    async fn job(&mut self, id: String) -> Result<Record, Failure> {
+        let job: Viewed<Job> = self.read(&GetJob { job_id: Uuid(id) }).await?;
+        let build_name = match &job.build_id {
+            Some(id) => build_names(&self.client, [id.as_str()]).await.remove(id),
+            None => None,
+        };
+        let execution = match job.test_plan_execution_id.clone() {
+            Some(id) => {
+                let read = self.client.call(&GetTestPlanExecution { test_plan_execution_id: Id(id) }).await;
+                self.optional("execution", read).map(|execution| Box::new(execution.into_value().into()))
+            }
+            None => None,
+        };
+
+        Ok(Record::Job { job: Box::new(job), build_name, execution })
+    }
+
+    async fn execution(&mut self, id: ResultId) -> Result<Record, Failure> {
+        let filter = id.to_arguments();
+        let operation = GetTestPlanExecution { test_plan_execution_id: Id(id.id) };
+        let execution = Box::new(self.read(&operation).await?);
+        let mut jobs = self.newest::<ListJobs, _>("jobs", filter, usize::MAX).await;
+        // The jobs of a plan are created in the order of its tests.
+        jobs.reverse();
+
+        Ok(Record::TestPlanExecution { test_plan_execution: execution, jobs })
+    }
+
+    async fn test(&mut self, id: String) -> Result<Record, Failure> {
+        let filter = argument("multiplayer_test_id", &id);
+        let operation = GetTest { test_id: Id(id), version: None, include_shared_collection_steps: None };
+        let test = Box::new(self.read(&operation).await?);
+        let latest_runs = self.newest::<ListRuns, _>("runs", filter, LATEST_RESULTS).await;
+
+        Ok(Record::Test { test, latest_runs })
+    }
+
+    async fn plan(&mut self, id: String) -> Result<Record, Failure> {
+        let filter = argument("test_plan_id", &id);
+        let plan: Viewed<TestPlan> = self.read(&GetTestPlan { test_plan_id: Uuid(id) }).await?;
+        let tests: Vec<_> = plan.test_items.iter().map(|item| item.multiplayer_test_id.clone()).collect();
+        let client = &self.client;
+        let names = stream::iter(tests).map(|id| async move {
+            let test = GetTest {
+                test_id: Id(id.clone()),
+                version: None,
+                include_shared_collection_steps: Some(false),
+            };
+            Some((id, client.call(&test).await.ok()?.view::<GetTest>().name))
+        });
+        let names: Vec<_> = names.buffer_unordered(CONCURRENT_READS).collect().await;
+        let latest_executions =
+            self.newest::<ListTestPlanExecutions, _>("executions", filter, LATEST_RESULTS).await;
+
+        Ok(Record::TestPlan {
+            test_plan: Box::new(plan),
+            test_names: names.into_iter().flatten().collect(),
+            latest_executions,
+        })
+    }
+
+    async fn build(&mut self, id: String) -> Result<Record, Failure> {
+        let build = Box::new(self.read(&GetBuild { build_id: Uuid(id.clone()) }).await?);
+        // Runs cannot be selected by their build (service.md 2.2).
+        let mut latest_runs = self.newest::<ListRuns, Run>("runs", Fields::new(), usize::MAX).await;
+        latest_runs.retain(|run| run.head.build.as_ref().is_some_and(|build| build.id == id));
+        latest_runs.truncate(LATEST_RESULTS);
+
+        Ok(Record::Build { build, latest_runs })
+    }
+
+    async fn device(&mut self, id: &str) -> Result<Record, Failure> {
+        let list = RecordKind::DeploymentConfig.list();
+        let devices = read_newest(&self.client.caller, list, self.arguments(Fields::new())).await?;
+        let device = devices.data.into_iter().map(Viewed::<DeploymentConfig>::from).find(|one| one.id == id);
+
+        device.map(|device| Record::Device { device }).ok_or_else(|| {
+            Failure::new(Code::NotFound, format!("no device has the id `{id}`"))
+                .hint("`tool:list_deployment_configs`")
+        })
+    }
+
+    async fn bug(&mut self, id: String) -> Result<Record, Failure> {
+        let mut bug: Viewed<BugDetail> = self.read(&GetBug { bug_id: Id(id) }).await?;
+        bug.view.occurrences.sort_by(|one, other| other.detected_at.cmp(&one.detected_at));
+        let ids = bug.occurrences.iter().map(|occurrence| occurrence.multiplayer_run_id.clone());
+        let client = &self.client;
+        let runs = stream::iter(ids.take(READ_OCCURRENCES).collect::<Vec<_>>()).map(|id| async move {
+            let run = client.call(&GetRun { run_id: Id(id.clone()) }).await.ok()?;
+            Some((id, Viewed::from(run.into_value())))
+        });
+        let runs: Vec<_> = runs.buffer_unordered(CONCURRENT_READS).collect().await;
+
+        Ok(Record::Bug { bug: Box::new(bug), runs: runs.into_iter().flatten().collect() })
+    }
+
+    async fn read<O: ListedOperation>(&self, operation: &O) -> Result<Viewed<O::Answer>, Failure>
+    where
+        O::Answer: View,
+    {
+        Ok(self.client.call(operation).await?.into_value().into())
+    }
+
+    /// Reads the newest records of a list. A failure is named.
+    async fn newest<L: ListedOperation, R: View>(
+        &mut self,
+        what: &str,
+        filter: Fields,
+        limit: usize,
+    ) -> Vec<Viewed<R>> {
+        let read = read_newest(&self.client.caller, L::entry(), self.arguments(filter)).await;
+        let Some(NewestRecords { data, unread, .. }) = self.optional(what, read) else { return Vec::new() };
+        self.unread.extend(unread);
+
+        data.into_iter().take(limit).map(Viewed::from).collect()
+    }
+
+    fn arguments(&self, filter: Fields) -> ToolArguments {
+        ToolArguments::new(filter, CommonArguments::in_project(self.client.project.as_deref()))
+    }
+
+    /// Returns what was read; a failure is named.
+    fn optional<T>(&mut self, what: &str, read: Result<T, Failure>) -> Option<T> {
+        read.map_err(|failure| self.unread.push(Omission { what: what.to_owned(), why: failure.message }))
+            .ok()
+    }
+}
+
+fn argument(name: &str, id: &str) -> Fields {
+    Fields::from_iter([(name.to_owned(), Value::from(id))])
+}
+
+fn records<R: View>(page: &Value) -> Vec<Viewed<R>> {
+    let records = page.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
+    records.into_iter().map(Viewed::from).collect()
+}
+
+/// Returns the names of builds by their ids. A build that cannot be read is missing.
+pub(crate) async fn build_names<'a>(
+    client: &ProjectClient,
+    ids: impl IntoIterator<Item = &'a str>,
+) -> BTreeMap<String, String> {
+    let reads = ids.into_iter().map(|id| async move {
+        let build = client.call(&GetBuild { build_id: Uuid(id.to_owned()) }).await.ok()?;
+        let name = build.view::<GetBuild>().build.name;
+        (!name.is_empty()).then(|| (id.to_owned(), name))
+    });
+    join_all(reads).await.into_iter().flatten().collect()
+}
+
+/// The device of a player, in one of its two forms (service.md 2.2).
+#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Debug, Default, Deserialize)]
+struct Platform {
+    kind: String,
+    r#type: String,
+    device: String,
+    config: PlatformConfig,
+}
+
+#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Debug, Default, Deserialize)]
+struct PlatformConfig {
+    device: PlatformDevice,
+}
+
+#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Debug, Default, Deserialize)]
+struct PlatformDevice {
+    name: String,
+}
+
+objects!(Platform, PlatformConfig, PlatformDevice);
+
+/// Returns the names of the devices of players, each once. A device without a name has that of its platform.
+pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<String> {
+    let names = players.into_iter().map(|player| {
+        let platform = platform(player);
+        let names = [platform.config.device.name, platform.device, platform.kind, platform.r#type];
+        names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+    });
+    let mut devices: Vec<String> = Vec::new();
+    for name in names.filter(|name| !name.is_empty()) {
+        if !devices.contains(&name) {
+            devices.push(name);
+        }
+    }
+
+    devices
+}
+
+/// Returns the platform of a player as device configs name it: `android` for `android-native`.
+pub fn player_platform(player: &RunPlayer) -> String {
+    let Platform { kind, r#type, .. } = platform(player);
+    platform_family(if kind.is_empty() { &r#type } else { &kind }).to_owned()
+}
+
+/// Returns what the platforms of devices and builds have in common: `ios` takes builds for `ios-native`.
+pub fn platform_family(platform: &str) -> &str {
+    platform.split('-').next().unwrap_or(platform)
+}
+
+fn platform(player: &RunPlayer) -> Platform {
+    player.platform.as_ref().map(|platform| view(Value::Object(platform.clone()))).unwrap_or_default()
+}
+
+/// Who started a run, in the forms that are known. The form is open (service.md 2.2).
+#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
+#[derive(Debug, Default, Deserialize)]
+struct InitiatorValue {
+    name: String,
+    email: String,
+    key_id: String,
+}
+
+objects!(InitiatorValue);
+
+/// Returns the name of who started a run: a person, or an API key.
+pub fn initiator_name(initiator: &Initiator) -> Option<String> {
+    let InitiatorValue { name, email, key_id } = view(Value::Object(initiator.value.clone()));
+    let key = if key_id.is_empty() { String::new() } else { format!("key {key_id}") };
+    [name, email, key, initiator.r#type.clone()].into_iter().find(|name| !name.is_empty())
+}

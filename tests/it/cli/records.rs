@@ -1,0 +1,154 @@
+//! What people read about one record, and about the files of a run.
+
+use serde_json::Value;
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{binary::run_binary, service::Service};
+
+/// Runs a command with this service. Returns the exit code, standard output and standard error.
+async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
+    let variables = [
+        ("TAS_BASE_URL", base_url.as_str()),
+        ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
+        ("TAS_API_KEY", keys::DEMO),
+    ];
+    let output = run_binary(arguments, &variables, &[]).await;
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[tokio::test]
+async fn a_record_of_any_kind_is_shown_with_the_names_of_what_it_refers_to() {
+    let service = Service::start().await;
+    for (name, title, parts) in [
+        (
+            "x03031trjx0",
+            "run  Pause and resume  FAILED\n  id: x03031trjx0\n",
+            &[
+                "  build: Emberfall 1.4.0 nightly 413 (5f5cf9b5)",
+                "  Three taps on the pause button had no effect",
+                "\nbugs\n",
+            ][..],
+        ),
+        (
+            seed::JOB_FLAKY,
+            "job  Beat the Cinder Golem  SUCCESS\n",
+            &["  plan execution: Release smoke (4ea293c9)", "\nruns\n"],
+        ),
+        (
+            seed::EXECUTION_COMPLETED,
+            "plan execution  Release smoke  completed\n",
+            &["  tests: 3 passed, 1 failed", "Emberfall 1.4.0 nightly 412"],
+        ),
+        ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nlatest runs\n"]),
+        (
+            "Cross-play party",
+            "plan  Cross-play party\n",
+            &["  slot 3: Console", "Co-op: light the beacon", "\nlatest executions\n"],
+        ),
+        (
+            seed::BUILD_ANDROID,
+            "build  Emberfall 1.4.0 nightly 413\n",
+            &["  platform: android", "branch main", "\nlatest runs\n"],
+        ),
+        ("Windows PC", "device  Windows PC\n", &["  platform: windows"]),
+        (
+            "Pause button does not react",
+            "bug  Pause button does not react\n  id: bug_7h2k9\n",
+            &[
+                "\nhow to reproduce\n  Start level 1",
+                "\noccurrences\n",
+                "Emberfall 1.4.0 nightly 412  Pause and resume",
+            ],
+        ),
+        ("latest", "run  ", &[]),
+    ] {
+        let (code, text, error) = run(&service, &["show", name]).await;
+        assert_eq!(code, Some(0), "{name}: {error}");
+        assert!(text.starts_with(title), "{name}: {text}");
+        for part in parts {
+            assert!(text.contains(part), "{name}: {part}: {text}");
+        }
+    }
+
+    let (code, _, error) = run(&service, &["show", "Pause and resum"]).await;
+    assert!(code == Some(2) && error.contains("the nearest are\n  test Pause and resume (Menus"), "{error}");
+}
+
+#[tokio::test]
+async fn the_json_of_a_record_has_its_answer_as_it_came() {
+    let service = Service::start().await;
+    let (_, text, _) = run(&service, &["show", "Release smoke", "--json"]).await;
+    let shown: Value = serde_json::from_str(&text).expect("JSON");
+    let (_, text, _) = run(&service, &["call", "get_test_plan", "--test-plan-id", seed::PLAN_SMOKE]).await;
+    let plan: Value = serde_json::from_str(&text).expect("JSON");
+
+    assert_eq!((&shown["kind"], &shown["test_plan"]), (&"test_plan".into(), &plan));
+    assert_eq!(shown["test_names"][seed::TEST_FAILS], "Pause and resume");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_of_a_record_is_named() {
+    let service = Service::start().await;
+    service.fault(serde_json::json!({"operation": "list_run_bugs", "status": 403})).await;
+    let (code, text, error) = run(&service, &["show", "x03031trjx0"]).await;
+    assert_eq!(code, Some(0), "{error}");
+    assert!(text.contains("\nnot read: bugs: "), "{text}");
+}
+
+#[tokio::test]
+async fn the_files_of_a_run_are_listed() {
+    let service = Service::start().await;
+    let (code, rows, error) = run(&service, &["files", "x03031trjx0"]).await;
+    assert_eq!(code, Some(0), "{error}");
+    assert!(rows.lines().any(|row| row.starts_with("1\tscreenshots/end.png\t")), "{rows}");
+
+    let (_, rows, _) = run(&service, &["files", "x03031trjx0-1", "--pattern", "*.png"]).await;
+    assert!(rows.lines().count() > 0 && rows.lines().all(|row| row.contains(".png\t")), "{rows}");
+}
+
+#[tokio::test]
+async fn a_pattern_that_matches_nothing_is_an_error_with_the_files() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let to = directory.path().join("files").display().to_string();
+    for arguments in [
+        &["download", "run", "x03031trjx0", "--pattern", "*.png", "--pattern", "*.zip", "--to", &to][..],
+        &["files", "x03031trjx0", "--pattern", "*.zip"],
+    ] {
+        let (code, _, error) = run(&service, arguments).await;
+        assert_eq!(code, Some(2), "{error}");
+        assert!(
+            error.contains("no file of the run matches `*.zip`; it has ")
+                && error.contains("\n  screenshots/end.png\n"),
+            "{error}"
+        );
+    }
+    assert!(!directory.path().join("files").exists());
+}
+
+#[tokio::test]
+async fn a_download_says_which_run_how_many_files_and_where() {
+    let service = Service::start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let to = directory.path().join("files").display().to_string();
+    let (code, _, notes) =
+        run(&service, &["download", "run", "x03031trjx0", "--to", &to, "-o", "table"]).await;
+
+    assert_eq!(code, Some(0), "{notes}");
+    assert!(notes.contains("run x03031trjx0: 5 files, ") && notes.contains(&format!("s: {to}")), "{notes}");
+}
+
+#[tokio::test]
+async fn a_warning_of_an_export_names_the_test_and_the_case() {
+    let service = Service::start().await;
+    let (code, text, error) = run(&service, &["export", "x03031trjx0", "--yes", "-o", "table"]).await;
+    assert_eq!(code, Some(0), "{error}");
+    assert!(text.contains("exported 1 test case of the run x03031trjx0\n"), "{text}");
+    assert!(
+        text.contains("warning: Pause and resume (run x03031trjx0): ") && text.contains("(case "),
+        "{text}"
+    );
+}
