@@ -139,7 +139,10 @@ pub async fn run_subcommand(
     settings: &Settings,
 ) -> anyhow::Result<ExitStatus> {
     explain_embedded_sandbox(name, matches, settings);
-    settings.address_note().iter().for_each(|text| note(text));
+    let format = OutputFormat::from_matches(matches);
+    if let Some(text) = settings.address_note().filter(|_| format == OutputFormat::Text) {
+        note(&text);
+    }
 
     let outcome = match name {
         "tools" => tools::run(matches, settings),
@@ -170,7 +173,6 @@ pub async fn run_subcommand(
         },
     };
 
-    let format = OutputFormat::from_matches(matches);
     match outcome {
         Ok(status) => Ok(status),
         Err(CommandError::Failures(failures)) => {

@@ -115,11 +115,9 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ReportArguments::from_arg_matches(matches)?;
     let outputs = arguments.outputs()?;
-    if !outputs.is_empty() && !arguments.no_pictures && !settings.names_knowledge_host() {
-        note(NO_SCREENSHOTS);
-    }
-    let report =
-        Report { tools: build_caller_with_files(settings)?, starts: Starts::read(settings), arguments };
+    let lacks_pictures = !arguments.no_pictures && !settings.names_knowledge_host();
+    let (tools, starts) = (build_caller_with_files(settings)?, Starts::read(settings));
+    let report = Report { tools, starts, arguments, lacks_pictures };
 
     if outputs.is_empty() {
         let printed = report.print(&report.read_result().await?);
@@ -134,6 +132,8 @@ struct Report {
     arguments: ReportArguments,
     tools: CallerWithFiles,
     starts: Starts,
+    /// Whether the host of screenshots is not known.
+    lacks_pictures: bool,
 }
 
 /// A result that is printed.
@@ -209,6 +209,9 @@ impl Report {
         }
 
         if failures.is_empty() {
+            if self.lacks_pictures && format == OutputFormat::Text {
+                note(NO_SCREENSHOTS);
+            }
             return Ok(status);
         }
         let printed = self.print_unwritten(data, format).await;

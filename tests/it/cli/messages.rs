@@ -178,6 +178,9 @@ async fn an_incomplete_address_is_completed_with_a_note() {
     assert!(output.status.success());
     let note = format!("note: the address `{short}` is read as {base_url}\n");
     assert_eq!(String::from_utf8_lossy(&output.stderr), note);
+
+    let output = run_binary(&["runs", "--json"], &variables, &[]).await;
+    assert_eq!((output.status.success(), output.stderr), (true, Vec::new()));
 }
 
 #[tokio::test]

@@ -46,7 +46,8 @@ async fn the_page_is_written_to_a_temporary_file_and_opened() {
     let path = written(&error);
     let page = fs::read_to_string(path).expect("the page");
 
-    assert_eq!((code, error.lines().count()), (Some(0), 1), "{error}");
+    assert_eq!((code, error.lines().count()), (Some(0), 2), "{error}");
+    assert!(error.ends_with("`tas-mcp login --knowledge-url URL` stores it\n"), "{error}");
     assert!(page.ends_with("</html>\n"));
     assert_eq!(fs::read_to_string(directory.path().join("opened")).expect("the opened page"), page);
     // The page contains results, which other users of the machine must not read.
