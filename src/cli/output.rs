@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
