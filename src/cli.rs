@@ -51,6 +51,7 @@ mod login;
 mod logout;
 mod profile;
 mod report;
+mod rerun;
 mod run;
 mod show;
 mod skills;

@@ -104,19 +104,19 @@ impl RequestPreview {
     }
 }
 
-/// Adds what a patch changes below the field `path`. The objects of a patch are merged at every depth, and all other values
-/// are replaced (service.md 4.4).
-fn add_changes<'a>(path: &str, current: Option<&'a Value>, patch: &'a Value, changes: &mut Vec<Change<'a>>) {
+/// Adds what a patch changes below `field`. The objects of a patch are merged at every depth, and all other values are
+/// replaced (service.md 4.4).
+fn add_changes<'a>(field: &str, current: Option<&'a Value>, patch: &'a Value, changes: &mut Vec<Change<'a>>) {
     let (Value::Object(patched), Some(Value::Object(fields))) = (patch, current) else {
         if current != Some(patch) {
-            changes.push(Change { field: path.to_owned(), from: current, to: patch });
+            changes.push(Change { field: field.to_owned(), from: current, to: patch });
         }
         return;
     };
 
     for (name, value) in patched {
-        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        add_changes(&path, fields.get(name), value, changes);
+        let inner = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
+        add_changes(&inner, fields.get(name), value, changes);
     }
 }
 

@@ -77,8 +77,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let resolver = NameResolver::new(&tools.caller, project.as_deref()).for_user(&starts);
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
+    let is_dry_run = arguments.common.is_dry_run;
     if may_ask(tool.name) {
-        ask_before_cost(tool.name, &arguments.own, || matches.get_flag(YES))?;
+        ask_before_cost(tool.name, &arguments.own, || matches.get_flag(YES) || is_dry_run)?;
     }
     let reply = call_with_confirmation(&tools, tool, arguments).await?;
 

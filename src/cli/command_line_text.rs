@@ -13,12 +13,13 @@ use crate::{
 };
 
 /// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
-pub(super) const COMMANDS: [(&str, &str); 18] = [
+pub(super) const COMMANDS: [(&str, &str); 19] = [
     ("start_run", "run test"),
     ("start_test_plan_run", "run plan"),
     ("wait_for_completion", "wait"),
     ("summarize_results", "report"),
     ("stop_runs", "stop"),
+    ("rerun_results", "rerun"),
     ("export_tmsys_run", "export"),
     ("upload_build", "upload"),
     ("download_run_files", "download run"),

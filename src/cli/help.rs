@@ -27,7 +27,7 @@ const PROGRAM_TEMPLATE: &str =
 /// The commands by what users do with them.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Results", &["report", "show", "runs", "jobs", "executions", "bugs"]),
-    ("Runs", &["run", "wait", "stop", "export", "tests", "plans", "builds", "devices"]),
+    ("Runs", &["run", "rerun", "wait", "stop", "export", "tests", "plans", "builds", "devices"]),
     ("Files", &["upload", "download", "files"]),
     ("Account", &["login", "logout", "status", "doctor", "profile", "config", "completions"]),
     ("Servers", &["install", "uninstall", "skills", "http", "sandbox", "demo", "tools", "call"]),

@@ -15,7 +15,7 @@ use super::{
     lists::ListCommand,
     login, logout,
     output::note,
-    profile, report, run, show, skills, status, stop, tools, uninstall, upload, wait,
+    profile, report, rerun, run, show, skills, status, stop, tools, uninstall, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -37,8 +37,8 @@ const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
 /// Commands that use the service. Only they have data that a new sandbox lacks.
-const COMMANDS_WITH_DATA: [&str; 8] =
-    ["call", "run", "wait", "stop", "report", "export", "upload", "download"];
+const COMMANDS_WITH_DATA: [&str; 9] =
+    ["call", "run", "rerun", "wait", "stop", "report", "export", "upload", "download"];
 
 /// What a user must know about a sandbox that is part of a command.
 const SANDBOX_NOTE: &str = "\
@@ -64,7 +64,8 @@ pub fn parse_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<
 pub fn program() -> Command {
     let program = without_subcommands()
         .subcommands([demo_command(), settings_command()])
-        .subcommands([tools::command(), call::command(), run::command(), wait::command(), stop::command()])
+        .subcommands([tools::command(), call::command(), run::command(), rerun::command(), wait::command()])
+        .subcommands([stop::command()])
         .subcommands([show::command(), report::command(), files::command(), export::command()])
         .subcommands([upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
@@ -148,6 +149,7 @@ pub async fn run_subcommand(
         "tools" => tools::run(matches, settings),
         "call" => call::run(matches, settings).await,
         "run" => run::run(matches, settings).await,
+        "rerun" => rerun::run(matches, settings).await,
         "wait" => wait::run(matches, settings).await,
         "stop" => stop::run(matches, settings).await,
         "show" => show::run(matches, settings).await,

@@ -117,7 +117,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let outputs = arguments.outputs()?;
     let lacks_pictures = !arguments.no_pictures && !settings.names_knowledge_host();
     let (tools, starts) = (build_caller_with_files(settings)?, Starts::read(settings));
-    let report = Report { tools, starts, arguments, lacks_pictures };
+    let report = Report { arguments, tools, starts, lacks_pictures };
 
     if outputs.is_empty() {
         let printed = report.print(&report.read_result().await?);

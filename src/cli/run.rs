@@ -43,6 +43,7 @@ use crate::{
     settings::Settings,
     tools::{
         catalog::{ListedTool as _, Tool},
+        context::CallerWithFiles,
         name_search::RecordKind,
         project_client::ProjectClient,
         waiting::{Wait, WaitTarget},
@@ -190,6 +191,10 @@ struct StartFlags {
     #[serde(skip)]
     output: OutputFlags,
 
+    #[arg(long, help = "Show the request, and start nothing")]
+    #[serde(skip)]
+    dry_run: bool,
+
     #[arg(long, help = "Do not ask for confirmation; a person has accepted the cost")]
     #[serde(skip)]
     yes: bool,
@@ -232,6 +237,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let resolver = NameResolver::new(&tools.caller, project.as_deref());
     let own = start.arguments(resolver).await?;
     let names_build = own.contains_key("build_id");
+    if start.flags.dry_run {
+        return show_request(&tools, start.tool, own, project.as_deref(), &output).await;
+    }
     ask_before_cost(start.tool.name, &own, || start.flags.yes)?;
 
     let common = CommonArguments::in_project(project.as_deref());
@@ -262,6 +270,20 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     }
 
     Ok(status)
+}
+
+/// Prints the request of a start, which is not sent.
+async fn show_request(
+    tools: &CallerWithFiles,
+    tool: Tool,
+    own: Fields,
+    project: Option<&str>,
+    output: &VerdictOutput,
+) -> Result<ExitStatus, CommandError> {
+    let common = CommonArguments { is_dry_run: true, ..CommonArguments::in_project(project) };
+    let reply = call_with_confirmation(tools, tool, ToolArguments::new(own, common)).await?;
+
+    output.print_start(reply.value(), || format!("{:#}\n", reply.value()))
 }
 
 impl RunArguments {

@@ -21,7 +21,7 @@ use crate::{
     home_path::expand_home,
     service::{
         schema,
-        tool::{FIELDS, PROJECT_ID, ToolDefinition},
+        tool::{DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
     text::{
         guidance::{AllTools, for_caller},
@@ -77,6 +77,11 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         Arg::new(YES).long(YES).action(ArgAction::SetTrue).help(help)
     });
 
+    let dry_run = tool.takes_dry_run().then(|| {
+        let help = "Show the request, and send nothing";
+        Arg::new(DRY_RUN).long("dry-run").action(ArgAction::SetTrue).help(help)
+    });
+
     let command = Command::new(tool.name)
         .about(tool.title)
         .long_about(tool.description().to_string())
@@ -84,6 +89,7 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         .args(arguments)
         .args([project, args])
         .args(fields)
+        .args(dry_run)
         .args(yes);
 
     OutputFlags::augment_args(command)
@@ -117,6 +123,9 @@ pub(super) fn read_arguments(
         arguments.insert(name.to_owned(), value);
     }
 
+    if tool.takes_dry_run() && matches.get_flag(DRY_RUN) {
+        arguments.insert(DRY_RUN.to_owned(), true.into());
+    }
     let arguments = ToolArguments::from_host(tool, arguments);
     let is_confirmed = tool.confirmation_question.is_some() && matches.get_flag(YES);
 

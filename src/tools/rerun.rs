@@ -87,19 +87,17 @@ pub(crate) struct RerunRequest {
 /// The tests that were started again.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Rerun {
     /// `started`; `incomplete`: see `tests[].error`; `nothing_to_start`; `dry_run`: nothing was sent.
     pub status: &'static str,
-    /// The project of the tests.
     pub project_id: Option<String>,
-    /// One entry for each test.
     pub tests: Vec<RerunTest>,
-    /// Jobs of these tests, also those of an earlier equal call.
+    /// Also those of an earlier equal call.
     pub job_ids: Vec<String>,
-    /// Number of tests that were not selected, by verdict.
+    /// Number of other tests by verdict.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, usize>,
-    /// What to do next.
     #[schemars(with = "Option<String>")]
     pub next: Option<Guidance>,
 }
@@ -107,18 +105,15 @@ pub struct Rerun {
 /// A test that was started again.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct RerunTest {
-    /// Name of the test.
     pub name: String,
     /// Its result before.
     pub verdict: Option<String>,
-    /// The run with this result.
     pub run_id: Option<String>,
     /// The job that is repeated.
     pub job_id: String,
-    /// Name of the device.
     pub device: Option<String>,
-    /// Build of the start.
     pub build_id: Option<String>,
     /// The new jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -36,6 +36,7 @@ mod packages;
 mod profiles;
 mod read_only;
 mod records;
+mod reruns;
 mod sandbox;
 mod skills;
 mod waits;

@@ -19,9 +19,9 @@ use crate::{
     },
 };
 
-/// Starts again what did not pass in a run, a job or a plan execution: one start for each test.
+/// Starts again what failed in a run, a job or a plan execution: one start per test.
 ///
-/// Pass exactly one id. A repeated call starts nothing twice. The started jobs have the tag `rerun-of:<job>`.
+/// Pass exactly one id. A repeated call starts nothing twice.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RerunResults {
     /// From `tool:list_runs`.
@@ -30,12 +30,11 @@ pub struct RerunResults {
     pub job_id: Option<Uuid>,
     /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Id>,
-    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED or no run; `failed`: also FAILED, BLOCKED, MAX_STEPS; `flaky`:
-    /// passed after a retry.
+    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED, no run; `failed`: all failures; `flaky`: passed on a retry.
     pub which: Option<RerunSelection>,
-    /// Default: the device of each run, if only one fits.
+    /// Default: that of each run, if known.
     pub deployment_config_id: Option<Uuid>,
-    /// Default: the build of each run.
+    /// Default: that of each run.
     pub build_id: Option<Uuid>,
     /// Default: the service chooses.
     pub agent_config_id: Option<Uuid>,
@@ -84,7 +83,7 @@ impl CompositeTool for RerunResults {
 pub struct ChangePlanTests {
     /// From `tool:list_test_plans`. Pass this or `plan_name`.
     pub test_plan_id: Option<Uuid>,
-    /// Text in the names of the plans.
+    /// Text in the names of the plans, 1-200 characters.
     #[schemars(length(min = 1, max = 200))]
     pub plan_name: Option<String>,
     /// Ids of tests. One that is in the plan is not added again.
@@ -104,7 +103,9 @@ pub struct ChangePlanTests {
 // A test of a plan, and the test that takes its place.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ReplacedTest {
+    /// Id of a test in the plan.
     pub old: Uuid,
+    /// Id of the test that takes its place.
     pub new: Uuid,
 }
 

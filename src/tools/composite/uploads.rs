@@ -187,9 +187,11 @@ impl CompositeTool for UploadRemoteBuild {
     async fn run(self, context: ToolContext) -> Result<RemoteUploadAnswer, Failure> {
         let mut upload = RemoteUpload::new(&context.caller, context.project, &context.files);
         if let Some(file) = self.file {
-            return match context.is_dry_run {
-                true => upload.preview(file, self.build).await,
-                false => upload.start(file, self.build).await,
+            let preview = context.is_dry_run;
+            return if preview {
+                upload.preview(file, self.build).await
+            } else {
+                upload.start(file, self.build).await
             };
         }
         refuse_dry_run(context.is_dry_run)?;

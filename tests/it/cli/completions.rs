@@ -101,7 +101,7 @@ async fn a_result_is_offered_with_its_verdict_and_its_age() {
         (&["report", "ezh"], seed::RUN_FAILED, "Pause and resume, FAILED, "),
         (&["report", "4ea2"], seed::EXECUTION_COMPLETED, "Release smoke, completed, "),
         (&["download", "run", "ezh"], seed::RUN_FAILED, "Pause and resume, FAILED, "),
-        (&["wait", "--job-id", "3763"], seed::JOB_FLAKY, "Beat the Cinder Golem, COMPLETED, "),
+        (&["wait", "--job-id", "3763"], seed::JOB_FLAKY, "Beat the Cinder Golem, SUCCESS, "),
     ] {
         let found = candidates(&variables, words).await;
         let [only] = found.as_slice() else { panic!("{words:?}: {found:?}") };

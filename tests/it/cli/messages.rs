@@ -194,7 +194,7 @@ async fn the_project_has_one_flag() {
     assert!(error.contains("`--project`") && !error.contains("project-id"), "{error}");
 
     for flag in ["--project", "--project-id"] {
-        let output = run_binary(&["runs", flag, "arena"], &variables, &[]).await;
+        let output = run_binary(&["runs", flag, "arena", "--json"], &variables, &[]).await;
         assert!(
             output.status.success() && String::from_utf8_lossy(&output.stdout).contains("arena"),
             "{flag}"

@@ -11,8 +11,8 @@ use crate::support::{
     service::Service,
 };
 
-/// A message that lists the tools.
-const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+/// A message that is answered at once, so that a client that closes its half of the connection still gets the answer.
+const MESSAGE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 async fn start() -> (Service, HttpUnderTest) {
     let service = Service::start().await;
@@ -45,30 +45,30 @@ async fn every_request_has_the_status_that_http_defines() {
         let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n";
         format!("{head}\r\n{body}")
     };
-    let list_chunk = format!("{:x}\r\n{LIST}\r\n0\r\n\r\n", LIST.len());
+    let chunk = format!("{:x}\r\n{MESSAGE}\r\n0\r\n\r\n", MESSAGE.len());
     let cases = [
-        (request("POST /mcp HTTP/1.1", host, LIST), "200"),
-        (request("POST http://localhost/mcp HTTP/1.1", host, LIST), "200"),
-        (request("POST http://attacker.example/mcp HTTP/1.1", host, LIST), "403"),
-        (request("POST /mcp HTTP/1.0", host, LIST), "200"),
-        (request("POST /mcp HTTP/1.0", "", LIST), "400"),
-        (request("POST /mcp HTTP/1.1", "", LIST), "400"),
-        (request("POST /mcp HTTP/1.1", "host: localhost\r\nhost: localhost\r\n", LIST), "400"),
-        (request("POST * HTTP/1.1", host, LIST), "404"),
-        (request("POST /mcp HTTP/3.0", host, LIST), "400"),
-        (request("post /mcp HTTP/1.1", host, LIST), "405"),
-        (request("POST  /mcp HTTP/1.1", host, LIST), "400"),
-        (request("POST /mcp HTTP/1.1", "host: localhost\r\nbad header: x\r\n", LIST), "400"),
-        (request("POST /mcp HTTP/1.1", "host: localhost\r\ncontent-length: 3\r\n", LIST), "400"),
+        (request("POST /mcp HTTP/1.1", host, MESSAGE), "200"),
+        (request("POST http://localhost/mcp HTTP/1.1", host, MESSAGE), "200"),
+        (request("POST http://attacker.example/mcp HTTP/1.1", host, MESSAGE), "403"),
+        (request("POST /mcp HTTP/1.0", host, MESSAGE), "200"),
+        (request("POST /mcp HTTP/1.0", "", MESSAGE), "400"),
+        (request("POST /mcp HTTP/1.1", "", MESSAGE), "400"),
+        (request("POST /mcp HTTP/1.1", "host: localhost\r\nhost: localhost\r\n", MESSAGE), "400"),
+        (request("POST * HTTP/1.1", host, MESSAGE), "404"),
+        (request("POST /mcp HTTP/3.0", host, MESSAGE), "400"),
+        (request("post /mcp HTTP/1.1", host, MESSAGE), "405"),
+        (request("POST  /mcp HTTP/1.1", host, MESSAGE), "400"),
+        (request("POST /mcp HTTP/1.1", "host: localhost\r\nbad header: x\r\n", MESSAGE), "400"),
+        (request("POST /mcp HTTP/1.1", "host: localhost\r\ncontent-length: 3\r\n", MESSAGE), "400"),
         (
             request(
                 "POST /mcp HTTP/1.1",
                 "host: localhost\r\nx-api-key: svc_aaaaaa\r\nx-api-key: svc_bbbbbb\r\n",
-                LIST,
+                MESSAGE,
             ),
             "400",
         ),
-        (chunked(&list_chunk), "200"),
+        (chunked(&chunk), "200"),
         (chunked("zz\r\n"), "400"),
         ("\0\0\0\0\r\n\r\n".to_owned(), "400"),
     ];
@@ -84,7 +84,7 @@ async fn every_request_has_the_status_that_http_defines() {
 #[tokio::test]
 async fn a_length_beside_a_transfer_encoding_smuggles_no_request() {
     let (_service, server) = start().await;
-    let smuggled = request("POST /mcp/x/lean HTTP/1.1", "host: localhost\r\n", LIST);
+    let smuggled = request("POST /mcp/x/lean HTTP/1.1", "host: localhost\r\n", MESSAGE);
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
     let both = format!("{head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}");
     let received = exchange(&server, both.as_bytes()).await;
@@ -119,7 +119,7 @@ async fn requests_on_one_connection_are_answered_in_order() {
 #[tokio::test]
 async fn half_a_request_and_a_long_head_end_the_connection_only() {
     let (_service, server) = start().await;
-    let complete = request("POST /mcp HTTP/1.1", "host: localhost\r\n", LIST);
+    let complete = request("POST /mcp HTTP/1.1", "host: localhost\r\n", MESSAGE);
     for end in [4, complete.len() / 2, complete.len() - 1] {
         let received = exchange(&server, &complete.as_bytes()[..end]).await;
         assert!(received.is_empty() || received.starts_with("HTTP/1.1 400"), "{end}: {received}");
@@ -127,7 +127,7 @@ async fn half_a_request_and_a_long_head_end_the_connection_only() {
 
     // The connection may be closed before the client reads the response.
     for headers in [format!("x-long: {}\r\n", "x".repeat(200_000)), "x-many: 1\r\n".repeat(200)] {
-        let long = request("POST /mcp HTTP/1.1", &format!("host: localhost\r\n{headers}"), LIST);
+        let long = request("POST /mcp HTTP/1.1", &format!("host: localhost\r\n{headers}"), MESSAGE);
         let received = exchange(&server, long.as_bytes()).await;
         assert!(received.is_empty() || received.starts_with("HTTP/1.1 431"), "{received}");
     }

@@ -99,9 +99,9 @@ fn assert_peak(process: &ServerProcess, what: &str) {
 
 #[tokio::test]
 async fn a_summary_of_many_long_pages_has_bounded_memory() {
-    for (content, least_requests) in [(Content::Lists, 2), (Content::Objects, PAGES)] {
+    for content in [Content::Lists, Content::Objects] {
         let (summary, requests) = summarize(content).await;
-        assert!(requests >= least_requests, "{content:?}: {requests} requests, {summary}");
+        assert!(requests >= 2, "{content:?}: {requests} requests, {summary}");
         assert!(!summary["unread"].is_null(), "{content:?}: {summary}");
     }
 }

@@ -1,0 +1,255 @@
+//! `tas-mcp rerun`: starts again what did not pass, nothing twice, and waits for it on request.
+
+use std::time::Duration;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
+
+use super::{
+    calls::{build_caller, confirm},
+    exit_status::{CommandError, ExitStatus},
+    failure_output::OutputFormat,
+    help::help_end,
+    name_completion::{NameKind, name_completions},
+    name_resolution::NameResolver,
+    named_arguments::choose_build,
+    output::{Output, OutputFlags, Piped, note},
+    result_resolution::Latest,
+    starts::Starts,
+    table::Table,
+    tool_arguments::ProjectFlag,
+    waiting::{JunitFlag, MAX_TIMEOUT_S, NotStarted, VerdictOutput, WaitSubject, options_with_progress},
+};
+use crate::{
+    call::Caller,
+    failure::{Code, Failure},
+    service::{
+        arguments::is_uuid,
+        result_kind::{ResultId, ResultKind},
+    },
+    settings::Settings,
+    tools::{
+        call_options::CallOptions,
+        name_search::RecordKind,
+        rerun::{Rerun, RerunRequest, RerunSelection, RerunTest},
+        waiting::{Wait, WaitTarget},
+    },
+};
+
+const EXAMPLES: [&str; 3] = [
+    "tas-mcp rerun latest --dry-run",
+    r#"tas-mcp rerun "Release smoke" --failed --device "Windows PC" --wait --junit report.xml"#,
+    r#"tas-mcp rerun EXECUTION_ID --flaky --device "Android phones""#,
+];
+
+#[derive(Args)]
+struct RerunArguments {
+    /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`
+    #[arg(value_name = "ID", add = name_completions(NameKind::AnyResult))]
+    id: String,
+
+    /// Only what ended in ERROR, TIMEOUT or STOPPED, or was not run at all. This is the default
+    #[arg(long, conflicts_with_all = ["failed", "flaky", "all"])]
+    infrastructure: bool,
+
+    /// Everything that neither passed nor was skipped
+    #[arg(long, conflicts_with_all = ["flaky", "all"])]
+    failed: bool,
+
+    /// Only what passed after a retry
+    #[arg(long, conflicts_with = "all")]
+    flaky: bool,
+
+    /// Everything, also what has passed
+    #[arg(long)]
+    all: bool,
+
+    /// Name or id of the device. Default: that of each run, if only one fits
+    #[arg(long, value_name = "NAME", add = name_completions(NameKind::Named(RecordKind::DeploymentConfig)))]
+    device: Option<String>,
+
+    /// Name, words of the name or id of the build, or `latest`. Default: that of each run
+    #[arg(long, value_name = "NAME", add = name_completions(NameKind::Named(RecordKind::Build)))]
+    build: Option<String>,
+
+    /// Name or id of the AI player. Default: the service chooses
+    #[arg(long, value_name = "NAME", add = name_completions(NameKind::Named(RecordKind::AgentConfig)))]
+    agent: Option<String>,
+
+    /// Show what would be started, and start nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Wait until everything has finished, and print the verdicts
+    #[arg(long, conflicts_with = "dry_run")]
+    wait: bool,
+
+    /// Maximum time to wait, 1-7200. Default: 7200
+    #[arg(long, value_name = "N", requires = "wait", value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
+    timeout_seconds: Option<u64>,
+
+    #[command(flatten)]
+    junit: JunitFlag,
+
+    #[command(flatten)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    output: OutputFlags,
+
+    /// Do not ask for confirmation; a person has accepted the cost
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Returns the definition of the command.
+pub(super) fn command() -> Command {
+    let command = Command::new("rerun")
+        .about("Starts again what did not pass in a run, a job or a plan execution, and nothing twice")
+        .after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP));
+
+    RerunArguments::augment_args(command)
+}
+
+/// Starts the tests again. Prints what was started, or with `--wait` the verdicts.
+pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
+    let arguments = RerunArguments::from_arg_matches(matches)?;
+    let output = Output::new(&arguments.output, Piped::Json)?;
+    let verdicts = Output::new(&arguments.output, Piped::Json)?;
+    let verdicts = VerdictOutput::new(&arguments.junit, verdicts, OutputFormat::from_matches(matches))?;
+
+    let (caller, mut starts) = (build_caller(settings)?, Starts::read(settings));
+    let project = arguments.project.project_id.as_deref();
+    let resolver = NameResolver::new(&caller, project).for_user(&starts);
+    let request = arguments.request(resolver).await?;
+    let rerun = start(&caller, request).await?;
+    if !arguments.dry_run {
+        starts.add(&rerun.job_ids, None);
+    }
+
+    if arguments.wait && !rerun.job_ids.is_empty() {
+        let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
+        return wait(settings, &caller, &rerun, timeout, verdicts).await;
+    }
+    if rerun.tests.is_empty() {
+        note("nothing to start again; `--failed`, `--flaky` and `--all` select other tests");
+    }
+    let has_error = rerun.tests.iter().any(|test| test.error.is_some());
+    let status = if has_error { ExitStatus::Rejected } else { ExitStatus::Success };
+
+    output.print(status, &rerun, || table(&rerun.tests))
+}
+
+impl RerunArguments {
+    fn selection(&self) -> RerunSelection {
+        match () {
+            () if self.failed => RerunSelection::Failed,
+            () if self.flaky => RerunSelection::Flaky,
+            () if self.all => RerunSelection::All,
+            () => RerunSelection::Infrastructure,
+        }
+    }
+
+    /// Returns the request, in which ids stand for names.
+    async fn request(&self, resolver: NameResolver<'_>) -> Result<RerunRequest, Failure> {
+        let build = match self.build.as_deref() {
+            Some(name) if !is_uuid(name) => Some(choose_build(resolver, name, None).await?.id),
+            build => build.map(str::to_owned),
+        };
+        let device = match &self.device {
+            Some(name) => Some(resolver.id(RecordKind::DeploymentConfig, name).await?),
+            None => None,
+        };
+        let agent = match &self.agent {
+            Some(name) => Some(resolver.id(RecordKind::AgentConfig, name).await?),
+            None => None,
+        };
+
+        Ok(RerunRequest {
+            source: resolver.result(&self.id, Latest::Result).await?,
+            selection: self.selection(),
+            project: self.project.project_id.clone(),
+            device,
+            build,
+            agent,
+            is_dry_run: self.dry_run,
+            is_confirmed: self.yes,
+        })
+    }
+}
+
+/// Starts the tests. Asks the user at the terminal about many starts.
+async fn start(caller: &Caller, request: RerunRequest) -> Result<Rerun, CommandError> {
+    let is_device_known = request.device.is_some();
+    let confirmed = RerunRequest { is_confirmed: true, ..request.clone() };
+
+    match request.run(caller, &CallOptions::silent()).await {
+        Err(failure) if failure.code == Code::ConfirmationRequired => {
+            confirm(failure)?;
+            Ok(confirmed.run(caller, &CallOptions::silent()).await?)
+        }
+        Err(failure) if failure.code == Code::InvalidArguments && !is_device_known => {
+            let message = "the device is not known: a run names the machine, and several devices fit";
+            Err(Failure::new(failure.code, message)
+                .hint("name it with `--device`; `tas-mcp devices` lists the devices; nothing was started")
+                .into())
+        }
+        outcome => Ok(outcome?),
+    }
+}
+
+/// Waits for the new jobs, and prints their verdicts.
+async fn wait(
+    settings: &Settings,
+    caller: &Caller,
+    rerun: &Rerun,
+    timeout: Duration,
+    output: VerdictOutput,
+) -> Result<ExitStatus, CommandError> {
+    let target = match rerun.job_ids.as_slice() {
+        [job] => WaitTarget::Single(ResultId::new(ResultKind::Job, job)),
+        jobs => WaitTarget::Jobs(jobs.to_vec()),
+    };
+    let not_started = rerun
+        .tests
+        .iter()
+        .filter_map(|test| Some(NotStarted { device: test.name.clone(), reason: test.error.clone()? }));
+    let subject = WaitSubject {
+        settings,
+        caller,
+        project: rerun.project_id.as_deref(),
+        target: target.clone(),
+        jobs: rerun.job_ids.clone(),
+        started: None,
+        not_started: not_started.collect(),
+    };
+
+    let wait = Wait {
+        target,
+        expected_jobs: Vec::new(),
+        project: rerun.project_id.clone(),
+        timeout,
+        interval: None,
+    };
+    let completion = async { wait.run(caller, &options_with_progress()).await };
+    subject.finish(completion, output).await
+}
+
+/// Returns a row for each test.
+fn table(tests: &[RerunTest]) -> Table {
+    let mut table = Table::new(["verdict", "test", "device", "outcome"]);
+    table.keep_whole(0);
+
+    for test in tests {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let jobs = test.job_ids.join(" ");
+        let outcome = match (&test.error, &test.request) {
+            (Some(error), _) => error.clone(),
+            (None, Some(_)) => "would be started".to_owned(),
+            (None, None) if test.already_started => format!("started before: {jobs}"),
+            (None, None) => format!("started: {jobs}"),
+        };
+        table.add_row([text(&test.verdict), test.name.clone(), text(&test.device), outcome]);
+    }
+
+    table
+}
