@@ -42,6 +42,7 @@ const EXAMPLES: [&str; 3] = [
 ];
 
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 struct RerunArguments {
     /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`
     #[arg(value_name = "ID", add = name_completions(NameKind::AnyResult))]

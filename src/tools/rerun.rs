@@ -89,7 +89,7 @@ pub(crate) struct RerunRequest {
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Rerun {
-    /// `started`; `incomplete`: see `tests[].error`; `nothing_to_start`; `dry_run`: nothing was sent.
+    /// `started`; `incomplete`: see `tests[].error`; `nothing_to_start`; `dry_run`.
     pub status: &'static str,
     pub project_id: Option<String>,
     pub tests: Vec<RerunTest>,

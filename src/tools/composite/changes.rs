@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Starts again what failed in a run, a job or a plan execution: one start per test.
+/// Starts again what failed in a run, job or plan execution: one start per test.
 ///
 /// Pass exactly one id. A repeated call starts nothing twice.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub struct RerunResults {
     pub deployment_config_id: Option<Uuid>,
     /// Default: that of each run.
     pub build_id: Option<Uuid>,
-    /// Default: the service chooses.
+    /// Default: automatic.
     pub agent_config_id: Option<Uuid>,
 }
 

@@ -7,7 +7,7 @@ use crate::support::fixture::{Fixture, Session};
 
 const PHONES: &str = seed::CONFIG_PRIVATE_PHONE;
 
-fn of_execution(more: Value) -> Value {
+fn of_execution(more: &Value) -> Value {
     let mut arguments = json!({
         "test_plan_execution_id": seed::EXECUTION_COMPLETED,
         "deployment_config_id": PHONES,
@@ -29,7 +29,7 @@ fn names(rerun: &Value) -> Vec<&str> {
 async fn the_failed_tests_of_an_execution_are_started_again_with_their_builds() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
 
-    let rerun = host.succeed("rerun_results", of_execution(json!({"which": "failed"}))).await;
+    let rerun = host.succeed("rerun_results", of_execution(&json!({"which": "failed"}))).await;
 
     assert_eq!(rerun["status"], "started", "{rerun}");
     assert_eq!(names(&rerun), ["Pause and resume"], "{rerun}");
@@ -45,7 +45,7 @@ async fn the_failed_tests_of_an_execution_are_started_again_with_their_builds() 
 #[tokio::test]
 async fn a_repeated_rerun_starts_nothing_and_returns_the_same_jobs() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
-    let call = of_execution(json!({"which": "failed"}));
+    let call = of_execution(&json!({"which": "failed"}));
 
     let first = host.succeed("rerun_results", call.clone()).await;
     let second = host.succeed("rerun_results", call).await;
@@ -54,7 +54,7 @@ async fn a_repeated_rerun_starts_nothing_and_returns_the_same_jobs() {
     assert_eq!(second["tests"][0]["already_started"], true, "{second}");
     assert_eq!(service.writes().await.len(), 1);
 
-    let of_other_build = of_execution(json!({"which": "failed", "build_id": seed::BUILD_ANDROID}));
+    let of_other_build = of_execution(&json!({"which": "failed", "build_id": seed::BUILD_ANDROID}));
     let third = host.succeed("rerun_results", of_other_build).await;
     assert_ne!(third["job_ids"], first["job_ids"]);
     assert_eq!(service.writes().await.len(), 2);
@@ -76,7 +76,7 @@ async fn a_run_and_a_job_are_started_again_as_the_job_that_they_belong_to() {
 async fn without_a_test_to_start_nothing_is_sent() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
 
-    let rerun = host.succeed("rerun_results", of_execution(json!({}))).await;
+    let rerun = host.succeed("rerun_results", of_execution(&json!({}))).await;
 
     assert_eq!(rerun["status"], "nothing_to_start", "{rerun}");
     assert_eq!(rerun["left_out"]["FAILED"], 1, "{rerun}");
@@ -100,7 +100,7 @@ async fn a_dry_run_shows_each_start_and_sends_none() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
 
     let rerun =
-        host.succeed("rerun_results", of_execution(json!({"which": "failed", "dry_run": true}))).await;
+        host.succeed("rerun_results", of_execution(&json!({"which": "failed", "dry_run": true}))).await;
 
     assert_eq!(rerun["status"], "dry_run", "{rerun}");
     assert_eq!(rerun["tests"][0]["request"]["body"]["multiplayer_test_id"], seed::TEST_FAILS, "{rerun}");
@@ -117,7 +117,7 @@ async fn more_than_ten_starts_need_the_agreement_of_a_user() {
     service.advance(36_000.0);
 
     let call = |more: Value| {
-        let mut arguments = of_execution(more);
+        let mut arguments = of_execution(&more);
         arguments["test_plan_execution_id"] = started["test_plan_execution_id"].clone();
         arguments
     };
@@ -134,10 +134,10 @@ async fn a_start_that_fails_is_named_and_the_others_remain() {
     let fault = json!({"operation": "start_run", "status": 400, "times": 1});
     let Session { service: _service, mut host, .. } = Fixture::new().fault(fault).open().await;
 
-    let error = host.fail("rerun_results", of_execution(json!({"which": "failed"}))).await;
+    let error = host.fail("rerun_results", of_execution(&json!({"which": "failed"}))).await;
     assert_eq!(error["code"], "rejected", "{error}");
 
-    let rerun = host.succeed("rerun_results", of_execution(json!({"which": "failed"}))).await;
+    let rerun = host.succeed("rerun_results", of_execution(&json!({"which": "failed"}))).await;
     assert_eq!(rerun["status"], "started", "{rerun}");
 }
 
@@ -146,7 +146,7 @@ async fn a_wrong_project_is_named_before_anything_is_started() {
     let fixture = Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "demo,arena")]);
     let Session { service, mut host, .. } = fixture.open().await;
 
-    let error = host.fail("rerun_results", of_execution(json!({"project_id": "arena"}))).await;
+    let error = host.fail("rerun_results", of_execution(&json!({"project_id": "arena"}))).await;
 
     assert_eq!(error["code"], "project_scope_mismatch", "{error}");
     assert_eq!(service.writes().await, [""; 0]);
