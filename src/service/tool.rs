@@ -38,7 +38,7 @@ pub const CONFIRM_DESCRIPTION: &str = "True if a person agreed.";
 pub const DRY_RUN: &str = "dry_run";
 
 /// Description of [`DRY_RUN`].
-pub const DRY_RUN_DESCRIPTION: &str = "Shows the request, sends nothing.";
+pub const DRY_RUN_DESCRIPTION: &str = "Only shows the request.";
 
 /// Argument of tools that read: the wanted fields of the answer, as dotted names separated by commas.
 pub const FIELDS: &str = "fields";

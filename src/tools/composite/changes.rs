@@ -30,7 +30,7 @@ pub struct RerunResults {
     pub job_id: Option<Uuid>,
     /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Id>,
-    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED, no run; `failed`: all failures; `flaky`: passed on a retry.
+    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED, no run; `failed`: all failures; `flaky`: passed on a retry; `all`.
     pub which: Option<RerunSelection>,
     /// Default: that of each run, if known.
     pub deployment_config_id: Option<Uuid>,
