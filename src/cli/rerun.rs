@@ -137,7 +137,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let has_error = rerun.tests.iter().any(|test| test.error.is_some());
     let status = if has_error { ExitStatus::Rejected } else { ExitStatus::Success };
 
-    output.print(status, &rerun, || table(&rerun.tests))
+    output.print(
+        status,
+        &rerun,
+        || if rerun.tests.is_empty() { Table::default() } else { table(&rerun.tests) },
+    )
 }
 
 impl RerunArguments {

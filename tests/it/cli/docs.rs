@@ -59,6 +59,11 @@ fn tools_table() -> String {
     })
 }
 
+/// Returns whether an option belongs to every command that prints a result. Such options are listed once.
+fn is_common(option: &clap::Arg) -> bool {
+    ["output", "jq", "json"].contains(&option.get_id().as_str())
+}
+
 fn commands_table() -> String {
     let mut program = cli::program();
     program.build();
@@ -69,6 +74,11 @@ fn commands_table() -> String {
             .expect("a string");
     };
     add("tas-mcp".to_owned(), program.get_about().expect("a description").to_string());
+    add("of every command that prints a result".to_owned(), String::new());
+    let with_result = program.find_subcommand("runs").expect("a command that prints a result");
+    for option in with_result.get_arguments().filter(|option| is_common(option)) {
+        add(format!("  {option}"), option.get_help().expect("help").to_string());
+    }
 
     let is_shown = |command: &&clap::Command| command.get_name() != "help" && !command.is_hide_set();
     // The subcommands of `call` are the tools, which have a table of their own.
@@ -92,6 +102,7 @@ fn commands_table() -> String {
             .get_arguments()
             .filter(|one| !one.is_positional() && !one.is_hide_set() && !settings.contains(&one.get_id()));
 
+        let own = own.filter(|option| !is_common(option));
         for option in own.filter(|option| !matches!(option.get_id().as_str(), "help" | "version")) {
             let mut defaults =
                 option.get_default_values().iter().filter(|_| option.get_action().takes_values());
