@@ -13,6 +13,7 @@ mod exit_status;
 mod failure_output;
 mod file_flags;
 mod filters;
+mod gate;
 mod help;
 mod host_change;
 mod host_command;

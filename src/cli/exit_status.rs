@@ -19,6 +19,8 @@ pub enum ExitStatus {
     NotPassed = 10,
     /// The time limit of a wait passed before everything had finished.
     TimedOut = 11,
+    /// Everything has finished, and a bug is worse than a flag permits.
+    WorseBugs = 12,
     /// A signal ended a wait, as shells report it.
     Interrupted = 130,
 }
@@ -28,7 +30,7 @@ impl ExitStatus {
     pub(super) const HELP: &'static str = "Exit codes: 0 success, 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
 
     /// Help text about the exit codes of commands that wait.
-    pub(super) const WAIT_HELP: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 at least one is not, 11 not everything finished in time, 130 interrupted; 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
+    pub(super) const WAIT_HELP: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 at least one is not, 11 not everything finished in time, 12 a bug is worse than --max-bug-severity, 130 interrupted; 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
 
     /// Returns the status for a failure that occurred after requests had been sent. A `file_error` then concerns a file
     /// that the command writes, and not an invalid argument.

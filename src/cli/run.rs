@@ -19,6 +19,7 @@ use super::{
     command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
+    gate::GateFlags,
     help::{arranged, help_end},
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
@@ -76,6 +77,9 @@ struct RunArguments {
 
     #[command(flatten)]
     junit: JunitFlag,
+
+    #[command(flatten)]
+    gate: GateFlags,
 
     #[command(subcommand)]
     subject: Subject,
@@ -230,7 +234,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     arguments.check_wait_flags()?;
     let start = Start::new(arguments.subject, settings)?;
     let output = Output::new(&start.flags.output, Piped::Json)?;
-    let output = VerdictOutput::new(&arguments.junit, output, OutputFormat::from_matches(matches))?;
+    let output = VerdictOutput::new(&arguments.junit, output, OutputFormat::from_matches(matches))?
+        .with_gate(&arguments.gate);
 
     let tools = build_caller_with_files(settings)?;
     let project = start.flags.project.project_id.clone();
@@ -290,7 +295,7 @@ impl RunArguments {
     /// Checks that the flags of a wait are used only with `--wait`.
     fn check_wait_flags(&self) -> Result<(), Failure> {
         let junit = self.junit.junit.as_ref().map(|_| "junit");
-        let flag = junit.or(self.timeout_seconds.map(|_| "timeout-seconds"));
+        let flag = junit.or(self.timeout_seconds.map(|_| "timeout-seconds")).or(self.gate.given());
         match flag {
             Some(flag) if !self.wait => {
                 let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--wait`"));

@@ -8,6 +8,7 @@ use super::{
     calls::build_caller,
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
+    gate::GateFlags,
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
@@ -66,6 +67,9 @@ struct WaitArguments {
     junit: JunitFlag,
 
     #[command(flatten)]
+    gate: GateFlags,
+
+    #[command(flatten)]
     output: OutputFlags,
 
     #[command(flatten)]
@@ -88,7 +92,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         &arguments.junit,
         Output::new(&arguments.output, Piped::Json)?,
         OutputFormat::from_matches(matches),
-    )?;
+    )?
+    .with_gate(&arguments.gate);
     let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
     let project = arguments.project.project_id.as_deref();
     let target = target(NameResolver::new(&caller, project).for_user(&starts), &arguments).await?;

@@ -2,6 +2,7 @@
 //! the verdicts on standard output and as JUnit XML, and the exit status that they determine.
 
 use std::{
+    collections::BTreeSet,
     io::{IsTerminal as _, Write as _},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
@@ -19,6 +20,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     file_flags::{OutputFile, path_value},
+    gate::GateFlags,
     name_resolution::NameResolver,
     output::{Output, Shown, note, status_after_output, terminal_width},
     result_resolution::{jobs_of, stop_jobs},
@@ -58,13 +60,20 @@ pub(super) struct VerdictOutput {
     junit: Option<OutputFile>,
     output: Output,
     failures: OutputFormat,
+    /// Decides instead of the verdicts.
+    gate: Option<GateFlags>,
 }
 
 impl VerdictOutput {
     /// Checks that the JUnit file can be written before any request is sent.
     pub(super) fn new(junit: &JunitFlag, output: Output, failures: OutputFormat) -> Result<Self, Failure> {
         let junit = junit.junit.as_deref().map(|path| OutputFile::from_flag("junit", path)).transpose()?;
-        Ok(Self { junit, output, failures })
+        Ok(Self { junit, output, failures, gate: None })
+    }
+
+    /// Lets the gate decide, if one of its flags is given.
+    pub(super) fn with_gate(self, gate: &GateFlags) -> Self {
+        Self { gate: gate.given().map(|_| gate.clone()), ..self }
     }
 
     /// Prints the answer to a start that is not waited for.
@@ -134,17 +143,23 @@ impl WaitSubject<'_> {
         self.announce();
         let Some(completion) = self.interruptible(wait).await? else { return Ok(ExitStatus::Interrupted) };
 
-        let status = self.print(&completion, &output.output)?;
+        let mut status = self.print(&completion, &output.output)?;
+        let mut known_runs = BTreeSet::new();
         if status == ExitStatus::TimedOut {
             note(&self.advice());
+        } else if let Some(gate) = output.gate.filter(|_| self.not_started.is_empty()) {
+            let outcome = gate.decide(self.caller, self.project, &self.target).await;
+            let outcome = outcome.map_err(CommandError::AfterRequests)?;
+            (status, known_runs) = (outcome.status, outcome.known_runs);
         }
 
         // The file is written even if standard output is closed.
         let Some(file) = output.junit else { return Ok(status) };
-        let document = match self.junit_document(&completion, file.directory_beside("screenshots")).await {
-            Ok(document) => document,
-            Err(error) => return Ok(status_after_output(status, Err(error))),
-        };
+        let document =
+            match self.junit_document(&completion, &known_runs, file.directory_beside("screenshots")).await {
+                Ok(document) => document,
+                Err(error) => return Ok(status_after_output(status, Err(error))),
+            };
         let Err(failure) = file.write(&document) else { return Ok(status) };
         output.failures.print(&failure);
 
@@ -273,11 +288,16 @@ impl WaitSubject<'_> {
     async fn junit_document(
         &self,
         completion: &Completion,
+        known_runs: &BTreeSet<String>,
         screenshots: Option<PathBuf>,
     ) -> anyhow::Result<String> {
         let plan = junit::plan_name(completion);
         let reader = CaseReader::new(self.caller, self.project, &plan, screenshots);
-        let with_items = reader.cases(completion).await.into_iter();
+        let cases = reader.cases(completion).await.into_iter().zip(&completion.items);
+        let with_items = cases.map(|(case, item)| {
+            let is_known = item.run_id.as_ref().is_some_and(|run| known_runs.contains(run));
+            if is_known { case.known("fails on the baseline build, too") } else { case }
+        });
         let not_started = self.not_started.iter();
         let not_started = not_started.map(|run| Case::not_started(&run.device, &run.reason, &plan));
         let unread = unread_reasons(completion);

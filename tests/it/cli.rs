@@ -19,6 +19,7 @@ mod closed_streams;
 mod completions;
 mod docs;
 mod doctor;
+mod gates;
 mod help;
 mod http;
 #[cfg(target_os = "linux")]
