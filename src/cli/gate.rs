@@ -120,7 +120,7 @@ impl GateFlags {
 
         match (failures, bugs) {
             (GateDecision::Open, GateDecision::Open) => ExitStatus::Success,
-            (GateDecision::Open, _) => ExitStatus::WorseBugs,
+            (GateDecision::Open, GateDecision::Closed(_)) => ExitStatus::WorseBugs,
             _ => ExitStatus::NotPassed,
         }
     }
@@ -150,7 +150,25 @@ fn print_reasons(decision: &GateDecision) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    #[test]
+    fn bugs_that_are_not_known_are_not_worse_bugs() {
+        let flags = GateFlags { max_bug_severity: Some(Severity::High), ..GateFlags::default() };
+        let summary = |bugs: Value, is_complete: bool| -> Summary {
+            serde_json::from_value(json!({
+                "target_type": "run", "target_id": "r", "state": "completed", "all_passed": true, "finished": 1,
+                "total": 1, "verdicts": {"SUCCESS": 1}, "bugs": bugs, "bugs_complete": is_complete, "unread": [{"what": "bugs", "why": "w"}],
+            }))
+            .expect("a summary")
+        };
+
+        assert_eq!(flags.status(&summary(json!({"high": 1}), true)), ExitStatus::Success);
+        assert_eq!(flags.status(&summary(json!({"critical": 1}), true)), ExitStatus::WorseBugs);
+        assert_eq!(flags.status(&summary(json!({}), false)), ExitStatus::NotPassed);
+    }
 
     #[test]
     fn a_baseline_selects_new_failures_unless_a_word_does() {

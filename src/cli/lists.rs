@@ -272,6 +272,7 @@ async fn print_repeatedly(
                 known.insert(printer.id(record), (*record).clone()).as_ref() != Some(*record)
             };
             let changed: Vec<_> = records(reply.value()).iter().filter(is_new).cloned().collect();
+
             for record in changed.into_iter().rev() {
                 let status = printer.print(&reading.caller, &json!({"data": [record]})).await?;
                 if status != ExitStatus::Success || std::io::stdout().flush().is_err() {
@@ -279,6 +280,7 @@ async fn print_repeatedly(
                 }
             }
         }
+
         tokio::time::sleep(WATCH_INTERVAL).await;
     }
 }

@@ -187,7 +187,7 @@ impl WaitSubject<'_> {
         }
         tokio::select! {
             ended = self.end_early() => ended.map(|()| None),
-            // A second signal is not discussed. What the shell prints begins on a new line.
+            // A second signal ends the command without a question. The prompt of the shell then begins on a new line.
             () = signals.next() => {
                 note("");
                 Ok(None)

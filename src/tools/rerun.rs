@@ -162,9 +162,7 @@ impl RerunRequest {
         rerun.left_out = left_out;
 
         let starts = self.plan(&client, selected).await?;
-        let starts = stream::iter(starts).map(|start| self.find_earlier(&client, start));
-        let starts: Vec<_> = starts.buffered(PARALLEL_REQUESTS).try_collect().await?;
-        let count = starts.iter().filter(|start| !start.test.already_started).count();
+        let (starts, count) = self.find_new(&client, starts, &mut rerun.left_out).await?;
         self.ask(caller, count)?;
 
         let deadline = options.wait_limit.map(|limit| caller.clock().now() + limit.saturating_sub(RESERVE));
@@ -197,12 +195,10 @@ impl RerunRequest {
 
         for job in jobs {
             let test = TestResult::from_job(job.clone());
-            if !self.selection.includes(&test) {
-                leave_out(test.verdict.as_deref().unwrap_or("running"));
-            } else if selected.len() == MAX_STARTS {
-                leave_out("more than one call starts: repeat the call with its jobs");
-            } else {
+            if self.selection.includes(&test) {
                 selected.push((job, test));
+            } else {
+                leave_out(test.verdict.as_deref().unwrap_or("running"));
             }
         }
 
@@ -218,10 +214,11 @@ impl RerunRequest {
         let Some((first, _)) = selected.first() else { return Ok(Vec::new()) };
         let of_job = ResultId::new(ResultKind::Job, first.job_id.as_str());
         let listed = if self.source.kind == ResultKind::Execution { &self.source } else { &of_job };
-        let devices = client.read_list::<ListDeploymentConfigs, DeploymentConfig>(&Fields::new()).await?;
-        let runs: Vec<Run> = match self.device {
-            Some(_) => Vec::new(),
-            None => client.read_list::<ListRuns, _>(&listed.to_arguments()).await?,
+        let devices = client.read_list::<ListDeploymentConfigs, DeploymentConfig>(&Fields::new()).await;
+        let (devices, runs): (_, Vec<Run>) = match self.device {
+            // A start with a known device needs no permission to list the devices.
+            Some(_) => (devices.unwrap_or_default(), Vec::new()),
+            None => (devices?, client.read_list::<ListRuns, _>(&listed.to_arguments()).await?),
         };
 
         let mut unknown = Vec::new();
@@ -272,6 +269,34 @@ impl RerunRequest {
         };
 
         Start { test, operation }
+    }
+
+    /// Looks for the jobs that earlier calls have started, until there are as many new starts as one call makes. Returns the
+    /// starts, and how many of them are new.
+    async fn find_new(
+        &self,
+        client: &ProjectClient,
+        starts: Vec<Start>,
+        left_out: &mut BTreeMap<String, usize>,
+    ) -> Result<(Vec<Start>, usize), Failure> {
+        let all = starts.len();
+        let searches = stream::iter(starts).map(|start| self.find_earlier(client, start));
+        let mut searches = searches.buffered(PARALLEL_REQUESTS);
+        let (mut found, mut new) = (Vec::new(), 0);
+
+        while new < MAX_STARTS
+            && let Some(start) = searches.try_next().await?
+        {
+            new += usize::from(!start.test.already_started);
+            found.push(start);
+        }
+
+        let remaining = all - found.len();
+        if remaining > 0 {
+            left_out
+                .insert(format!("not started yet, because a call starts {MAX_STARTS}: repeat it"), remaining);
+        }
+        Ok((found, new))
     }
 
     /// Adds the jobs that an earlier call has started with the same build.

@@ -130,6 +130,34 @@ async fn more_than_ten_starts_need_the_agreement_of_a_user() {
 }
 
 #[tokio::test]
+async fn a_repeated_call_starts_what_was_too_much_for_one_call() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let items: Vec<_> = (0..52).map(|_| json!({"multiplayer_test_id": seed::TEST_FAILS})).collect();
+    let plan = host.succeed("create_test_plan", json!({"name": "Many", "test_items": items})).await;
+    let start = json!({"test_plan_id": plan["id"], "deployment_config_id": PHONES});
+    let started = host.succeed("start_test_plan_run", start).await;
+    service.advance(360_000.0);
+    let mut call = of_execution(&json!({"which": "failed", "confirm": true}));
+    call["test_plan_execution_id"] = started["test_plan_execution_id"].clone();
+
+    let first = host.succeed("rerun_results", call.clone()).await;
+    assert_eq!(first["job_ids"].as_array().map(Vec::len), Some(50), "{first}");
+    let second = host.succeed("rerun_results", call).await;
+    assert_eq!(second["job_ids"].as_array().map(Vec::len), Some(52), "{second}");
+}
+
+#[tokio::test]
+async fn the_devices_need_not_be_readable_if_one_is_given() {
+    let fault = json!({"operation": "list_deployment_configs", "status": 403});
+    let Session { service, mut host, .. } = Fixture::new().fault(fault).open().await;
+
+    let rerun = host.succeed("rerun_results", of_execution(&json!({"which": "failed"}))).await;
+
+    assert_eq!(rerun["status"], "started", "{rerun}");
+    assert_eq!(service.writes().await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_start_that_fails_is_named_and_the_others_remain() {
     let fault = json!({"operation": "start_run", "status": 400, "times": 1});
     let Session { service: _service, mut host, .. } = Fixture::new().fault(fault).open().await;
