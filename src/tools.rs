@@ -8,6 +8,7 @@ pub mod config;
 pub mod context;
 pub mod download;
 pub mod files;
+pub mod found_result;
 pub mod junit;
 mod list_reader;
 pub mod name_search;

@@ -3,15 +3,20 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
+use clap::Args;
 use serde_json::Value;
 
-use super::exit_status::CommandError;
+use super::{
+    exit_status::{CommandError, ExitStatus},
+    output::Output,
+};
 use crate::{
     call::{Caller, arguments::ToolArguments, reply::Reply},
     failure::{Code, Failure},
     fields::Fields,
     service::{
         api::{exports::ExportTmsysRun, runs::StartRun},
+        catalog::OperationEntry,
         operation::Operation as _,
         result_kind::ResultKind,
     },
@@ -106,6 +111,27 @@ pub(super) fn confirm(failure: Failure) -> Result<(), CommandError> {
         ConsentAnswer::No => Err(declined().into()),
         ConsentAnswer::NotAsked => Err(failure.into()),
     }
+}
+
+// A doc comment here would become the description of the command.
+#[derive(Args)]
+pub(super) struct DryRunFlag {
+    /// Check everything and show the request, and send nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+/// Prints the request of a call, which is not sent.
+pub(super) async fn show_request(
+    caller: &Caller,
+    entry: &'static OperationEntry,
+    mut arguments: ToolArguments,
+    output: &Output,
+) -> Result<ExitStatus, CommandError> {
+    arguments.common.is_dry_run = true;
+    let reply = caller.call_guarded(entry, arguments).await?;
+
+    output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value()))
 }
 
 /// Asks the user at the terminal before something on this machine is changed. `subject` begins the message of a failure.

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
-    calls::{ConsentAnswer, ask, build_caller, declined},
+    calls::{ConsentAnswer, DryRunFlag, ask, build_caller, declined, show_request},
     columns::counted,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
@@ -67,6 +67,9 @@ struct ExportArguments {
     #[arg(long)]
     keep_open: bool,
 
+    #[command(flatten)]
+    dry_run: DryRunFlag,
+
     /// Do not ask before another entry is created. Needed where nobody can be asked
     #[arg(long)]
     yes: bool,
@@ -97,12 +100,15 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     // An execution has one entry. Exports of runs always create one.
     let creates_another = arguments.new || matches!(source, Source::Runs(_));
+    let call =
+        ToolArguments::new(source.fields(&arguments, creates_another), CommonArguments::in_project(project));
+    if arguments.dry_run.dry_run {
+        return show_request(&caller, ExportTmsysRun::entry(), call, &output).await;
+    }
     if creates_another && !arguments.yes {
         confirm()?;
     }
 
-    let call =
-        ToolArguments::new(source.fields(&arguments, creates_another), CommonArguments::in_project(project));
     let reply = caller.call_guarded(ExportTmsysRun::entry(), call).await?;
     let result = reply.view::<ExportTmsysRun>();
     let status = if result.success { ExitStatus::Success } else { ExitStatus::Rejected };

@@ -10,12 +10,11 @@ use crate::{
     failure::Failure,
     service::{
         api::bugs::Severity,
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
         call_options::CallOptions,
         summary::{FailOn, Gate, GateDecision, Summary, SummaryRequest, SummaryTarget},
-        waiting::WaitTarget,
     },
 };
 
@@ -84,12 +83,12 @@ impl GateFlags {
         &self,
         caller: &Caller,
         project: Option<&str>,
-        target: &WaitTarget,
+        target: &ResultTarget,
     ) -> Result<GateOutcome, Failure> {
         let mut outcome = GateOutcome { status: ExitStatus::Success, known_runs: BTreeSet::new() };
         let targets = match target {
-            WaitTarget::Single(id) => vec![id.clone()],
-            WaitTarget::Jobs(jobs) => jobs.iter().map(|id| ResultId::new(ResultKind::Job, id)).collect(),
+            ResultTarget::Single(id) => vec![id.clone()],
+            ResultTarget::Jobs(jobs) => jobs.iter().map(|id| ResultId::new(ResultKind::Job, id)).collect(),
         };
 
         for target in targets {
@@ -103,7 +102,7 @@ impl GateFlags {
     fn request(&self, project: Option<&str>, target: ResultId) -> SummaryRequest {
         let baseline = self.baseline.clone().unwrap_or_else(|| LATEST_PASSED.to_owned());
         SummaryRequest {
-            target: SummaryTarget::Record(target),
+            target: SummaryTarget::Results(target.into()),
             project: project.map(str::to_owned),
             compare_with: None,
             baseline: (self.fail_on() == FailOn::New).then_some(baseline),

@@ -126,14 +126,10 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
 /// # Errors
 /// `invalid_arguments` with the records to choose from.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRecord, Failure> {
-    let NameResult { name, r#match, reason, mut records } = found;
-    if matches!(r#match, NameMatch::Exact | NameMatch::Case) {
-        // A record with the same letters is meant before one that differs in case.
-        let same = records.iter().filter(|record| record.r#match.is_none()).count();
-        if same == 1 {
-            return Ok(records.swap_remove(0));
-        }
-    }
+    let NameResult { name, r#match, reason, records } = match found.into_single() {
+        Ok(record) => return Ok(record),
+        Err(found) => found,
+    };
 
     let nouns: Vec<_> = kinds.iter().map(|kind| noun(*kind)).collect();
     let nouns = match nouns.as_slice() {

@@ -65,10 +65,10 @@ const LAUNCHER: (&str, &[&str]) = if cfg!(target_os = "macos") {
 
 #[derive(Args)]
 struct ReportArguments {
-    /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`. With --trend
-    /// the plan, or one of its executions
-    #[arg(add = name_completions(NameKind::AnyResult))]
-    id: String,
+    /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`; or the ids of
+    /// several jobs, such as a rerun starts. With --trend the plan, or one of its executions
+    #[arg(value_name = "ID", required = true, num_args = 1..=50, add = name_completions(NameKind::AnyResult))]
+    ids: Vec<String>,
 
     /// Write one HTML file that loads nothing, with screenshots; `-` for standard output
     #[arg(long, value_name = "FILE", value_parser = path_value())]
@@ -149,7 +149,10 @@ impl Report {
 
     async fn subject(&self) -> Result<ReportSubject, Failure> {
         let resolver = NameResolver::new(&self.tools.caller, self.project()).for_user(&self.starts);
-        let subject = resolver.subject(&self.arguments.id).await?;
+        let subject = match self.arguments.ids.as_slice() {
+            [id] => resolver.found(id).await?.into(),
+            ids => ReportSubject::of_jobs(resolver.several_jobs(ids).await?),
+        };
 
         Ok(subject.compared_with(self.arguments.compare_with.as_deref()))
     }
@@ -175,7 +178,11 @@ impl Report {
     async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
         let (caller, project) = (&self.tools.caller, self.project());
         // The id of a plan or of an execution is a UUID, and stays as it is.
-        let plan = NameResolver::new(caller, project).id(RecordKind::TestPlan, &self.arguments.id).await?;
+        let [plan] = self.arguments.ids.as_slice() else {
+            let failure = Failure::new(Code::InvalidArguments, "`--trend` takes one plan");
+            return Err(failure.hint("nothing was sent"));
+        };
+        let plan = NameResolver::new(caller, project).id(RecordKind::TestPlan, plan).await?;
 
         report::read_trend(caller, project, &plan, count.into()).await
     }

@@ -24,14 +24,14 @@ use crate::{
     failure::{Code, Failure},
     service::{
         arguments::is_uuid,
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
     tools::{
         call_options::CallOptions,
         name_search::RecordKind,
         rerun::{Rerun, RerunRequest, RerunSelection, RerunTest},
-        waiting::{Wait, WaitTarget},
+        waiting::Wait,
     },
 };
 
@@ -211,8 +211,8 @@ async fn wait(
     output: VerdictOutput,
 ) -> Result<ExitStatus, CommandError> {
     let target = match rerun.job_ids.as_slice() {
-        [job] => WaitTarget::Single(ResultId::new(ResultKind::Job, job)),
-        jobs => WaitTarget::Jobs(jobs.to_vec()),
+        [job] => ResultTarget::Single(ResultId::new(ResultKind::Job, job)),
+        jobs => ResultTarget::Jobs(jobs.to_vec()),
     };
     let not_started = rerun
         .tests

@@ -26,15 +26,14 @@ use crate::{
         },
         arguments::is_uuid,
         catalog::{ListedOperation as _, OperationEntry},
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
         view::view,
     },
     tools::{
+        found_result::FoundResult,
         name_search::{FoundRecord, NameMatch, RecordKind},
         record::{RecordId, initiator_name},
-        report::ReportSubject,
-        summary::SummaryTarget,
-        waiting::WaitTarget,
+        summary::LatestResult,
     },
 };
 
@@ -53,7 +52,7 @@ pub(super) enum Latest {
 /// What a user names.
 enum Found {
     /// The record with the id.
-    Subject(ReportSubject),
+    Record(FoundResult),
     /// The latest result or start of the record with the name, which is not read yet.
     Latest(ResultId),
 }
@@ -95,9 +94,9 @@ impl NameResolver<'_> {
 
     /// Returns the result that has this id, or whose id begins so.
     async fn result_with_id(self, name: &str) -> Result<ResultId, Failure> {
-        match ReportSubject::find(self.caller, self.project, name).await {
+        match FoundResult::find(self.caller, self.project, name).await {
             Err(unknown) if is_unknown_id(&unknown) => self.result_that_begins(name).await?.ok_or(unknown),
-            found => found.map(ReportSubject::into_id),
+            found => found.map(|found| found.id),
         }
     }
 
@@ -137,19 +136,44 @@ impl NameResolver<'_> {
     /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
     pub(super) async fn result(self, name: &str, latest: Latest) -> Result<ResultId, Failure> {
         match self.find(name, latest).await? {
-            Found::Subject(subject) => Ok(subject.into_id()),
+            Found::Record(found) => Ok(found.id),
             Found::Latest(result) => Ok(result),
         }
+    }
+
+    /// Returns the ids of several jobs that a user names.
+    ///
+    /// # Errors
+    /// `invalid_arguments` if one of them is no job, and as [`Self::result`].
+    pub(super) async fn several_jobs(self, names: &[String]) -> Result<Vec<String>, Failure> {
+        let mut jobs = Vec::new();
+        for name in names {
+            // Several ids are ids of jobs, which need no look-up.
+            if is_uuid(name) {
+                jobs.push(name.clone());
+                continue;
+            }
+
+            let result = self.result(name, Latest::Start).await?;
+            if result.kind != ResultKind::Job {
+                let message =
+                    format!("`{name}` is a {}; several ids must be ids of jobs", result.kind.noun());
+                return Err(Failure::new(Code::InvalidArguments, message).hint("name one after the other"));
+            }
+            jobs.push(result.id);
+        }
+
+        Ok(jobs)
     }
 
     /// Returns the record of the latest result that [`Self::result`] finds.
     ///
     /// # Errors
     /// As [`Self::result`].
-    pub(super) async fn subject(self, name: &str) -> Result<ReportSubject, Failure> {
+    pub(super) async fn found(self, name: &str) -> Result<FoundResult, Failure> {
         match self.find(name, Latest::Result).await? {
-            Found::Subject(subject) => Ok(subject),
-            Found::Latest(result) => ReportSubject::read(self.caller, self.project, result).await,
+            Found::Record(found) => Ok(found),
+            Found::Latest(result) => FoundResult::read(self.caller, self.project, result).await,
         }
     }
 
@@ -159,8 +183,8 @@ impl NameResolver<'_> {
             return self.latest(kind).await.map(Found::Latest);
         }
 
-        let unknown = match ReportSubject::find(self.caller, self.project, name).await {
-            Ok(subject) => return Ok(Found::Subject(subject)),
+        let unknown = match FoundResult::find(self.caller, self.project, name).await {
+            Ok(found) => return Ok(Found::Record(found)),
             Err(unknown) if is_unknown_id(&unknown) => unknown,
             Err(failure) => return Err(failure),
         };
@@ -251,9 +275,9 @@ impl NameResolver<'_> {
         let FoundRecord { kind, id, name, .. } = single(&kinds, found)?;
         let result = match (kind, latest) {
             (RecordKind::TestPlan, Latest::Result) => {
-                SummaryTarget::LatestExecution(id).find(self.caller, self.project).await
+                LatestResult::OfPlan(id).find(self.caller, self.project).await
             }
-            (_, Latest::Result) => SummaryTarget::LatestRun(id).find(self.caller, self.project).await,
+            (_, Latest::Result) => LatestResult::OfTest(id).find(self.caller, self.project).await,
             (RecordKind::TestPlan, Latest::Start) => {
                 let filter = Fields::from_iter([("test_plan_id".to_owned(), json!(id))]);
                 self.newest(ResultKind::Execution, filter, &name).await
@@ -287,19 +311,19 @@ impl NameResolver<'_> {
 pub(super) async fn jobs_of(
     caller: &Caller,
     project: Option<&str>,
-    target: &WaitTarget,
+    target: &ResultTarget,
     known: &[String],
 ) -> Result<Vec<String>, Failure> {
     let result = match target {
         _ if !known.is_empty() => return Ok(known.to_vec()),
-        WaitTarget::Jobs(ids) => return Ok(ids.clone()),
-        WaitTarget::Single(ResultId { kind: ResultKind::Job, id }) => return Ok(vec![id.clone()]),
-        WaitTarget::Single(result) => result,
+        ResultTarget::Jobs(ids) => return Ok(ids.clone()),
+        ResultTarget::Single(ResultId { kind: ResultKind::Job, id }) => return Ok(vec![id.clone()]),
+        ResultTarget::Single(result) => result,
     };
 
     if result.kind == ResultKind::Run {
-        let subject = ReportSubject::find(caller, project, &result.id).await?;
-        return Ok(subject.job_id().into_iter().collect());
+        let found = FoundResult::find(caller, project, &result.id).await?;
+        return Ok(found.job_id().into_iter().collect());
     }
 
     let resolver = NameResolver::new(caller, project);
@@ -309,11 +333,15 @@ pub(super) async fn jobs_of(
     Ok(ids.filter(|id| !id.is_empty()).collect())
 }
 
+/// Returns the arguments that stop jobs.
+pub(super) fn stop_arguments(project: Option<&str>, jobs: &[String]) -> ToolArguments {
+    let own = ResultTarget::Jobs(jobs.to_vec()).to_arguments();
+    ToolArguments::new(own, CommonArguments::in_project(project))
+}
+
 /// Stops jobs.
 pub(super) async fn stop_jobs(resolver: NameResolver<'_>, jobs: &[String]) -> Result<Reply, Failure> {
-    let own = Fields::from_iter([("job_ids".to_owned(), json!(jobs))]);
-    let arguments = ToolArguments::new(own, CommonArguments::in_project(resolver.project));
-    resolver.caller.call_guarded(StopRuns::entry(), arguments).await
+    resolver.caller.call_guarded(StopRuns::entry(), stop_arguments(resolver.project, jobs)).await
 }
 
 /// Returns whether a job is queued or running, so that it can be stopped.

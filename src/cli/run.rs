@@ -39,7 +39,7 @@ use crate::{
     fields::Fields,
     service::{
         api::{Uuid, builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
-        result_kind::ResultKind,
+        result_kind::{ResultKind, ResultTarget},
     },
     settings::Settings,
     tools::{
@@ -47,7 +47,7 @@ use crate::{
         context::CallerWithFiles,
         name_search::RecordKind,
         project_client::ProjectClient,
-        waiting::{Wait, WaitTarget},
+        waiting::Wait,
     },
 };
 
@@ -420,10 +420,10 @@ impl Started<'_> {
     fn remember(&self) {
         let mut starts = Starts::read(self.settings);
         match self.answer.target() {
-            Ok((WaitTarget::Single(result), jobs)) if result.kind == ResultKind::Execution => {
+            Ok((ResultTarget::Single(result), jobs)) if result.kind == ResultKind::Execution => {
                 starts.add(&jobs, Some(&result.id));
             }
-            Ok((WaitTarget::Jobs(jobs), _)) => starts.add(&jobs, None),
+            Ok((ResultTarget::Jobs(jobs), _)) => starts.add(&jobs, None),
             _ => {}
         }
     }

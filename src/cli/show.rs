@@ -34,7 +34,7 @@ use crate::{
     settings::Settings,
     text::single_line,
     tools::{
-        record::{DescribedRecord, Record, Viewed, initiator_name},
+        record::{DescribedRecord, NamedId, Record, RecordReads, Viewed, initiator_name},
         waiting::ResultItem,
     },
 };
@@ -72,7 +72,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
     let project = arguments.project.project_id.as_deref();
     let id = NameResolver::new(&caller, project).for_user(&starts).any(&arguments.id).await?;
-    let record = DescribedRecord::read(&caller, project, id).await?;
+    let record = DescribedRecord::read(&caller, project, id, &RecordReads::default()).await?;
 
     output.print(ExitStatus::Success, &record, || Page::new(output.is_wide()).describe(&record, settings))
 }
@@ -98,8 +98,8 @@ impl Page {
             Record::TestPlanExecution { test_plan_execution, jobs } => {
                 self.execution(test_plan_execution, jobs, settings);
             }
-            Record::Test { test, latest_runs } => {
-                self.test(test);
+            Record::Test { test, folder_path, plans, latest_runs } => {
+                self.test(test, folder_path.as_deref(), plans);
                 self.list("latest runs", ListRuns::NAME, latest_runs);
             }
             Record::TestPlan { test_plan, test_names, latest_executions } => {
@@ -310,13 +310,16 @@ impl Page {
         self.next(settings, &["report", &execution.id]);
     }
 
-    fn test(&mut self, test: &TestCase) {
+    fn test(&mut self, test: &TestCase, folder: Option<&str>, plans: &[NamedId]) {
         self.title("test", &test.name, "");
         self.field("id", &test.id);
+        self.field("folder", folder.unwrap_or_default());
         self.field("type", &test.test_type);
         self.field("version", &test.version.to_string());
         self.field("tags", &test.tags.join(", "));
         self.field("quarantined", if test.content.quarantined { "yes" } else { "" });
+        let plans = plans.iter().map(|plan| plan.name.as_deref().unwrap_or(&plan.id));
+        self.field("plans", &plans.collect::<Vec<_>>().join(", "));
 
         let players = &test.content.players_by_key;
         for (index, key) in test.content.player_order.iter().enumerate() {

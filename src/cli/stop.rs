@@ -4,22 +4,25 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
-    calls::build_caller,
+    calls::{DryRunFlag, build_caller, show_request},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped},
-    result_resolution::{Latest, jobs_of, stop_jobs},
+    result_resolution::{Latest, jobs_of, stop_arguments, stop_jobs},
     starts::Starts,
     table::Table,
     tool_arguments::ProjectFlag,
 };
 use crate::{
     failure::{Code, Failure},
-    service::api::runs::{StopRuns, StopRunsResponse},
+    service::{
+        api::runs::{StopRuns, StopRunsResponse},
+        catalog::ListedOperation as _,
+        result_kind::ResultTarget,
+    },
     settings::Settings,
-    tools::waiting::WaitTarget,
 };
 
 #[derive(Args)]
@@ -33,13 +36,16 @@ struct StopArguments {
 
     #[command(flatten)]
     output: OutputFlags,
+
+    #[command(flatten)]
+    dry_run: DryRunFlag,
 }
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("stop")
         .about("Stops queued and running jobs with their runs")
-        .after_help(help_end(&["tas-mcp stop JOB_ID"], ExitStatus::HELP));
+        .after_help(help_end(&["tas-mcp stop JOB_ID", "tas-mcp stop latest --dry-run"], ExitStatus::HELP));
 
     StopArguments::augment_args(command)
 }
@@ -51,6 +57,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
     let resolver = NameResolver::new(&caller, arguments.project.project_id.as_deref()).for_user(&starts);
     let jobs = jobs(resolver, &arguments.ids).await?;
+    if arguments.dry_run.dry_run {
+        let call = stop_arguments(resolver.project, &jobs);
+        return show_request(&caller, StopRuns::entry(), call, &output).await;
+    }
 
     let reply = stop_jobs(resolver, &jobs).await?;
     let outcome = reply.view::<StopRuns>();
@@ -64,7 +74,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Vec<String>, Failure> {
     let mut jobs = Vec::new();
     for name in names {
-        let target = WaitTarget::Single(resolver.result(name, Latest::Start).await?);
+        let target = ResultTarget::Single(resolver.result(name, Latest::Start).await?);
         for job in jobs_of(resolver.caller, resolver.project, &target, &[]).await? {
             if !jobs.contains(&job) {
                 jobs.push(job);

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::batch::{FileUpload, prepare_uploads};
 use super::{
-    calls::build_caller_with_files,
+    calls::{DryRunFlag, build_caller_with_files},
     columns::{counted, duration_text, size},
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
@@ -109,6 +109,9 @@ struct UploadArguments {
     #[arg(long)]
     auto_delete: bool,
 
+    #[command(flatten)]
+    dry_run: DryRunFlag,
+
     /// Do not ask for confirmation; a person has accepted --auto-delete
     #[arg(long)]
     yes: bool,
@@ -142,6 +145,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let output = Output::new(&arguments.output, Piped::Json)?;
     let tools = build_caller_with_files(settings)?;
     let uploads = prepare_uploads(&arguments, &tools)?;
+    if arguments.dry_run.dry_run {
+        return show_requests(uploads, &output).await;
+    }
+
     let tokens: Vec<_> = uploads.iter().map(|upload| upload.handle.cancelled.clone()).collect();
     let bars = ProgressBars::new(&uploads);
     let outcomes = Outcomes::new(&output, OutputFormat::from_matches(matches));
@@ -150,6 +157,17 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         status = run_uploads(uploads, &bars, outcomes, handle_interrupts(&tokens)) => status,
         () = bars.keep_drawing() => Ok(ExitStatus::Success),
     }
+}
+
+/// Prints the request of each upload, which is not sent.
+async fn show_requests(uploads: Vec<FileUpload<'_>>, output: &Output) -> Result<ExitStatus, CommandError> {
+    let mut shown = Vec::new();
+    for upload in uploads {
+        let path = upload.path.clone();
+        shown.push(json!({"path": path, "dry_run": true, "request": upload.preview().await?}));
+    }
+
+    output.print(ExitStatus::Success, &json!(shown), || format!("{:#}\n", json!(shown)))
 }
 
 /// Runs the uploads and reports each one when it ends. Stops as soon as `second_interrupt` completes.

@@ -20,12 +20,9 @@ use super::{
 };
 use crate::{
     failure::{Code, Failure},
-    service::{
-        arguments::is_uuid,
-        result_kind::{ResultId, ResultKind},
-    },
+    service::result_kind::{ResultId, ResultKind, ResultTarget},
     settings::Settings,
-    tools::waiting::{Wait, WaitTarget},
+    tools::waiting::Wait,
 };
 
 const EXAMPLES: [&str; 2] =
@@ -120,7 +117,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 /// Returns what the arguments wait for.
-async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<WaitTarget, Failure> {
+async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<ResultTarget, Failure> {
     let jobs = [&arguments.job_id[..], &arguments.job_ids].concat();
     let is_given = [
         !arguments.ids.is_empty(),
@@ -134,7 +131,7 @@ async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result
         return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
     }
 
-    let single = |kind, id: &String| WaitTarget::Single(ResultId::new(kind, id));
+    let single = |kind, id: &String| ResultTarget::Single(ResultId::new(kind, id));
     if let Some(run) = &arguments.run_id {
         return Ok(single(ResultKind::Run, run));
     }
@@ -143,33 +140,11 @@ async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result
     }
 
     match jobs.as_slice() {
-        [] => named_target(resolver, &arguments.ids).await,
+        [] => match arguments.ids.as_slice() {
+            [name] => resolver.result(name, Latest::Start).await.map(ResultTarget::Single),
+            names => resolver.several_jobs(names).await.map(ResultTarget::Jobs),
+        },
         [job] => Ok(single(ResultKind::Job, job)),
-        jobs => Ok(WaitTarget::Jobs(jobs.to_vec())),
+        jobs => Ok(ResultTarget::Jobs(jobs.to_vec())),
     }
-}
-
-/// Returns what a user names: one id or name of any kind, or several ids of jobs.
-async fn named_target(resolver: NameResolver<'_>, names: &[String]) -> Result<WaitTarget, Failure> {
-    if let [name] = names {
-        return resolver.result(name, Latest::Start).await.map(WaitTarget::Single);
-    }
-
-    let mut jobs = Vec::new();
-    for name in names {
-        // Several ids are ids of jobs, which need no look-up.
-        if is_uuid(name) {
-            jobs.push(name.clone());
-            continue;
-        }
-
-        let result = resolver.result(name, Latest::Start).await?;
-        if result.kind != ResultKind::Job {
-            let message = format!("`{name}` is a {}; several ids must be ids of jobs", result.kind.noun());
-            return Err(Failure::new(Code::InvalidArguments, message).hint("wait for one after the other"));
-        }
-        jobs.push(result.id);
-    }
-
-    Ok(WaitTarget::Jobs(jobs))
 }

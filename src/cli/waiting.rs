@@ -30,12 +30,13 @@ use super::{
 use crate::{
     call::Caller,
     failure::Failure,
+    service::result_kind::ResultTarget,
     settings::Settings,
     text::single_line,
     tools::{
         call_options::{CallOptions, ProgressSink},
         junit::{self, Case, CaseReader},
-        waiting::{Completion, WaitStatus, WaitTarget},
+        waiting::{Completion, WaitStatus},
     },
 };
 
@@ -91,7 +92,7 @@ pub(super) struct WaitSubject<'a> {
     pub(super) settings: &'a Settings,
     pub(super) caller: &'a Caller,
     pub(super) project: Option<&'a str>,
-    pub(super) target: WaitTarget,
+    pub(super) target: ResultTarget,
     /// Ids of the jobs that are known already.
     pub(super) jobs: Vec<String>,
     /// The service's answer to the start, if the command started anything.
@@ -111,8 +112,8 @@ impl WaitSubject<'_> {
     /// Returns the advice to continue the wait.
     pub(super) fn advice(&self) -> String {
         let ids = match &self.target {
-            WaitTarget::Single(result) => std::slice::from_ref(&result.id),
-            WaitTarget::Jobs(ids) => ids,
+            ResultTarget::Single(result) => std::slice::from_ref(&result.id),
+            ResultTarget::Jobs(ids) => ids,
         };
         let project = self.project.into_iter().flat_map(|project| ["--project", project]);
         let words: Vec<_> =
@@ -124,8 +125,8 @@ impl WaitSubject<'_> {
     /// Prints the ids of the jobs, and the command that continues the wait.
     pub(super) fn announce(&self) {
         let jobs = match &self.target {
-            WaitTarget::Jobs(ids) => ids,
-            WaitTarget::Single(_) => &self.jobs,
+            ResultTarget::Jobs(ids) => ids,
+            ResultTarget::Single(_) => &self.jobs,
         };
         if !jobs.is_empty() {
             note(&format!("jobs: {}", jobs.join(" ")));

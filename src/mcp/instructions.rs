@@ -12,11 +12,11 @@ const GUIDE: [&str; 7] = [
     [[`tool:upload_build` uploads a build. ]][[`tool:list_builds` finds uploaded builds.]]",
     "[[`tool:start_run` returns job ids; runs appear later. ]]\
     [[Wait with `tool:wait_for_completion`, again while it returns `timed_out`. ]]\
-    A job has one run per attempt, and the latest attempt decides. Only SUCCESS is a pass; ERROR, TIMEOUT and \
+    A job has one run per attempt; the latest decides. Only SUCCESS is a pass; ERROR, TIMEOUT and \
     STOPPED are no verdict on the product.",
     "[[What failed, and why: `tool:summarize_results`; `test_plan_id` finds the latest execution of the plan, \
     `compare_with: \"previous\"` adds what is new, `history` the earlier results. ]]\
-    [[All steps of a run: `tool:get_run`. ]][[Bugs that a person confirmed: `tool:list_bugs`. ]]\
+    [[A record with names: `tool:describe_record`. ]][[All steps of a run: `tool:get_run`. ]][[Confirmed bugs: `tool:list_bugs`. ]]\
     [[The newest runs: `tool:list_runs` with `newest`.]]",
     "[[To stop runs, pass their job ids to `tool:stop_runs`. ]][[Job ids of current runs: `tool:list_jobs`.]]",
     "[[`tool:export_tmsys_run` creates a new entry on every call, except for an execution with `force_new_run: false`.]]",
@@ -30,8 +30,7 @@ const GLOBAL_SCOPE: &str = "Ids of runs, jobs and plan executions decide the pro
     an id is refused: ask the user before another project is used.";
 
 /// Arguments and fields that reading tools have in common.
-const READING_TOOLS: &str =
-    "`next` in a reply says how to get the next page. `truncated` says what did not fit.";
+const READING_TOOLS: &str = "`next` says how to get the next page. `truncated` says what did not fit.";
 
 /// Read-only mode.
 const READ_ONLY: &str = "Read-only: no tool changes anything.";

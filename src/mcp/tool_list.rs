@@ -91,7 +91,7 @@ fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
         shown.into_iter().flatten().chain(all).filter(|name| !INCOMPLETE.contains(name)).collect();
     let examples: Vec<_> = examples.into_iter().take(2).collect();
 
-    format!("Only these fields, such as `{}`.", examples.join(","))
+    format!("Only these, such as `{}`.", examples.join(","))
 }
 
 /// Returns the schema of the arguments of a tool with the arguments that several tools share. The schema of the answer

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{
     fields::Fields,
     service::{
-        api::{executions::GetTestPlanExecution, jobs::GetJob, runs::GetRun},
+        api::{Id, Uuid, executions::GetTestPlanExecution, jobs::GetJob, runs::GetRun},
         catalog::{ListedOperation as _, OperationEntry},
     },
 };
@@ -34,8 +34,8 @@ impl ResultKind {
         }
     }
 
-    /// Returns the value of the field `target_type` in the answers of `wait_for_completion` and `summarize_results`.
-    pub const fn target_type(self) -> &'static str {
+    /// Returns the value of the field `target_type` for a single record.
+    const fn target_type(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::Job => "job",
@@ -108,5 +108,69 @@ impl ResultId {
             self.id = run.to_owned();
         }
         self
+    }
+}
+
+/// What a wait, a summary or a report is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultTarget {
+    /// One run, one job or one execution of a test plan.
+    Single(ResultId),
+    /// Several jobs, by their ids.
+    Jobs(Vec<String>),
+}
+
+impl ResultTarget {
+    /// Argument that takes the ids of several jobs, in every tool that has one.
+    pub const JOBS_ARGUMENT: &str = "job_ids";
+
+    /// Returns the target that the first of these arguments names.
+    pub fn from_arguments(
+        run: Option<Id>,
+        job: Option<Uuid>,
+        execution: Option<Id>,
+        jobs: Option<Vec<Uuid>>,
+    ) -> Option<Self> {
+        let run = run.map(|id| ResultId::new(ResultKind::Run, id.0));
+        let job = || job.map(|id| ResultId::new(ResultKind::Job, id.0));
+        let execution = || execution.map(|id| ResultId::new(ResultKind::Execution, id.0));
+        let jobs = || jobs.map(|ids| Self::Jobs(ids.into_iter().map(|id| id.0).collect()));
+
+        run.or_else(job).or_else(execution).map(Self::Single).or_else(jobs)
+    }
+
+    /// Returns the kind of the record if the target is a single record.
+    pub const fn kind(&self) -> Option<ResultKind> {
+        match self {
+            Self::Single(id) => Some(id.kind),
+            Self::Jobs(_) => None,
+        }
+    }
+
+    /// Returns the id if the target is a single record.
+    pub fn id(&self) -> Option<&str> {
+        match self {
+            Self::Single(id) => Some(&id.id),
+            Self::Jobs(_) => None,
+        }
+    }
+
+    /// Returns the value of the field `target_type` in the answers of `wait_for_completion` and `summarize_results`.
+    pub fn target_type(&self) -> &'static str {
+        self.kind().map_or("jobs", ResultKind::target_type)
+    }
+
+    /// Returns the arguments that name the target in tools.
+    pub fn to_arguments(&self) -> Fields {
+        match self {
+            Self::Single(id) => id.to_arguments(),
+            Self::Jobs(ids) => Fields::from_iter([(Self::JOBS_ARGUMENT.to_owned(), json!(ids))]),
+        }
+    }
+}
+
+impl From<ResultId> for ResultTarget {
+    fn from(id: ResultId) -> Self {
+        Self::Single(id)
     }
 }

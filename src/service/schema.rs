@@ -118,18 +118,22 @@ pub(super) fn merge_nullable(object: &mut Fields) {
     }
 }
 
-/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`.
+/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`. A
+/// description that explains each value stays as it is.
 fn state_choices(object: &mut Fields) {
     let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
     let Some(Value::Array(values)) = enumeration else { return };
     let Some((last, others)) = values.split_last() else { return };
 
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let others: Vec<_> = others.iter().map(word).collect();
-    let choices = format!("{} or {}.", others.join(", "), word(last));
+    let words: Vec<_> = others.iter().map(word).collect();
+    let (others, last) = (words.join(", "), word(last));
 
     if let Some(Value::String(text)) = object.get_mut("description") {
-        *text = format!("{choices} {text}");
+        let explains = |word: &String| text.contains(&format!("`{word}`"));
+        if !words.iter().chain([&last]).all(explains) {
+            *text = format!("{others} or {last}. {text}");
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
 pub const PROJECT_ID: &str = "project_id";
 
 /// Description of [`PROJECT_ID`].
-pub const PROJECT_ID_DESCRIPTION: &str = "Project, if no id decides it.";
+pub const PROJECT_ID_DESCRIPTION: &str = "If no id decides it.";
 
 /// Argument of tools whose calls may be irreversible or costly: a user has agreed to the call.
 pub const CONFIRM: &str = "confirm";

@@ -24,8 +24,8 @@ use crate::{
     tools::{
         artifact_links,
         composite::{
-            ChangePlanTests, CompositeTool, DownloadMinion, DownloadRunFiles, FindByName, RerunResults,
-            SummarizeResults, UploadBuild, UploadRemoteBuild, WaitForCompletion,
+            ChangePlanTests, CompositeTool, DescribeRecord, DownloadMinion, DownloadRunFiles, FindByName,
+            RerunResults, SummarizeResults, UploadBuild, UploadRemoteBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
         newest, saved_tests,
@@ -85,6 +85,7 @@ macro_rules! list_composite_tools {
 list_composite_tools!(
     /// The composite tools, in the order in which hosts list them.
     COMPOSITE_TOOLS: FindByName,
+    DescribeRecord,
     UploadBuild,
     WaitForCompletion,
     SummarizeResults,

@@ -17,15 +17,17 @@ use crate::{
     fields::Fields,
     service::{
         api::{Id, Uuid},
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultKind, ResultTarget},
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
         name_search::{NameSearch, NameSearchAnswer, RecordKind},
-        summary::{Summary, SummaryRequest, SummaryTarget},
-        waiting::{Completion, Wait, WaitTarget},
+        record::{DescribedKind, DescribedRecord, RecordDescription, RecordId, RecordReads},
+        summary::{LatestResult, Summary, SummaryRequest, SummaryTarget},
+        time_limit::run_with_limit,
+        waiting::{Completion, Wait},
     },
     violation::Violation,
 };
@@ -52,8 +54,8 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
 /// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
 ///
-/// Returns all records with the name, or else the nearest ones, marked `similar`; for plans with slots, for tests with
-/// players. The `id` of a test is the `multiplayer_test_id` of other tools.
+/// Returns all records with the name, or else the nearest ones, marked `similar`; plans with slots, tests with players.
+/// The `id` of a test is the `multiplayer_test_id` of other tools.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FindByName {
     /// 1-20 names or ids.
@@ -74,6 +76,36 @@ impl CompositeTool for FindByName {
     }
 }
 
+/// Describes one record with the names of what it refers to.
+///
+/// A plan with tests, slots and last executions; a test with plans and last runs; a bug with its occurrences; a run with
+/// bugs and failed steps.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DescribeRecord {
+    /// Id or name, 1-200 characters.
+    #[schemars(length(min = 1, max = 200))]
+    pub record: String,
+    /// Default: any.
+    pub kind: Option<DescribedKind>,
+}
+
+impl CompositeTool for DescribeRecord {
+    const TOOL: ToolInfo = ToolInfo::reads("describe_record", "Describe a record", Toolset::Runs).core();
+    type Answer = RecordDescription;
+
+    async fn run(self, context: ToolContext) -> Result<RecordDescription, Failure> {
+        let (caller, project) = (&context.caller, context.project.as_deref());
+        let reads = RecordReads::default();
+        let work = Box::pin(async {
+            let id = reads.receive(RecordId::find(caller, project, &self.record, self.kind)).await?;
+            DescribedRecord::read(caller, project, id, &reads).await
+        });
+        let described = run_with_limit(&reads, &**caller.clock(), &context.options, work).await?;
+
+        Ok(described.into())
+    }
+}
+
 /// Default of the argument `timeout_seconds`.
 const TIMEOUT_S: u64 = 40;
 
@@ -84,7 +116,7 @@ const TIMEOUT_S: u64 = 40;
 pub struct WaitForCompletion {
     /// From `tool:start_run|list_jobs|list_runs`.
     pub job_id: Option<Uuid>,
-    /// 1-50 ids[[; from `tool:start_run|list_jobs|list_runs`]].
+    /// 1-50 ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
     /// From `tool:list_runs`.
@@ -105,13 +137,13 @@ impl CompositeTool for WaitForCompletion {
         .needs("project:read-runs")
         .rules(&[Rule::ExactlyOne(&[
             ResultKind::Job.argument(),
-            "job_ids",
+            ResultTarget::JOBS_ARGUMENT,
             ResultKind::Run.argument(),
             ResultKind::Execution.argument(),
         ])]);
     type Answer = Completion;
 
-    async fn run(self, context: ToolContext) -> Result<Completion, Failure> {
+    async fn run(mut self, context: ToolContext) -> Result<Completion, Failure> {
         let wait = Wait {
             timeout: Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_S)),
             interval: self.poll_interval_seconds.map(Duration::from_secs),
@@ -127,30 +159,26 @@ impl CompositeTool for WaitForCompletion {
 }
 
 impl WaitForCompletion {
-    fn target(&self) -> Result<WaitTarget, Failure> {
-        let Self { job_id, job_ids, run_id, test_plan_execution_id, .. } = self;
-        let job = job_id.as_ref().map(|id| ResultId::new(ResultKind::Job, id.0.as_str()));
-        let jobs = job_ids.as_ref().map(|ids| WaitTarget::Jobs(ids.iter().map(|id| id.0.clone()).collect()));
-        let run = run_id.as_ref().map(|id| ResultId::new(ResultKind::Run, id.0.as_str()));
-        let execution =
-            test_plan_execution_id.as_ref().map(|id| ResultId::new(ResultKind::Execution, id.0.as_str()));
-        let target = job.or(run).or(execution).map(WaitTarget::Single).or(jobs);
+    fn target(&mut self) -> Result<ResultTarget, Failure> {
+        let Self { run_id, job_id, test_plan_execution_id, job_ids, .. } = self;
+        let (run, job, execution) = (run_id.take(), job_id.take(), test_plan_execution_id.take());
 
-        target.ok_or_else(|| {
-            Failure::new(Code::InvalidArguments, "wait_for_completion: one of the ids is required")
-        })
+        ResultTarget::from_arguments(run, job, execution, job_ids.take()).ok_or_else(|| lacks_id(Self::NAME))
     }
 }
 
 /// Summarizes results: verdicts, failure causes, bugs, retries, changes. For "what failed?" and "what is new?".
 ///
-/// Pass exactly one: the id of a run, a job or a plan execution, of a plan or a test for its latest result, or `latest`.
+/// Pass exactly one id, `job_ids` or `latest`. A plan or a test stands for its latest result.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SummarizeResults {
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
     /// From `tool:start_run|list_jobs|list_runs`.
     pub job_id: Option<Uuid>,
+    /// 1-50 ids.
+    #[schemars(length(min = 1, max = 50))]
+    pub job_ids: Option<Vec<Uuid>>,
     /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
@@ -177,6 +205,7 @@ impl CompositeTool for SummarizeResults {
             ResultKind::Run.argument(),
             ResultKind::Job.argument(),
             ResultKind::Execution.argument(),
+            ResultTarget::JOBS_ARGUMENT,
             "test_plan_id",
             "multiplayer_test_id",
             "latest",
@@ -185,7 +214,7 @@ impl CompositeTool for SummarizeResults {
         .with_view();
     type Answer = Summary;
 
-    async fn run(self, context: ToolContext) -> Result<Summary, Failure> {
+    async fn run(mut self, context: ToolContext) -> Result<Summary, Failure> {
         let request = SummaryRequest {
             target: self.target()?,
             project: context.project,
@@ -201,19 +230,23 @@ impl CompositeTool for SummarizeResults {
 }
 
 impl SummarizeResults {
-    fn target(&self) -> Result<SummaryTarget, Failure> {
-        let record = |kind, id: &str| SummaryTarget::Record(ResultId::new(kind, id));
-        let run = self.run_id.as_ref().map(|id| record(ResultKind::Run, &id.0));
-        let job = self.job_id.as_ref().map(|id| record(ResultKind::Job, &id.0));
-        let execution = self.test_plan_execution_id.as_ref().map(|id| record(ResultKind::Execution, &id.0));
-        let plan = self.test_plan_id.as_ref().map(|id| SummaryTarget::LatestExecution(id.0.clone()));
-        let test = self.multiplayer_test_id.as_ref().map(|id| SummaryTarget::LatestRun(id.0.clone()));
-        let latest = self.latest.filter(|latest| *latest).map(|_| SummaryTarget::Latest);
+    fn target(&mut self) -> Result<SummaryTarget, Failure> {
+        let Self { run_id, job_id, test_plan_execution_id, job_ids, .. } = self;
+        let (run, job, execution) = (run_id.take(), job_id.take(), test_plan_execution_id.take());
+        let results = ResultTarget::from_arguments(run, job, execution, job_ids.take());
 
-        run.or(job).or(execution).or(plan).or(test).or(latest).ok_or_else(|| {
-            Failure::new(Code::InvalidArguments, "summarize_results: one of the ids is required")
-        })
+        let plan = self.test_plan_id.take().map(|id| LatestResult::OfPlan(id.0));
+        let test = self.multiplayer_test_id.take().map(|id| LatestResult::OfTest(id.0));
+        let project = self.latest.filter(|latest| *latest).map(|_| LatestResult::OfProject);
+        let latest = plan.or(test).or(project).map(SummaryTarget::Latest);
+
+        results.map(SummaryTarget::Results).or(latest).ok_or_else(|| lacks_id(Self::NAME))
     }
+}
+
+/// Returns the failure of a call without an id. The rules of the tools exclude it.
+fn lacks_id(tool: &str) -> Failure {
+    Failure::new(Code::InvalidArguments, format!("{tool}: one of the ids is required"))
 }
 
 /// A history is one of a plan or a test.

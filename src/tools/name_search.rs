@@ -91,6 +91,19 @@ pub struct NameResult {
     pub records: Vec<FoundRecord>,
 }
 
+impl NameResult {
+    /// Returns the only record that has the name. A record with the same letters is meant before one that differs in case.
+    ///
+    /// # Errors
+    /// The result itself, if no record or several have the name.
+    pub fn into_single(mut self) -> Result<FoundRecord, Self> {
+        let has_name = matches!(self.r#match, NameMatch::Exact | NameMatch::Case);
+        let same = self.records.iter().filter(|record| record.r#match.is_none()).count();
+
+        if has_name && same == 1 { Ok(self.records.swap_remove(0)) } else { Err(self) }
+    }
+}
+
 /// How the records of a result match the name.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]

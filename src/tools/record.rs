@@ -1,17 +1,29 @@
 //! A record with the names of what it refers to: a run with its bugs, a plan with the names of its tests, a bug with the
 //! builds of its occurrences. What cannot be read is named, and does not hide the rest.
 
-use std::{collections::BTreeMap, ops::Deref};
+mod description;
+mod lookup;
+
+use std::{
+    collections::BTreeMap,
+    ops::Deref,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use futures_util::{StreamExt as _, future::join_all, stream};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+pub use self::{
+    description::{NamedId, RecordDescription},
+    lookup::DescribedKind,
+};
 use crate::{
     call::{
         Caller,
         arguments::{CommonArguments, ToolArguments},
         paging::Omission,
+        reply::Reply,
     },
     failure::{Code, Failure},
     fields::Fields,
@@ -23,7 +35,7 @@ use crate::{
             configs::DeploymentConfig,
             executions::{GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution},
             jobs::{GetJob, Job, ListJobs},
-            plans::{GetTestPlan, TestPlan},
+            plans::{GetTestPlan, ListTestPlans, TestPlan, TestPlanSummary},
             runs::{GetRun, Initiator, ListRuns, Run, RunDetail, RunHead, RunPlayer},
             tests::{GetTest, TestCase},
         },
@@ -32,9 +44,11 @@ use crate::{
         view::{View, lenient, objects, view},
     },
     tools::{
-        name_search::RecordKind,
+        call_options::CallOptions,
+        name_search::{NameSearch, RecordKind},
         newest::{NewestRecords, read_newest},
         project_client::ProjectClient,
+        time_limit::{StopSignal, StoppableReader},
     },
 };
 
@@ -43,6 +57,9 @@ const LATEST_RESULTS: usize = 5;
 
 /// Largest number of occurrences of a bug whose runs are read.
 const READ_OCCURRENCES: usize = 20;
+
+/// Largest number of plans that are read to find those that contain a test.
+const READ_PLANS: usize = 50;
 
 /// Number of records that are read at the same time.
 const CONCURRENT_READS: usize = 8;
@@ -121,6 +138,8 @@ pub enum Record {
     },
     Test {
         test: Box<Viewed<TestCase>>,
+        folder_path: Option<String>,
+        plans: Vec<NamedId>,
         latest_runs: Vec<Viewed<Run>>,
     },
     /// A plan, with the names of its tests by their ids.
@@ -148,9 +167,14 @@ impl DescribedRecord {
     ///
     /// # Errors
     /// The failure of the record itself.
-    pub async fn read(caller: &Caller, project: Option<&str>, id: RecordId) -> Result<Self, Failure> {
+    pub async fn read(
+        caller: &Caller,
+        project: Option<&str>,
+        id: RecordId,
+        reads: &RecordReads,
+    ) -> Result<Self, Failure> {
         let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
-        let mut reader = Reader { client, unread: Vec::new() };
+        let mut reader = Reader { client, reads, unread: Vec::new() };
         let record = match id {
             RecordId::Result(id) => match id.kind {
                 ResultKind::Run => reader.run(id.id).await?,
@@ -177,16 +201,49 @@ impl DescribedRecord {
     }
 }
 
+/// The reads of one record. After their stop, what is missing is named.
+#[derive(Debug, Default)]
+pub struct RecordReads {
+    stop: StopSignal,
+    /// Number of answers so far.
+    answers: AtomicU64,
+}
+
+impl RecordReads {
+    /// Waits for an answer, at most until the stop.
+    pub(in crate::tools) async fn receive<T>(
+        &self,
+        request: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        // Boxed, because the futures of several reads in one task would fill the stack.
+        let answer = self.stop.until_stopped(Box::pin(request)).await;
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        answer
+    }
+}
+
+impl StoppableReader for RecordReads {
+    fn stop(&self) {
+        self.stop.stop();
+    }
+
+    fn progress(&self) -> (u64, u64, String) {
+        let answers = self.answers.load(Ordering::Relaxed);
+        (answers, answers, format!("{answers} answers read"))
+    }
+}
+
 /// Reads a record and what it refers to.
-struct Reader {
+struct Reader<'a> {
     client: ProjectClient,
+    reads: &'a RecordReads,
     unread: Vec<Omission>,
 }
 
-impl Reader {
+impl Reader<'_> {
     async fn run(&mut self, id: String) -> Result<Record, Failure> {
         let (run, bugs) = (GetRun { run_id: Id(id.clone()) }, ListRunBugs { run_id: Id(id) });
-        let (run, bugs) = futures_util::future::join(self.client.call(&run), self.client.call(&bugs)).await;
+        let (run, bugs) = futures_util::future::join(self.call(&run), self.call(&bugs)).await;
         let bugs = self.optional("bugs", bugs).map(|bugs| records(&bugs.into_value())).unwrap_or_default();
 
         Ok(Record::Run { run: Box::new(run?.into_value().into()), bugs })
@@ -195,12 +252,15 @@ impl Reader {
     async fn job(&mut self, id: String) -> Result<Record, Failure> {
         let job: Viewed<Job> = self.read(&GetJob { job_id: Uuid(id) }).await?;
         let build_name = match &job.build_id {
-            Some(id) => build_names(&self.client, [id.as_str()]).await.remove(id),
+            Some(id) => {
+                let names = async { Ok(build_names(&self.client, [id.as_str()]).await) };
+                self.reads.receive(names).await.unwrap_or_default().remove(id)
+            }
             None => None,
         };
         let execution = match job.test_plan_execution_id.clone() {
             Some(id) => {
-                let read = self.client.call(&GetTestPlanExecution { test_plan_execution_id: Id(id) }).await;
+                let read = self.call(&GetTestPlanExecution { test_plan_execution_id: Id(id) }).await;
                 self.optional("execution", read).map(|execution| Box::new(execution.into_value().into()))
             }
             None => None,
@@ -223,24 +283,67 @@ impl Reader {
     async fn test(&mut self, id: String) -> Result<Record, Failure> {
         let filter = argument("multiplayer_test_id", &id);
         let operation = GetTest { test_id: Id(id), version: None, include_shared_collection_steps: None };
-        let test = Box::new(self.read(&operation).await?);
+        let test: Box<Viewed<TestCase>> = Box::new(self.read(&operation).await?);
+        let folder_path = self.folder_of(&test.id).await;
+        let plans = self.plans_with(&test.id).await;
         let latest_runs = self.newest::<ListRuns, _>("runs", filter, LATEST_RESULTS).await;
 
-        Ok(Record::Test { test, latest_runs })
+        Ok(Record::Test { test, folder_path, plans, latest_runs })
+    }
+
+    /// Returns the path of the folder of a test, which only lists contain (service.md 6.1).
+    async fn folder_of(&mut self, test: &str) -> Option<String> {
+        let names = vec![test.to_owned()];
+        let search = NameSearch { names, kinds: vec![RecordKind::Test], with_details: false };
+        let project = self.client.project.clone();
+        let (caller, options) = (&self.client.caller, CallOptions::silent());
+        let found = self.reads.receive(search.run(caller, project, &options)).await;
+        let mut records =
+            self.optional("folder", found)?.results.into_iter().flat_map(|result| result.records);
+        let record = records.find(|record| record.id == test)?;
+
+        record.more.get("folder_path").and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// Returns the plans that contain a test.
+    async fn plans_with(&mut self, test: &str) -> Vec<NamedId> {
+        let plans = self.newest::<ListTestPlans, TestPlanSummary>("plans", Fields::new(), usize::MAX).await;
+        let mut ids: Vec<String> = plans.iter().map(|plan| plan.id.clone()).collect();
+        if ids.len() > READ_PLANS {
+            let what = format!("{} of {} plans", ids.len() - READ_PLANS, ids.len());
+            self.unread.push(Omission { what, why: "too many to look for the test in each".to_owned() });
+            ids.truncate(READ_PLANS);
+        }
+
+        let reader = &*self;
+        let reads = stream::iter(ids)
+            .map(|id| async move { reader.call(&GetTestPlan { test_plan_id: Uuid(id) }).await });
+        let plans: Vec<_> = reads.buffered(CONCURRENT_READS).collect().await;
+        let mut containing = Vec::new();
+        for plan in plans {
+            let Some(plan) = self.optional("plan", plan).map(|plan| plan.view::<GetTestPlan>()) else {
+                continue;
+            };
+            if plan.test_items.iter().any(|item| item.multiplayer_test_id == test) {
+                containing.push(NamedId { id: plan.id, name: Some(plan.name) });
+            }
+        }
+
+        containing
     }
 
     async fn plan(&mut self, id: String) -> Result<Record, Failure> {
         let filter = argument("test_plan_id", &id);
         let plan: Viewed<TestPlan> = self.read(&GetTestPlan { test_plan_id: Uuid(id) }).await?;
         let tests: Vec<_> = plan.test_items.iter().map(|item| item.multiplayer_test_id.clone()).collect();
-        let client = &self.client;
+        let reader = &*self;
         let names = stream::iter(tests).map(|id| async move {
             let test = GetTest {
                 test_id: Id(id.clone()),
                 version: None,
                 include_shared_collection_steps: Some(false),
             };
-            Some((id, client.call(&test).await.ok()?.view::<GetTest>().name))
+            Some((id, reader.call(&test).await.ok()?.view::<GetTest>().name))
         });
         let names: Vec<_> = names.buffer_unordered(CONCURRENT_READS).collect().await;
         let latest_executions =
@@ -265,7 +368,8 @@ impl Reader {
 
     async fn device(&mut self, id: &str) -> Result<Record, Failure> {
         let list = RecordKind::DeploymentConfig.list();
-        let devices = read_newest(&self.client.caller, list, self.arguments(Fields::new())).await?;
+        let read = read_newest(&self.client.caller, list, self.arguments(Fields::new()));
+        let devices = self.reads.receive(read).await?;
         let device = devices.data.into_iter().map(Viewed::<DeploymentConfig>::from).find(|one| one.id == id);
 
         device.map(|device| Record::Device { device }).ok_or_else(|| {
@@ -278,9 +382,9 @@ impl Reader {
         let mut bug: Viewed<BugDetail> = self.read(&GetBug { bug_id: Id(id) }).await?;
         bug.view.occurrences.sort_by(|one, other| other.detected_at.cmp(&one.detected_at));
         let ids = bug.occurrences.iter().map(|occurrence| occurrence.multiplayer_run_id.clone());
-        let client = &self.client;
+        let reader = &*self;
         let runs = stream::iter(ids.take(READ_OCCURRENCES).collect::<Vec<_>>()).map(|id| async move {
-            let run = client.call(&GetRun { run_id: Id(id.clone()) }).await.ok()?;
+            let run = reader.call(&GetRun { run_id: Id(id.clone()) }).await.ok()?;
             Some((id, Viewed::from(run.into_value())))
         });
         let runs: Vec<_> = runs.buffer_unordered(CONCURRENT_READS).collect().await;
@@ -292,7 +396,11 @@ impl Reader {
     where
         O::Answer: View,
     {
-        Ok(self.client.call(operation).await?.into_value().into())
+        Ok(self.call(operation).await?.into_value().into())
+    }
+
+    async fn call<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
+        self.reads.receive(self.client.call(operation)).await
     }
 
     /// Reads the newest records of a list. A failure is named.
@@ -302,7 +410,8 @@ impl Reader {
         filter: Fields,
         limit: usize,
     ) -> Vec<Viewed<R>> {
-        let read = read_newest(&self.client.caller, L::entry(), self.arguments(filter)).await;
+        let read = read_newest(&self.client.caller, L::entry(), self.arguments(filter));
+        let read = self.reads.receive(read).await;
         let Some(NewestRecords { data, unread, .. }) = self.optional(what, read) else { return Vec::new() };
         self.unread.extend(unread);
 

@@ -33,6 +33,7 @@ use crate::{
         paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
     },
     failure::{Code, Failure},
+    fields::Fields,
     service::{
         api::{
             Id,
@@ -42,7 +43,7 @@ use crate::{
             runs::{ListRuns, Run, RunDetail},
         },
         operation::Operation as _,
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
         view::view,
     },
     tools::{
@@ -50,13 +51,11 @@ use crate::{
         catalog::typed_answer,
         composite::SummarizeResults,
         context::CallerWithFiles,
+        found_result::{FoundResult, is_other_kind},
         project_client::ProjectClient,
         summary::{Summary, Trend, TrendRequest},
     },
 };
-
-/// The kinds that an id may have, in the order in which the service is asked.
-const LOOKUP_ORDER: [ResultKind; 3] = [ResultKind::Run, ResultKind::Execution, ResultKind::Job];
 
 /// Largest size of a page with pictures, in bytes. Mail servers and chats refuse larger files.
 const MAX_PAGE_BYTES: usize = 6_000_000;
@@ -64,51 +63,25 @@ const MAX_PAGE_BYTES: usize = 6_000_000;
 /// Size of what the list of pictures contains beside the pictures, in bytes.
 const PICTURE_LIST_BYTES: usize = 10_000;
 
-/// The run, job or execution of a report.
+/// The run, job or execution of a report, or several jobs.
 #[derive(Clone, Debug)]
 pub struct ReportSubject {
-    target: ResultId,
-    /// The record as the service returned it, which the page shows.
+    target: ResultTarget,
+    /// The single record as the service returned it, which the page shows.
     record: Value,
     compare_with: Option<String>,
 }
 
+impl From<FoundResult> for ReportSubject {
+    fn from(FoundResult { id, record }: FoundResult) -> Self {
+        Self { target: id.into(), record, compare_with: None }
+    }
+}
+
 impl ReportSubject {
-    /// Finds the record with the id `id`, whatever its kind.
-    ///
-    /// # Errors
-    /// `not_found` if no record has the id, or the failure of a look-up.
-    pub async fn find(caller: &Caller, project: Option<&str>, id: &str) -> Result<Self, Failure> {
-        let mut refusals = Vec::new();
-        for kind in LOOKUP_ORDER {
-            match Self::read(caller, project, ResultId::new(kind, id)).await {
-                Err(failure) if is_other_kind(&failure) => refusals.push(failure),
-                read => return read,
-            }
-        }
-
-        Err(unknown_id(id, &refusals))
-    }
-
-    /// Reads the record with the id `target`.
-    pub async fn read(caller: &Caller, project: Option<&str>, target: ResultId) -> Result<Self, Failure> {
-        let record = client(caller, project).read_result(&target).await?.into_value();
-        Ok(Self { target, record, compare_with: None })
-    }
-
-    /// Returns the id of the record, and its kind.
-    pub fn into_id(self) -> ResultId {
-        self.target
-    }
-
-    /// Returns the id of the job that the record belongs to.
-    pub fn job_id(&self) -> Option<String> {
-        let id = match self.target.kind {
-            ResultKind::Run => view::<Run>(&self.record).head.job_id,
-            ResultKind::Job => view::<Job>(&self.record).job_id,
-            ResultKind::Execution => return None,
-        };
-        Some(id).filter(|id| !id.is_empty())
+    /// Creates the subject that consists of these jobs.
+    pub fn of_jobs(ids: Vec<String>) -> Self {
+        Self { target: ResultTarget::Jobs(ids), record: Value::Null, compare_with: None }
     }
 
     /// Returns the subject with the earlier result to compare it with.
@@ -132,24 +105,24 @@ impl ReportSubject {
         let call = tools.tool_call(arguments, CallOptions::silent());
         typed_answer::<SummarizeResults>(call).await.map(|(summary, _)| summary)
     }
-}
 
-/// Returns whether a failed look-up means that the id may be of another kind. Ids of runs have another form than the
-/// other ids, so that the arguments may be invalid.
-fn is_other_kind(failure: &Failure) -> bool {
-    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
-}
+    /// Returns the status of a job or an execution.
+    fn status(&self) -> Option<String> {
+        match self.target.kind()? {
+            ResultKind::Run => None,
+            ResultKind::Job => Some(view::<Job>(&self.record).status),
+            ResultKind::Execution => Some(view::<TestPlanExecution>(&self.record).status),
+        }
+    }
 
-/// Returns the failure for an id that no record has. The message contains the refusal that explains most: the projects
-/// that were searched, or why the id is invalid for every kind.
-fn unknown_id(id: &str, refusals: &[Failure]) -> Failure {
-    let message = format!("no run, job or plan execution has the id `{id}`");
-    let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
-    let explains = |refusal: &&Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
-
-    match refusals.iter().find(explains).cloned() {
-        Some(refusal) => Failure { message: format!("{message}: {refusal}"), ..refusal },
-        None => Failure::new(Code::NotFound, message).hint("`tool:list_runs` lists runs"),
+    /// Returns the filters of the lists that together have the runs of the subject.
+    fn run_filters(&self) -> Vec<Fields> {
+        match &self.target {
+            ResultTarget::Single(id) => vec![id.to_arguments()],
+            ResultTarget::Jobs(ids) => {
+                ids.iter().map(|id| ResultId::new(ResultKind::Job, id).to_arguments()).collect()
+            }
+        }
     }
 }
 
@@ -220,25 +193,20 @@ pub async fn gather_data(
     let created_at = Some(tools.caller.clock().timestamp());
     let mut data = ReportData { created_at, ..ReportData::default() };
 
-    match subject.target.kind {
-        ResultKind::Run => {
-            data.run = Some(subject.record.clone());
-            if let Err(failure) = read_bugs(&client, subject, &mut data).await {
-                data.unread.push(omission("bugs", failure));
-            }
+    if subject.target.kind() == Some(ResultKind::Run) {
+        data.run = Some(subject.record.clone());
+        if let Err(failure) = read_bugs(&client, subject, &mut data).await {
+            data.unread.push(omission("bugs", failure));
         }
-        ResultKind::Job | ResultKind::Execution => {
-            data.state = Some(match subject.target.kind {
-                ResultKind::Job => view::<Job>(&subject.record).status,
-                _ => view::<TestPlanExecution>(&subject.record).status,
-            });
-
-            let mut runs = Vec::new();
-            if let Err(failure) = read_runs(&client, subject, &mut runs).await {
+    } else {
+        data.state = subject.status();
+        let mut runs = Vec::new();
+        for filter in subject.run_filters() {
+            if let Err(failure) = read_runs(&client, &filter, &mut runs).await {
                 data.unread.push(omission("all runs", failure));
             }
-            data.runs = Some(runs);
         }
+        data.runs = Some(runs);
     }
 
     if data.run.is_none() || subject.compare_with.is_some() || content.summarizes_run {
@@ -258,36 +226,32 @@ async fn read_bugs(
     subject: &ReportSubject,
     data: &mut ReportData,
 ) -> Result<(), Failure> {
-    let reply = client.call(&ListRunBugs { run_id: Id(subject.target.id.clone()) }).await?;
+    let run_id = Id(subject.target.id().unwrap_or_default().to_owned());
+    let reply = client.call(&ListRunBugs { run_id }).await?;
     let page = Page::parse(ListRunBugs::NAME, reply.into_value())?;
     (data.bugs, data.bugs_found) = (Some(page.records), page.total_records);
 
     Ok(())
 }
 
-/// Reads the runs of `subject` page by page into `runs`. The runs of the pages before a failure are kept.
-async fn read_runs(
-    client: &ProjectClient,
-    subject: &ReportSubject,
-    runs: &mut Vec<Value>,
-) -> Result<(), Failure> {
-    let filter = subject.target.to_arguments();
-    let read = |number| client.list_page::<ListRuns>(&filter, number);
+/// Reads the runs that `filter` selects page by page into `runs`. The runs of the pages before a failure are kept.
+async fn read_runs(client: &ProjectClient, filter: &Fields, runs: &mut Vec<Value>) -> Result<(), Failure> {
+    let read = |number| client.list_page::<ListRuns>(filter, number);
+    let mut count = 0;
 
     let end = paging::scan(MAX_PAGES, read, |_, reply| {
         let page = Page::parse(ListRuns::NAME, reply.into_value())?;
         let is_empty = page.records.is_empty();
+        count += page.records.len();
         runs.extend(page.records);
 
-        let is_last = is_empty || page.total_records.is_some_and(|total| runs.len() as u64 >= total);
+        let is_last = is_empty || page.total_records.is_some_and(|total| count as u64 >= total);
         Ok(ControlFlow::<(), _>::Continue(is_last))
     });
 
     match end.await? {
         ScanEnd::LastPage | ScanEnd::Stopped(()) => Ok(()),
-        ScanEnd::PageLimit => {
-            Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
-        }
+        ScanEnd::PageLimit => Err(Failure::new(Code::TooLarge, format!("there are more than {count}"))),
     }
 }
 
@@ -314,7 +278,7 @@ async fn load_pictures(
 
     let bugs: Vec<RunBug> = data.bugs.iter().flatten().map(view).collect();
     let run = view::<RunDetail>(&subject.record);
-    PictureAlbum::of_run(client, &subject.target.id, &run, &bugs, max_bytes).await
+    PictureAlbum::of_run(client, subject.target.id().unwrap_or_default(), &run, &bugs, max_bytes).await
 }
 
 /// Reads the last `count` executions of the plan `id`, or of the plan of the execution `id`.

@@ -6,7 +6,7 @@
 //!
 //! # The path of one summary
 //!
-//! 1. [`SummaryTarget`] finds the latest result, if a plan or a test is named, or the latest of all is requested.
+//! 1. [`LatestResult`] finds the latest result, if a plan or a test is named, or the latest of all is requested.
 //! 2. `reading` reads the record and its jobs, a hundred per page.
 //! 3. `comparison` finds the earlier result, if a comparison is requested, and reads it in the same way. `baseline` does
 //!    so with the last result on a build.
@@ -67,7 +67,7 @@ use crate::{
             executions::TestPlanExecution,
             runs::{ListRuns, Run},
         },
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
         view::view,
     },
     text::shorten_line,
@@ -96,14 +96,21 @@ pub(crate) struct SummaryRequest {
 /// What a summary is requested of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SummaryTarget {
-    /// This run, job or execution.
-    Record(ResultId),
+    /// This run, job or execution, or these jobs.
+    Results(ResultTarget),
+    /// The latest result of something.
+    Latest(LatestResult),
+}
+
+/// The latest result of something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LatestResult {
     /// The latest execution of the plan with this id.
-    LatestExecution(String),
+    OfPlan(String),
     /// The latest run of the test with this id.
-    LatestRun(String),
+    OfTest(String),
     /// The latest run of the project.
-    Latest,
+    OfProject,
 }
 
 impl SummaryRequest {
@@ -118,7 +125,11 @@ impl SummaryRequest {
     }
 
     async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
-        let mut subject = read_subject(reader, self.target.resolve(reader).await?).await?;
+        let target = match &self.target {
+            SummaryTarget::Results(target) => target.clone(),
+            SummaryTarget::Latest(latest) => latest.resolve(reader).await?.into(),
+        };
+        let mut subject = read_subject(reader, target).await?;
         let earlier = match &self.compare_with {
             Some(compare_with) => Some(find_baseline(reader, &mut subject, compare_with).await?),
             None => None,
@@ -148,7 +159,7 @@ impl Summary {
     }
 }
 
-impl SummaryTarget {
+impl LatestResult {
     /// Returns the id of the record, without a summary.
     ///
     /// # Errors
@@ -159,16 +170,15 @@ impl SummaryTarget {
 
     async fn resolve(&self, reader: &SummaryReader) -> Result<ResultId, Failure> {
         let (kind, latest, owner) = match self {
-            Self::Record(id) => return Ok(id.clone()),
-            Self::LatestExecution(plan) => {
+            Self::OfPlan(plan) => {
                 (ResultKind::Execution, latest_execution(reader, plan).await?, format!("test plan {plan}"))
             }
-            Self::LatestRun(test) => {
+            Self::OfTest(test) => {
                 let owner = format!("test {test}");
                 let filter = arguments(&[("multiplayer_test_id", test.as_str())]);
                 (ResultKind::Run, latest_run(reader, &filter, MAX_PAGES, &owner).await?, owner)
             }
-            Self::Latest => {
+            Self::OfProject => {
                 let owner = "project".to_owned();
                 (ResultKind::Run, latest_run(reader, &Fields::new(), LONG_LIST_PAGES, &owner).await?, owner)
             }
@@ -254,8 +264,8 @@ fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
     Summary {
         incomplete: repeat.as_ref().map(|_| true),
         repeat,
-        target_type: subject.target.kind.target_type().to_owned(),
-        target_id: shorten_line(&subject.target.id, LONGEST_ID),
+        target_type: subject.target.target_type().to_owned(),
+        target_id: subject.target.id().map(|id| shorten_line(id, LONGEST_ID)),
         project_id: None,
         name: subject_name(&subject),
         state: if is_finished { "completed" } else { "running" }.to_owned(),
@@ -294,7 +304,7 @@ fn has_all_bugs(subject: &Subject) -> bool {
 
 /// Returns whether everything was read that decides whether all tests passed.
 fn is_fully_read(subject: &Subject) -> bool {
-    let has_record = subject.execution.is_some() || subject.target.kind != ResultKind::Execution;
+    let has_record = subject.execution.is_some() || !subject.is_execution();
     let has_total = subject.total_tests().is_some() || !subject.tests.is_empty();
     subject.is_complete && has_record && has_total
 }
@@ -327,18 +337,20 @@ fn count_verdicts(subject: &Subject) -> BTreeMap<String, usize> {
 
 /// Returns the name of the plan of an execution, else the name of the test.
 fn subject_name(subject: &Subject) -> Option<String> {
-    let name = match subject.target.kind {
-        ResultKind::Execution => subject.execution.as_ref()?.test_plan_name.as_ref()?,
-        ResultKind::Run | ResultKind::Job => &subject.tests.first()?.name,
+    let name = match &subject.target {
+        ResultTarget::Jobs(ids) => return Some(format!("{} jobs", ids.len())),
+        _ if subject.is_execution() => subject.execution.as_ref()?.test_plan_name.as_ref()?,
+        ResultTarget::Single(_) => &subject.tests.first()?.name,
     };
     Some(shorten_line(name, LONGEST_NAME)).filter(|name| !name.is_empty())
 }
 
 /// Returns the duration in milliseconds: according to the record, else the time between start and end.
 fn duration(subject: &Subject, started_at: Option<&str>, completed_at: Option<&str>) -> Option<u64> {
-    let of_record = match subject.target.kind {
-        ResultKind::Execution => subject.execution.as_ref().and_then(|execution| execution.duration_ms),
-        ResultKind::Run | ResultKind::Job => subject.tests.first().and_then(|test| test.duration_ms),
+    let of_record = match subject.target.kind() {
+        Some(ResultKind::Execution) => subject.execution.as_ref().and_then(|execution| execution.duration_ms),
+        Some(ResultKind::Run | ResultKind::Job) => subject.tests.first().and_then(|test| test.duration_ms),
+        None => None,
     };
     #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates")]
     let of_record = of_record.map(|milliseconds| milliseconds.round() as i64);

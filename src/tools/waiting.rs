@@ -27,7 +27,7 @@ use crate::{
     client::CALL_LIMIT,
     clock::Clock,
     failure::{Code, Failure},
-    service::result_kind::{ResultId, ResultKind},
+    service::result_kind::ResultTarget,
     tools::call_options::{CallOptions, ProgressSink},
 };
 
@@ -60,7 +60,7 @@ const INTERVALS: Backoff = Backoff::new(SHORTEST_INTERVAL, Duration::from_secs(3
 #[derive(Debug)]
 pub struct Wait {
     /// The run, the jobs or the execution to wait for.
-    pub target: WaitTarget,
+    pub target: ResultTarget,
     /// Ids of jobs that belong to the execution. They are waited for even if its list of jobs does not contain them.
     pub expected_jobs: Vec<String>,
     /// The project, if the caller names one.
@@ -69,33 +69,6 @@ pub struct Wait {
     pub timeout: Duration,
     /// Time between polls; `None` for intervals that grow.
     pub interval: Option<Duration>,
-}
-
-/// The target of a wait.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WaitTarget {
-    /// One run, one job or one execution of a test plan.
-    Single(ResultId),
-    /// Several jobs, by their ids.
-    Jobs(Vec<String>),
-}
-
-impl WaitTarget {
-    /// Returns the kind of the record if the target is a single record.
-    const fn kind(&self) -> Option<ResultKind> {
-        match self {
-            Self::Single(id) => Some(id.kind),
-            Self::Jobs(_) => None,
-        }
-    }
-
-    /// Returns the id if the target is a single record.
-    fn id(&self) -> Option<&str> {
-        match self {
-            Self::Single(id) => Some(&id.id),
-            Self::Jobs(_) => None,
-        }
-    }
 }
 
 impl Wait {

@@ -1,5 +1,6 @@
 //! The tools: snapshots, search by name, uploads, downloads, waiting, summaries, reports.
 
+mod describe_record;
 mod downloading;
 mod find_by_name;
 mod junit;

@@ -7,10 +7,9 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::run_start::{DeviceResult, StartRunResponse},
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
         view::{lenient, objects, view},
     },
-    tools::waiting::WaitTarget,
 };
 
 /// Reason for a run that was not started if the answer names none.
@@ -52,16 +51,16 @@ impl StartReply {
     ///
     /// # Errors
     /// `bad_response` if the answer contains no job.
-    pub(super) fn target(&self) -> Result<(WaitTarget, Vec<String>), Failure> {
+    pub(super) fn target(&self) -> Result<(ResultTarget, Vec<String>), Failure> {
         let jobs = self.job_ids();
         match self.first(|level| level.answer.test_plan_execution_id.clone()) {
             Some(execution) => {
-                Ok((WaitTarget::Single(ResultId::new(ResultKind::Execution, execution)), jobs))
+                Ok((ResultTarget::Single(ResultId::new(ResultKind::Execution, execution)), jobs))
             }
             None if jobs.is_empty() => {
                 Err(Failure::new(Code::BadResponse, "the answer to the start contains no job"))
             }
-            None => Ok((WaitTarget::Jobs(jobs), Vec::new())),
+            None => Ok((ResultTarget::Jobs(jobs), Vec::new())),
         }
     }
 
@@ -155,14 +154,14 @@ mod tests {
         assert_eq!(
             (target, jobs),
             (
-                WaitTarget::Single(ResultId::new(ResultKind::Execution, "e".to_owned())),
+                ResultTarget::Single(ResultId::new(ResultKind::Execution, "e".to_owned())),
                 vec!["a".to_owned(), "b".to_owned()]
             )
         );
 
         let jobs = json!({"results": [{"ok": true, "data": {"job_ids": ["a"]}}]});
         let (target, _) = StartReply::new(&jobs).target().expect("a target");
-        assert_eq!(target, WaitTarget::Jobs(vec!["a".to_owned()]));
+        assert_eq!(target, ResultTarget::Jobs(vec!["a".to_owned()]));
 
         assert_eq!(StartReply::new(&json!({})).target().expect_err("no job").code, Code::BadResponse);
     }

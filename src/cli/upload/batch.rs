@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::UploadArguments;
 use crate::{
     call::{
-        Caller, CheckedArguments,
+        Caller, CheckedArguments, RequestPreview,
         arguments::{CommonArguments, ToolArguments},
     },
     cli::{calls::confirm, exit_status::CommandError},
@@ -56,6 +56,13 @@ impl UploadBatch<'_> {
 }
 
 impl FileUpload<'_> {
+    /// Returns the request that begins the upload, which is not sent.
+    pub(super) async fn preview(self) -> Result<RequestPreview, Failure> {
+        let Self { path, handle, batch } = self;
+        let request = batch.request(&path);
+        request.into_job_with(handle, batch.caller, batch.files, &batch.root).await?.preview().await
+    }
+
     /// Uploads the file. Returns its path and the outcome.
     pub(super) async fn run(self) -> (String, Result<FinishedUpload, Failure>) {
         let Self { path, handle, batch } = self;
@@ -143,9 +150,10 @@ fn tool_arguments(arguments: &UploadArguments, paths: &[String]) -> ToolArgument
     let given = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     let project_id = arguments.project.project_id.clone();
 
-    let is_confirmed = arguments.yes;
+    let (is_confirmed, is_dry_run) = (arguments.yes, arguments.dry_run.dry_run);
 
-    ToolArguments::new(given, CommonArguments { project_id, is_confirmed, ..CommonArguments::default() })
+    let common = CommonArguments { project_id, is_confirmed, is_dry_run };
+    ToolArguments::new(given, common)
 }
 
 /// Returns the files in the order of `names`, each file once.

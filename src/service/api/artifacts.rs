@@ -28,10 +28,10 @@ pub struct GetRunArtifact {
     pub run_id: Id,
     /// Name with directories[[; from `tool:list_run_artifacts`]].
     pub filename: Id,
-    /// First byte of the text to return; default 0. Use `next_offset` to continue.
+    /// First byte of text; default 0. `next_offset` continues.
     #[schemars(range(min = 0), extend("default" = 0))]
     pub offset: Option<u64>,
-    /// Maximum number of bytes of text, 1-1000000; default 16000. A reply may contain fewer.
+    /// Most bytes of text, 1-1000000; default 16000. A reply may have fewer.
     #[schemars(range(min = 1, max = MAX_PART_LENGTH), extend("default" = DEFAULT_PART))]
     pub length: Option<u64>,
 }

@@ -20,7 +20,7 @@ impl Operation for ListRunBugs {
     type Answer = RunBugPage;
 }
 
-/// Lists the reviewed bugs: bugs that a person has confirmed.
+/// Lists the bugs that a person has confirmed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
     /// Default active.

@@ -15,7 +15,7 @@ pub struct ExportTmsysRun {
     /// [[From `tool:list_runs`; ]]1-100 different ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
-    /// From `tool:start_run|summarize_results|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// 1-250 characters; default: generated.
     #[schemars(extend("x-trimmed" = true))]

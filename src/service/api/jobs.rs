@@ -2,13 +2,13 @@
 
 use super::prelude::*;
 
-/// Lists jobs, also queued ones, with their runs: one per attempt.
+/// Lists jobs with their runs, one per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
     /// Default all.
     #[schemars(extend("default" = "all"))]
     pub status: Option<JobStatusFilter>,
-    /// From `tool:start_run|summarize_results|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,

@@ -139,7 +139,7 @@ pub struct ListRuns {
     pub multiplayer_test_id: Option<Uuid>,
     /// From `tool:start_run|list_jobs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_run|summarize_results|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
@@ -147,7 +147,7 @@ pub struct ListRuns {
     pub tags: Option<Vec<String>>,
     /// Only runs with bugs.
     pub bugs: Option<bool>,
-    /// 1-50 newest runs, sorted by `created_at`. Not with `page` or `page_size`.
+    /// 1-50 newest runs. Not with `page` or `page_size`.
     #[schemars(range(min = 1, max = 50))]
     pub newest: Option<u8>,
     pub page: Option<PageNumber>,

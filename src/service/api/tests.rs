@@ -11,14 +11,14 @@ use super::{
 
 /// Lists saved tests: all, or those directly in one folder.
 ///
-/// Without a folder, the service may list only tests of the root; `covers` in the reply says so.
+/// Without a folder, the service may list only tests of the root; `covers` says so.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `folder_id`.
     pub folder_path: Option<String>,
     /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
-    /// Lists the tests of every folder, by default on one page; default false.
+    /// Every folder, by default on one page; default false.
     #[schemars(extend("default" = false))]
     pub all_folders: Option<bool>,
     pub page: Option<PageNumber>,

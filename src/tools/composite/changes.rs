@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::CompositeTool;
+use super::{CompositeTool, lacks_id};
 use crate::{
-    failure::{Code, Failure},
+    failure::Failure,
     service::{
         api::{Id, Uuid},
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultKind, ResultTarget},
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },
@@ -55,14 +55,11 @@ impl CompositeTool for RerunResults {
     type Answer = Rerun;
 
     async fn run(self, context: ToolContext) -> Result<Rerun, Failure> {
-        let id = |kind, id: Option<&str>| id.map(|id| ResultId::new(kind, id));
-        let source = id(ResultKind::Run, self.run_id.as_ref().map(|id| id.0.as_str()))
-            .or(id(ResultKind::Job, self.job_id.as_ref().map(|id| id.0.as_str())))
-            .or(id(ResultKind::Execution, self.test_plan_execution_id.as_ref().map(|id| id.0.as_str())));
+        let source =
+            ResultTarget::from_arguments(self.run_id, self.job_id, self.test_plan_execution_id, None);
+        let Some(ResultTarget::Single(source)) = source else { return Err(lacks_id(Self::NAME)) };
         let request = RerunRequest {
-            source: source.ok_or_else(|| {
-                Failure::new(Code::InvalidArguments, "rerun_results: one of the ids is required")
-            })?,
+            source,
             selection: self.which.unwrap_or_default(),
             project: context.project,
             device: self.deployment_config_id.map(|id| id.0),

@@ -87,7 +87,7 @@ impl MarkdownPage {
 }
 
 fn write_summary(page: &mut MarkdownPage, summary: &Summary, data: &ReportData) {
-    let name = summary.name.as_deref().unwrap_or(&summary.target_id);
+    let name = summary.title();
     let passed = summary.verdicts.get("SUCCESS").unwrap_or(&0);
     let unfinished = summary.total.saturating_sub(summary.finished);
     let unfinished = if unfinished > 0 { format!(", {unfinished} not finished") } else { String::new() };

@@ -51,7 +51,7 @@ impl Display for SummaryText<'_> {
 }
 
 fn write_head(to: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let name = summary.name.as_deref().unwrap_or(&summary.target_id);
+    let name = summary.title();
     let passed = summary.verdicts.get("SUCCESS").unwrap_or(&0);
     write!(to, "{name}: {passed} of {} passed", summary.total)?;
 

@@ -18,9 +18,10 @@ pub struct Summary {
     pub incomplete: Option<bool>,
     /// How to get what is missing.
     pub repeat: Option<String>,
-    /// `run`, `job` or `test_plan_execution`.
+    /// `run`, `job`, `test_plan_execution` or `jobs`.
     pub target_type: String,
-    pub target_id: String,
+    /// Absent with several jobs.
+    pub target_id: Option<String>,
     /// Project of all records, if the requests name one.
     pub project_id: Option<String>,
     /// Name of the plan or of the test.
@@ -61,6 +62,13 @@ pub struct Summary {
     pub unread: Vec<Omission>,
     /// What did not fit.
     pub left_out: Option<LeftOut>,
+}
+
+impl Summary {
+    /// Returns the name of what is summarized, else its id.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().or(self.target_id.as_deref()).unwrap_or_default()
+    }
 }
 
 /// A test.

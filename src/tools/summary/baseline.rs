@@ -54,7 +54,7 @@ impl<'a> Wanted<'a> {
             Self::LatestPassed => latest_before(subject, finished.filter(Subject::has_passed)),
             Self::Build(build) => {
                 let on_build = finished.filter(|candidate| is_on_build(candidate, build));
-                latest_other(subject, on_build.filter(|candidate| !candidate.target.id.is_empty()))
+                latest_other(subject, on_build.filter(|candidate| !candidate.id().is_empty()))
             }
         }
     }
@@ -93,9 +93,10 @@ pub(super) async fn find_on_build(
     baseline: &str,
 ) -> Result<Baseline, Failure> {
     let wanted = Wanted::new(baseline);
-    let found = match subject.target.kind {
-        ResultKind::Execution => find_execution(reader, subject, &wanted).await,
-        ResultKind::Run | ResultKind::Job => find_run(reader, subject, &wanted).await,
+    let found = match subject.target.kind() {
+        Some(ResultKind::Execution) => find_execution(reader, subject, &wanted).await,
+        Some(ResultKind::Run | ResultKind::Job) => find_run(reader, subject, &wanted).await,
+        None => Ok(Err("several jobs have no common baseline: summarize one job at a time".to_owned())),
     };
 
     or_omission(subject, "baseline", baseline, found)

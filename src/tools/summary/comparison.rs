@@ -45,7 +45,7 @@ pub(super) async fn find_baseline(
     let found = if compare_with.trim().eq_ignore_ascii_case(PREVIOUS) {
         find_previous(reader, subject).await
     } else {
-        find_by_id(reader, subject.target.kind, compare_with).await
+        find_by_id(reader, subject.target.kind().unwrap_or(ResultKind::Execution), compare_with).await
     };
 
     or_omission(subject, "compare_with", compare_with, found)
@@ -94,7 +94,10 @@ fn possible_kinds(id: &str, preferred: ResultKind) -> Vec<ResultKind> {
 
 /// Finds the latest completed result of the same plan or test that was started before `subject`.
 async fn find_previous(reader: &SummaryReader, subject: &mut Subject) -> Result<Baseline, Failure> {
-    let (found, source) = if subject.target.kind == ResultKind::Execution {
+    let Some(kind) = subject.target.kind() else {
+        return Ok(Err("several jobs have no previous result: pass the id of one".to_owned()));
+    };
+    let (found, source) = if kind == ResultKind::Execution {
         let plan = subject.execution.as_ref().and_then(|execution| execution.test_plan_id.clone());
         let Some(plan) = plan else { return Ok(Err("the execution has no test plan".to_owned())) };
 
@@ -108,11 +111,11 @@ async fn find_previous(reader: &SummaryReader, subject: &mut Subject) -> Result<
         let Some(test) = subject.tests.first().and_then(|test| test.test_id.clone()) else {
             return Ok(Err("the id of the test is not known".to_owned()));
         };
-        (find_earlier_of_test(reader, subject, &test).await?, "test")
+        (find_earlier_of_test(reader, subject, kind, &test).await?, "test")
     };
 
     Ok(found.map(Box::new).ok_or_else(|| {
-        let what = subject.target.kind.target_type().replace('_', " ");
+        let what = subject.target.target_type().replace('_', " ");
         format!("there is no earlier completed {what} of the same {source}")
     }))
 }
@@ -144,10 +147,11 @@ async fn find_earlier_execution(
 async fn find_earlier_of_test(
     reader: &SummaryReader,
     subject: &mut Subject,
+    kind: ResultKind,
     test: &str,
 ) -> Result<Option<Subject>, Failure> {
     let of_test = ("multiplayer_test_id", test);
-    let (listed, results): (_, Vec<_>) = if subject.target.kind == ResultKind::Run {
+    let (listed, results): (_, Vec<_>) = if kind == ResultKind::Run {
         let filter = arguments(&[of_test, ("state", "completed")]);
         let listed = reader.list_all::<ListRuns>(&filter).await?;
         let runs = listed.records.iter().map(|run| TestResult::from_run(view::<Run>(run).head));
@@ -162,7 +166,6 @@ async fn find_earlier_of_test(
     };
 
     add_missing_pages(&mut subject.omissions, &listed, "earlier results of the test, page");
-    let kind = subject.target.kind;
     // A service may ignore the filter.
     let completed = results.into_iter().filter(|(_, test)| test.is_finished());
     let candidate = |(id, test): (Option<String>, TestResult)| {
@@ -185,7 +188,7 @@ pub(super) fn latest_before(
         (Some(_), None) => false,
     };
     let (nameless, named): (Vec<_>, Vec<_>) =
-        candidates.filter(is_older).partition(|candidate| candidate.target.id.is_empty());
+        candidates.filter(is_older).partition(|candidate| candidate.id().is_empty());
 
     if !nameless.is_empty() {
         let reason = "records without an id are not compared with";
@@ -200,13 +203,13 @@ pub(super) fn latest_before(
 pub(super) fn latest_other(subject: &Subject, candidates: impl Iterator<Item = Subject>) -> Option<Subject> {
     let is_own = |candidate: &Subject| {
         let same_job = subject.job_id().is_some() && candidate.job_id() == subject.job_id();
-        same_job || candidate.target.id.eq_ignore_ascii_case(&subject.target.id)
+        same_job || candidate.id().eq_ignore_ascii_case(subject.id())
     };
     let others = candidates.filter(|candidate| !is_own(candidate));
 
     // The ids decide between equal times, so that equal requests have equal answers.
     others.max_by_key(|candidate| {
-        (candidate.age(), candidate.job_id().map(str::to_owned), candidate.target.id.clone())
+        (candidate.age(), candidate.job_id().map(str::to_owned), candidate.id().to_owned())
     })
 }
 
@@ -276,7 +279,9 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
         ..Comparison::default()
     };
 
-    let keys: BTreeSet<_> = now.keys().chain(before.keys()).collect();
+    // Several jobs are no whole: a test that is not among them is no change.
+    let is_whole = subject.target.kind().is_some();
+    let keys: BTreeSet<_> = now.keys().chain(before.keys().filter(|_| is_whole)).collect();
     let mut changes = Changes::default();
     for key in keys {
         // If not every test was read, a test that is missing on one side may exist there.
@@ -304,8 +309,8 @@ pub(super) fn compare(subject: &mut Subject, baseline: Baseline) -> Comparison {
 /// Returns the earlier result as the answer names it.
 pub(super) fn name_baseline(earlier: &Subject) -> BaselineName {
     BaselineName {
-        target_type: earlier.target.kind.target_type().to_owned(),
-        target_id: shorten_line(&earlier.target.id, LONGEST_ID),
+        target_type: earlier.target.target_type().to_owned(),
+        target_id: shorten_line(earlier.id(), LONGEST_ID),
         started_at: earlier.started_at().map(|start| shorten_line(&start, LONGEST_WORD)),
         build: earlier.single_build(),
     }
@@ -313,10 +318,10 @@ pub(super) fn name_baseline(earlier: &Subject) -> BaselineName {
 
 /// Returns a note if the choice of the earlier result is questionable.
 fn choice_note(subject: &Subject, earlier: &Subject, is_disjoint: bool) -> Option<&'static str> {
-    let (one, other) = (&subject.target, &earlier.target);
     let start = |subject: &Subject| subject.started_at()?.parse::<jiff::Timestamp>().ok();
 
-    if one.kind == other.kind && one.id.eq_ignore_ascii_case(&other.id) {
+    let is_same_kind = subject.target.kind() == earlier.target.kind();
+    if is_same_kind && subject.id().eq_ignore_ascii_case(earlier.id()) {
         Some("it is compared with itself")
     } else if is_disjoint {
         Some("the two have no test in common")

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 
 use super::{
-    SummaryTarget,
+    LatestResult, SummaryTarget,
     answer::{History, HistoryCause, HistoryResult, HistoryTest, StepName, TestName},
     cause::FailureCause,
     failures::normalize,
@@ -55,9 +55,11 @@ pub(super) async fn read_history(
     count: usize,
 ) -> Result<Option<History>, Failure> {
     let results = match target {
-        SummaryTarget::LatestExecution(plan) => executions_of_plan(reader, subject, plan, count).await,
-        SummaryTarget::LatestRun(test) => runs_of_test(reader, subject, test, count).await,
-        SummaryTarget::Record(_) | SummaryTarget::Latest => return Ok(None),
+        SummaryTarget::Latest(LatestResult::OfPlan(plan)) => {
+            executions_of_plan(reader, subject, plan, count).await
+        }
+        SummaryTarget::Latest(LatestResult::OfTest(test)) => runs_of_test(reader, subject, test, count).await,
+        SummaryTarget::Latest(LatestResult::OfProject) | SummaryTarget::Results(_) => return Ok(None),
     };
     let results = match results {
         Err(failure) if is_partial(&failure) => {
@@ -82,7 +84,7 @@ async fn executions_of_plan(
 ) -> Result<Vec<Subject>, Failure> {
     let listed = list_executions(reader, plan, count).await?;
     // The tests of the latest execution are known.
-    let is_known = |execution: &Subject| execution.target.id.eq_ignore_ascii_case(&subject.target.id);
+    let is_known = |execution: &Subject| execution.id().eq_ignore_ascii_case(subject.id());
     let others: Vec<_> = listed.iter().filter(|execution| !is_known(execution)).cloned().collect();
 
     let reads: Vec<_> = others.into_iter().map(|execution| with_tests(reader, execution)).collect();
@@ -243,7 +245,7 @@ fn to_result(subject: &Subject) -> HistoryResult {
     let build = subject.single_build().map(|build| build.name.unwrap_or(build.id));
 
     HistoryResult {
-        id: shorten_line(&subject.target.id, LONGEST_ID),
+        id: shorten_line(subject.id(), LONGEST_ID),
         started_at: subject.started_at().map(|start| minute(&start)),
         build: build.map(|build| end_of(&build)),
     }

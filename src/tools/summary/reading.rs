@@ -1,7 +1,7 @@
 //! The requests of a summary: the record, its tests, and why they failed. All of them go to one project.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
     sync::{
         OnceLock,
@@ -37,7 +37,7 @@ use crate::{
             runs::{GetRun, ListRuns, Run, RunHead},
         },
         catalog::ListedOperation,
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
         view::view,
     },
     text::shorten_line,
@@ -197,7 +197,11 @@ pub(super) fn is_partial(failure: &Failure) -> bool {
 ///
 /// # Errors
 /// Failures of the operations that read, if nothing at all could be read.
-pub(super) async fn read_subject(reader: &SummaryReader, target: ResultId) -> Result<Subject, Failure> {
+pub(super) async fn read_subject(reader: &SummaryReader, target: ResultTarget) -> Result<Subject, Failure> {
+    let target = match target {
+        ResultTarget::Single(target) => target,
+        ResultTarget::Jobs(jobs) => return read_jobs(reader, jobs).await,
+    };
     let failure = match read_record(reader, target.clone()).await {
         Err(failure) if target.kind == ResultKind::Execution && is_partial(&failure) => failure,
         read => return read,
@@ -207,9 +211,41 @@ pub(super) async fn read_subject(reader: &SummaryReader, target: ResultId) -> Re
     if add_tests(reader, &mut subject).await.is_err() || subject.tests.is_empty() {
         return Err(failure);
     }
-    subject.omissions.add("execution", subject.target.id.as_str(), failure);
+    subject.omissions.add("execution", subject.id().to_owned(), failure);
 
     Ok(subject)
+}
+
+/// Reads several jobs. One that cannot be read becomes an omission.
+///
+/// # Errors
+/// The first failure that concerns the whole summary, or the first of all if no job could be read.
+async fn read_jobs(reader: &SummaryReader, mut jobs: Vec<String>) -> Result<Subject, Failure> {
+    let mut known = BTreeSet::new();
+    jobs.retain(|id| known.insert(id.to_ascii_lowercase()));
+
+    let read = |id: String| async move { (reader.read(&GetJob { job_id: Uuid(id.clone()) }).await, id) };
+    let reads: Vec<_> = jobs.iter().cloned().map(read).collect();
+    let mut subject = Subject::without_tests(ResultTarget::Jobs(jobs), None);
+
+    let mut first_failure = None;
+    let mut reads = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS);
+    while let Some((job, id)) = reads.next().await {
+        match job {
+            Ok(job) => subject.tests.push(TestResult::from_job(job)),
+            Err(failure) if is_partial(&failure) => {
+                subject.is_complete = false;
+                subject.omissions.add("job", id, failure.clone());
+                first_failure.get_or_insert(failure);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+
+    match first_failure.filter(|_| subject.tests.is_empty()) {
+        Some(failure) => Err(failure),
+        None => Ok(subject),
+    }
 }
 
 /// Reads the record `target` and its tests.
@@ -240,7 +276,7 @@ pub(super) async fn read_record(reader: &SummaryReader, target: ResultId) -> Res
 pub(super) async fn with_tests(reader: &SummaryReader, mut subject: Subject) -> Subject {
     if let Err(failure) = add_tests(reader, &mut subject).await {
         subject.is_complete = false;
-        subject.omissions.add("tests of the execution", subject.target.id.as_str(), failure);
+        subject.omissions.add("tests of the execution", subject.id().to_owned(), failure);
     }
 
     subject
@@ -323,8 +359,7 @@ pub(super) async fn read_details(reader: &SummaryReader, subject: &mut Subject) 
 async fn count_bugs(reader: &SummaryReader, subject: &mut Subject) {
     let lacks_count =
         |test: &TestResult| test.has_passed() && test.may_have_bugs() && test.bug_count.is_none();
-    let is_execution = subject.target.kind == ResultKind::Execution;
-    if !is_execution || !subject.tests.iter().any(lacks_count) || reader.stop.is_stopped() {
+    if !subject.is_execution() || !subject.tests.iter().any(lacks_count) || reader.stop.is_stopped() {
         return;
     }
 

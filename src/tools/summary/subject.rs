@@ -16,7 +16,7 @@ use crate::{
             jobs::Job,
             runs::{RunDetail, RunHead},
         },
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
     },
     text::shorten_line,
     tools::waiting::{LONGEST_NAME, canonical_result, is_completed},
@@ -35,7 +35,7 @@ const BEST_VERDICTS: [&str; 5] = ["no_result", "no_run", "STOPPED", "SKIPPED", "
 /// A run, a job or an execution, with the tests that could be read.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
-    pub(super) target: ResultId,
+    pub(super) target: ResultTarget,
     /// The record of an execution, if it could be read.
     pub(super) execution: Option<TestPlanExecution>,
     /// The tests of an execution, or the single test of a run or a job.
@@ -50,14 +50,27 @@ impl Subject {
         Self { tests: vec![test], ..Self::without_tests(target, None) }
     }
 
-    pub(super) fn without_tests(target: ResultId, execution: Option<TestPlanExecution>) -> Self {
-        Self { target, execution, tests: Vec::new(), omissions: Omissions::default(), is_complete: true }
+    pub(super) fn without_tests(
+        target: impl Into<ResultTarget>,
+        execution: Option<TestPlanExecution>,
+    ) -> Self {
+        let (target, omissions) = (target.into(), Omissions::default());
+        Self { target, execution, tests: Vec::new(), omissions, is_complete: true }
     }
 
     /// Creates the subject of a listed execution whose tests have not been read.
     pub(super) fn of_execution(execution: TestPlanExecution) -> Self {
         let target = ResultId::new(ResultKind::Execution, execution.id.as_str());
         Self::without_tests(target, Some(execution))
+    }
+
+    /// Returns the id of a single record; else an empty text.
+    pub(super) fn id(&self) -> &str {
+        self.target.id().unwrap_or_default()
+    }
+
+    pub(super) fn is_execution(&self) -> bool {
+        self.target.kind() == Some(ResultKind::Execution)
     }
 
     /// Returns whether nothing is running any more. Tests that could not be read count as running.
@@ -88,9 +101,12 @@ impl Subject {
         counts.passed > 0 && others == 0 && execution.total_tests.is_none_or(|total| total == counts.passed)
     }
 
-    /// Returns the number of tests according to the record of the execution.
+    /// Returns the number of tests: of several jobs, or according to the record of the execution.
     pub(super) fn total_tests(&self) -> Option<usize> {
-        self.execution.as_ref()?.total_tests
+        match &self.target {
+            ResultTarget::Jobs(ids) => Some(ids.len()),
+            ResultTarget::Single(_) => self.execution.as_ref()?.total_tests,
+        }
     }
 
     /// Returns the number of finished tests for each verdict according to the record of the execution.
@@ -107,7 +123,7 @@ impl Subject {
     /// Returns when the subject was completed: according to its record, else the latest end of its tests.
     pub(super) fn completed_at(&self) -> Option<String> {
         let of_record = self.execution.as_ref().and_then(|execution| execution.completed_at.clone());
-        if of_record.is_some() || (self.target.kind == ResultKind::Execution && !self.is_finished()) {
+        if of_record.is_some() || (self.is_execution() && !self.is_finished()) {
             return of_record;
         }
 
@@ -118,7 +134,7 @@ impl Subject {
     /// Returns the key by which results of one plan or test are sorted: the start of an execution, which is how the
     /// service sorts the list of executions, or the creation of a run or a job.
     pub(super) fn age(&self) -> Option<(Option<Timestamp>, String)> {
-        let time = match self.target.kind {
+        let time = match self.target.kind()? {
             ResultKind::Execution => self.execution.as_ref()?.started_at.as_deref(),
             ResultKind::Run | ResultKind::Job => self.tests.first()?.created_at.as_deref(),
         };
@@ -127,8 +143,8 @@ impl Subject {
 
     /// Returns the id of the job that a run or a job belongs to.
     pub(super) fn job_id(&self) -> Option<&str> {
-        let test = self.tests.first().filter(|_| self.target.kind != ResultKind::Execution);
-        test?.job_id.as_deref()
+        let is_single = matches!(self.target.kind(), Some(ResultKind::Run | ResultKind::Job));
+        self.tests.first().filter(|_| is_single)?.job_id.as_deref()
     }
 
     /// Returns the tested builds, each once.
@@ -169,7 +185,7 @@ impl Subject {
             self.verdict_counts().iter().map(|(verdict, count)| format!("{verdict} {count}")).collect();
         let counts =
             if counts.is_empty() { String::new() } else { format!(" (it counts {})", counts.join(", ")) };
-        let what = format!("{}: {missing} of {total}{counts}", self.target.id);
+        let what = format!("{}: {missing} of {total}{counts}", self.id());
         let why = Failure::new(Code::BadResponse, format!("they are not in the list of {list}"));
 
         self.is_complete = false;

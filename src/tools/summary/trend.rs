@@ -194,7 +194,7 @@ impl TrendExecution {
         let status = Some(execution.status).filter(|status| !status.is_empty());
 
         Self {
-            test_plan_execution_id: shorten_line(&subject.target.id, LONGEST_ID),
+            test_plan_execution_id: shorten_line(subject.id(), LONGEST_ID),
             started_at: execution.started_at.map(|start| shorten_line(&start, LONGEST_WORD)),
             status: status.map(|status| shorten_line(&status, LONGEST_WORD)),
             build: subject.single_build(),

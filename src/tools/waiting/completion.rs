@@ -16,7 +16,7 @@ use crate::{
         reply::{FieldSelection, Reply},
     },
     failure::Failure,
-    service::{api::Open, result_kind::ResultKind},
+    service::api::Open,
     text::guidance::Guidance,
 };
 
@@ -105,7 +105,7 @@ impl Completion {
             repeat: None,
             ended_early: None,
             status: if is_finished { WaitStatus::Completed } else { WaitStatus::TimedOut },
-            target_type: state.target.kind().map_or("jobs", ResultKind::target_type).to_owned(),
+            target_type: state.target.target_type().to_owned(),
             target_id: state.target.id().map(str::to_owned),
             polls,
             elapsed_seconds,
@@ -146,8 +146,12 @@ impl Completion {
         }
 
         let (kind, id) = self.result_to_explain()?;
+        let argument = match self.target_id {
+            Some(_) => format!("`{kind}_id` `{id}`"),
+            None => "the same `job_ids`".to_owned(),
+        };
 
-        Some(format!("to find out why, call `tool:summarize_results` with `{kind}_id` `{id}`").into())
+        Some(format!("to find out why, call `tool:summarize_results` with {argument}").into())
     }
 
     /// Returns the type and the id of the record that explains why not everything passed: the target itself, or, if the

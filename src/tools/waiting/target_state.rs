@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, future::join_all, stream};
 
-use super::{
-    WaitTarget,
-    item::{MOST_NAMES, ResultItem, is_completed},
-};
+use super::item::{MOST_NAMES, ResultItem, is_completed};
 use crate::{
     call::{
         Caller,
@@ -24,7 +21,7 @@ use crate::{
             runs::{GetRun, RunDetail},
         },
         operation::Operation as _,
-        result_kind::{ResultId, ResultKind},
+        result_kind::{ResultId, ResultKind, ResultTarget},
         view::view,
     },
     tools::project_client::ProjectClient,
@@ -42,7 +39,7 @@ const MOST_PLAYERS: usize = 8;
 /// The target of a wait, as it was last read.
 #[derive(Debug)]
 pub(super) struct TargetState {
-    pub(super) target: WaitTarget,
+    pub(super) target: ResultTarget,
     client: ProjectClient,
     /// The record of the target as the service wrote it, if the target is a single record.
     resource: Option<Fields>,
@@ -67,15 +64,15 @@ pub(super) struct TargetState {
 impl TargetState {
     /// Creates the state of a target that has not been read yet.
     pub(super) fn new(
-        target: WaitTarget,
+        target: ResultTarget,
         expected_jobs: Vec<String>,
         caller: Caller,
         project: Option<String>,
     ) -> Self {
         let ids = match &target {
-            WaitTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![id.clone()],
-            WaitTarget::Jobs(ids) => ids.clone(),
-            WaitTarget::Single(_) => expected_jobs,
+            ResultTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![id.clone()],
+            ResultTarget::Jobs(ids) => ids.clone(),
+            ResultTarget::Single(_) => expected_jobs,
         };
         let mut job_ids: Vec<String> = Vec::new();
         for id in ids {
@@ -103,11 +100,11 @@ impl TargetState {
     /// Reads the target once. Records that were read before a failure are kept.
     pub(super) async fn poll_once(&mut self) -> Result<(), Failure> {
         match self.target.clone() {
-            WaitTarget::Single(run) if run.kind == ResultKind::Run => self.read_run(&run).await,
-            WaitTarget::Single(execution) if execution.kind == ResultKind::Execution => {
+            ResultTarget::Single(run) if run.kind == ResultKind::Run => self.read_run(&run).await,
+            ResultTarget::Single(execution) if execution.kind == ResultKind::Execution => {
                 self.read_execution(&execution).await
             }
-            WaitTarget::Single(_) | WaitTarget::Jobs(_) => self.read_requested_jobs().await,
+            ResultTarget::Single(_) | ResultTarget::Jobs(_) => self.read_requested_jobs().await,
         }
     }
 
@@ -287,10 +284,10 @@ impl TargetState {
     pub(super) fn was_seen(&self) -> bool {
         let caller = &self.client.caller;
         match &self.target {
-            WaitTarget::Single(id) if id.kind != ResultKind::Job => {
+            ResultTarget::Single(id) if id.kind != ResultKind::Job => {
                 self.resource.is_some() || caller.has_seen(id)
             }
-            WaitTarget::Single(_) | WaitTarget::Jobs(_) => self.failed_job.as_ref().is_some_and(|id| {
+            ResultTarget::Single(_) | ResultTarget::Jobs(_) => self.failed_job.as_ref().is_some_and(|id| {
                 self.jobs.contains_key(id) || caller.has_seen(&ResultId::new(ResultKind::Job, id.as_str()))
             }),
         }

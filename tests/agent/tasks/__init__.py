@@ -1,3 +1,3 @@
 """The tasks by topic. Importing a module registers its tasks."""
 
-from . import authoring, exports, large, projects, results, starting, stopping  # noqa: F401
+from . import authoring, exports, large, projects, reruns, results, starting, stopping  # noqa: F401

@@ -3,12 +3,12 @@
 from task import find, lacks, task
 
 
-@task("Rename the test Pause and resume to 'Pause, then resume'.", 3)
+@task("Rename the test Pause and resume to 'Pause, then resume'.", 2)
 class rename_a_test:
     def solve(call, _):
-        [test] = find(call, "Pause and resume", kinds=["test"])
-        version = call("get_test", test_id=test, fields="version")["version"]
-        call("update_test", test_id=test, expected_version=version, patch={"name": "Pause, then resume"})
+        test = call("describe_record", record="Pause and resume", kind="test")
+        patch = {"name": "Pause, then resume"}
+        call("update_test", test_id=test["id"], expected_version=test["version"], patch=patch)
         return "Renamed."
 
     def judge(sandbox, _, answer):
@@ -41,12 +41,12 @@ class create_a_test:
         return [] if tests == ["Menus"] else [f"tests: {tests}"]
 
 
-@task("Move Explore the Ashen Woods to the folder Levels.", 3)
+@task("Move Explore the Ashen Woods to the folder Levels.", 2)
 class move_a_test:
     def solve(call, _):
-        [test] = find(call, "Explore the Ashen Woods", kinds=["test"])
-        version = call("get_test", test_id=test, fields="version")["version"]
-        call("update_test", test_id=test, expected_version=version, patch={}, folder_path="Levels")
+        test = call("describe_record", record="Explore the Ashen Woods", kind="test")
+        version = test["version"]
+        call("update_test", test_id=test["id"], expected_version=version, patch={}, folder_path="Levels")
         return "Moved."
 
     def judge(sandbox, _, answer):

@@ -107,11 +107,11 @@ class critical_bugs:
         return lacks(answer, "Player falls through the rope bridge")
 
 
-@task("In which runs did players fall through the rope bridge?", 2)
+@task("In which runs did players fall through the rope bridge?", 1)
 class occurrences_of_a_bug:
     def solve(call, _):
-        [bug] = find(call, "Player falls through the rope bridge", kinds=["bug"])
-        return str([one["multiplayer_run_id"] for one in call("get_bug", bug_id=bug)["occurrences"]])
+        bug = call("describe_record", record="Player falls through the rope bridge")
+        return str([one["run_id"] for one in bug["occurrences"]])
 
     def judge(sandbox, _, answer):
         runs = [one["multiplayer_run_id"] for one in sandbox.get("/bugs/bug_9d3rt")["occurrences"]]

@@ -55,6 +55,14 @@ async fn a_dry_run_of_a_command_shows_the_request_and_sends_nothing() {
         let (code, shown, errors) = run(&service, &[words, &device].concat()).await;
         assert!(code == Some(0) && shown.contains(r#""method":"POST""#), "{words:?} {shown} {errors}");
     }
+    for words in [
+        &["stop", seed::JOB_QUEUED, "--dry-run"][..],
+        &["export", seed::RUN_PASSED, "--dry-run"],
+        &["upload", "Cargo.toml", "--platform", "android", "--dry-run"],
+    ] {
+        let (code, shown, errors) = run(&service, words).await;
+        assert!(code == Some(0) && shown.contains(r#""method":"POST""#), "{words:?} {shown} {errors}");
+    }
     let deletion = ["call", "delete_test_plan", "--test-plan-id", seed::PLAN_SMOKE, "--dry-run"];
     let (code, shown, _) = run(&service, &deletion).await;
     let shown: Value = serde_json::from_str(&shown).expect("JSON");

@@ -79,7 +79,8 @@ async fn a_skill_is_listed_if_its_tools_are_offered() {
 
     assert_eq!(names(&[]).await, all);
     assert_eq!(names(&[("TAS_READ_ONLY", "true")]).await, reading);
-    assert_eq!(names(&[("TAS_TOOLSETS", "lean")]).await, ["triage-run", "release-smoke", "export-results"]);
+    let lean = ["triage-run", "release-smoke", "keep-flaky-tests-down", "export-results"];
+    assert_eq!(names(&[("TAS_TOOLSETS", "lean")]).await, lean);
     assert_eq!(names(&[("TAS_TOOLSETS", "builds")]).await, [""; 0]);
 }
 

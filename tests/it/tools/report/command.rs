@@ -76,6 +76,24 @@ async fn the_page_of_an_execution_or_job_contains_summary_and_runs() {
 }
 
 #[tokio::test]
+async fn several_jobs_are_one_report() {
+    let service = Service::start().await;
+    let jobs = [seed::JOB_FLAKY, seed::JOB_FAILED];
+
+    let (code, page, _) = report(&service, &[&jobs[..], &["--html", "-"]].concat()).await;
+    let data = data(&page);
+    assert_eq!((code, &data["summary"]["name"]), (Some(0), &json!("2 jobs")));
+    let runs = data["runs"].as_array().expect("runs");
+    assert_eq!(runs.iter().filter(|run| run["job_id"] == seed::JOB_FLAKY).count(), 2, "{runs:?}");
+    assert!(runs.iter().any(|run| run["job_id"] == seed::JOB_FAILED), "{runs:?}");
+
+    let (code, _, error) = report(&service, &[&jobs[..], &["--trend", "5"]].concat()).await;
+    assert_eq!((code, &error["message"]), (Some(2), &json!("`--trend` takes one plan")));
+    let (code, _, error) = report(&service, &[seed::JOB_FLAKY, seed::RUN_PASSED]).await;
+    assert!(code == Some(2) && error["message"].to_string().contains("must be ids of jobs"), "{error}");
+}
+
+#[tokio::test]
 async fn every_page_of_the_runs_is_read() {
     let service = Service::start().await;
     let page = |number: usize, name: &str| {

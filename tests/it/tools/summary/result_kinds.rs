@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{
-    EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED, JOB_FLAKY, JOB_PASSED, JOB_REJECTED,
-    JOB_RUNNING, RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED, RUN_RUNNING, RUN_SKIPPED,
-    RUN_STOPPED, RUN_THREE_PLAYERS, TEST_FAILS, TEST_FLAKY,
+    EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED, JOB_FAILED, JOB_FLAKY, JOB_PASSED,
+    JOB_REJECTED, JOB_RUNNING, RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED, RUN_RUNNING,
+    RUN_SKIPPED, RUN_STOPPED, RUN_THREE_PLAYERS, TEST_FAILS, TEST_FLAKY,
 };
 
-use super::{TOOL, each, execution, fixture};
+use super::{TOOL, against, each, execution, fixture};
 use crate::support::fixture::Session;
 
 #[tokio::test]
@@ -158,4 +158,39 @@ async fn the_answer_contains_only_the_selected_fields() {
     let arguments = json!({"run_id": RUN_DISCOVERY, "fields": "all_passed,verdicts"});
     let summary = host.succeed(TOOL, arguments).await;
     assert_eq!(summary, json!({"all_passed": true, "verdicts": {"SUCCESS": 1}}));
+}
+
+#[tokio::test]
+async fn several_jobs_are_summarized_and_compared_as_one_group() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
+    let jobs = json!({"job_ids": [JOB_FLAKY, JOB_FAILED, JOB_PASSED, JOB_FAILED]});
+
+    let summary = host.succeed(TOOL, jobs.clone()).await;
+    assert_eq!((&summary["target_type"], &summary["name"]), (&json!("jobs"), &json!("3 jobs")), "{summary}");
+    assert!(summary.get("target_id").is_none(), "{summary}");
+    assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 2}));
+    assert_eq!(each(&summary["failures"], "/test/name"), ["Pause and resume"]);
+    assert_eq!(each(&summary["passed_after_retry"], "/test/id"), [TEST_FLAKY]);
+
+    // Tests of the execution that are not among the jobs are no change.
+    let compared = host.succeed(TOOL, against(jobs.clone(), EXECUTION_COMPLETED)).await;
+    assert_eq!(compared["comparison"]["not_run"], json!([]), "{compared}");
+    assert_eq!(each(&compared["comparison"]["still_failing"], "/test/name"), ["Pause and resume"]);
+
+    let without = host.succeed(TOOL, against(jobs, "previous")).await;
+    let note = without["comparison"]["note"].as_str().expect("a note");
+    assert!(note.contains("several jobs have no previous result"), "{without}");
+}
+
+#[tokio::test]
+async fn a_job_of_a_group_that_does_not_exist_is_named() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
+    let unknown = "00000000-0000-4000-8000-000000000000";
+
+    let summary = host.succeed(TOOL, json!({"job_ids": [JOB_PASSED, unknown]})).await;
+
+    assert_eq!(summary["incomplete"], true, "{summary}");
+    assert!(each(&summary["unread"], "/what").contains(&json!(format!("job {unknown}"))), "{summary}");
+    assert_eq!((&summary["verdicts"], &summary["total"]), (&json!({"SUCCESS": 1}), &json!(2)));
+    assert!(summary.get("all_passed").is_none(), "{summary}");
 }

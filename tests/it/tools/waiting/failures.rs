@@ -7,10 +7,10 @@ use tas_mcp::{
     client::RETRY_POLICY,
     failure::Failure,
     sandbox::seed::{self, JOB_PASSED, JOB_RUNNING},
-    service::result_kind::{ResultId, ResultKind},
+    service::result_kind::{ResultId, ResultKind, ResultTarget},
     tools::{
         call_options::CallOptions,
-        waiting::{Completion, Wait, WaitStatus, WaitTarget},
+        waiting::{Completion, Wait, WaitStatus},
     },
 };
 
@@ -41,7 +41,7 @@ async fn a_failed_poll_does_not_end_the_wait() {
 /// Waits with a time limit of two hours and `interval` seconds between polls.
 async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Completion, Failure> {
     let wait = Wait {
-        target: WaitTarget::Single(ResultId::new(ResultKind::Job, job)),
+        target: ResultTarget::Single(ResultId::new(ResultKind::Job, job)),
         expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),

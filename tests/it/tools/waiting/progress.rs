@@ -12,10 +12,10 @@ use tas_mcp::{
         keys,
         seed::{EXECUTION_IN_PROGRESS, JOB_PASSED, JOB_QUEUED, JOB_RUNNING},
     },
-    service::result_kind::{ResultId, ResultKind},
+    service::result_kind::{ResultId, ResultKind, ResultTarget},
     tools::{
         call_options::{CallOptions, ProgressSink},
-        waiting::{Wait, WaitTarget},
+        waiting::Wait,
     },
 };
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -42,7 +42,7 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
     let session = Fixture::new().simulated_time().open().await;
     let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
-        target: WaitTarget::Single(ResultId::new(ResultKind::Execution, EXECUTION_IN_PROGRESS)),
+        target: ResultTarget::Single(ResultId::new(ResultKind::Execution, EXECUTION_IN_PROGRESS)),
         expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
@@ -74,7 +74,7 @@ async fn progress_is_reported_during_a_slow_first_poll() {
     let session = Fixture::new().fault(no_answer).simulated_time().open().await;
     let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
-        target: WaitTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
+        target: ResultTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
         expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(10),

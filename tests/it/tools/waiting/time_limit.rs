@@ -12,11 +12,8 @@ use serde_json::json;
 use tas_mcp::{
     clock::Clock,
     sandbox::seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
-    service::result_kind::{ResultId, ResultKind},
-    tools::{
-        call_options::CallOptions,
-        waiting::{Wait, WaitTarget},
-    },
+    service::result_kind::{ResultId, ResultKind, ResultTarget},
+    tools::{call_options::CallOptions, waiting::Wait},
 };
 
 use super::TOOL;
@@ -47,7 +44,7 @@ async fn a_timed_out_wait_is_a_result_and_the_next_call_continues() {
 async fn a_process_that_stops_ends_its_waits_as_if_their_time_had_passed() {
     let session = Fixture::new().simulated_time().open().await;
     let wait = Wait {
-        target: WaitTarget::Single(ResultId::new(ResultKind::Job, JOB_QUEUED)),
+        target: ResultTarget::Single(ResultId::new(ResultKind::Job, JOB_QUEUED)),
         expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),

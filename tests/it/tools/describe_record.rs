@@ -1,0 +1,133 @@
+//! `describe_record`: a record with the names of what it refers to.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tas_mcp::sandbox::{keys, seed};
+
+use crate::support::{
+    fixture::{Fixture, Session},
+    stub::Stub,
+    time::SimulatedClock,
+};
+
+const TOOL: &str = "describe_record";
+
+async fn describe(arguments: Value) -> Value {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
+    host.succeed(TOOL, arguments).await
+}
+
+/// Returns a field of each entry of a list.
+fn each<'a>(list: &'a Value, field: &str) -> Vec<&'a Value> {
+    list.as_array().expect("a list").iter().map(|entry| &entry[field]).collect()
+}
+
+#[tokio::test]
+async fn a_plan_is_described_by_its_name_with_its_tests_slots_and_last_executions() {
+    let plan = describe(json!({"record": "Release smoke"})).await;
+
+    assert_eq!((&plan["kind"], &plan["id"]), (&json!("test_plan"), &json!(seed::PLAN_SMOKE)), "{plan}");
+    assert!(each(&plan["tests"], "name").contains(&&json!("Pause and resume")), "{plan}");
+    assert!(plan["slots"]["1"].is_string(), "{plan}");
+    let executions = each(&plan["results"], "id");
+    assert!(executions.contains(&&json!(seed::EXECUTION_COMPLETED)), "{plan}");
+}
+
+#[tokio::test]
+async fn a_test_is_described_with_its_folder_players_plans_and_last_runs() {
+    let test = describe(json!({"record": "Pause and resume", "kind": "test"})).await;
+
+    assert!(test["folder_path"].is_string() && test["players"]["1"].is_string(), "{test}");
+    assert!(each(&test["plans"], "name").contains(&&json!("Release smoke")), "{test}");
+    assert!(each(&test["results"], "test_name").iter().all(|name| **name == "Pause and resume"), "{test}");
+    assert!(test["results"][0]["state"].is_string() && test["version"].is_number(), "{test}");
+}
+
+#[tokio::test]
+async fn a_bug_is_described_with_the_runs_and_builds_where_it_was_seen() {
+    let bug = describe(json!({"record": "Player falls through the rope bridge"})).await;
+
+    assert_eq!((&bug["kind"], &bug["severity"]), (&json!("bug"), &json!("critical")), "{bug}");
+    let occurrences = bug["occurrences"].as_array().expect("a list");
+    assert!(!occurrences.is_empty());
+    for one in occurrences {
+        let (run, player) =
+            (one["run_id"].as_str().expect("an id"), one["player_id"].as_str().expect("an id"));
+        assert!(player.starts_with(run) && !player.ends_with("-0"), "{one}");
+        assert!(one["run_state"].is_string() && one["build"]["name"].is_string(), "{one}");
+    }
+    let times: Vec<_> = each(&bug["occurrences"], "detected_at");
+    assert!(times.is_sorted_by(|one, other| one.as_str() >= other.as_str()), "{times:?}");
+}
+
+#[tokio::test]
+async fn a_run_is_described_with_its_project_device_bugs_and_failed_steps() {
+    let run = describe(json!({"record": seed::RUN_FAILED})).await;
+
+    assert_eq!((&run["kind"], &run["state"]), (&json!("run"), &json!("FAILED")), "{run}");
+    assert_eq!(run["project_id"], "demo");
+    assert!(run["devices"][0].is_string() && run["bugs"][0]["title"].is_string(), "{run}");
+    assert!(run["failed_steps"][0]["report"].is_string(), "{run}");
+}
+
+#[tokio::test]
+async fn jobs_executions_builds_and_devices_are_described() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
+    for (record, kind, field) in [
+        (seed::JOB_FAILED, "job", "/results/0/id"),
+        (seed::EXECUTION_COMPLETED, "test_plan_execution", "/results/0/run_id"),
+        (seed::BUILD_ANDROID, "build", "/platform"),
+        ("Windows PC", "deployment_config", "/platform"),
+    ] {
+        let described = host.succeed(TOOL, json!({"record": record})).await;
+
+        assert_eq!(described["kind"], kind, "{described}");
+        assert!(described.pointer(field).is_some_and(Value::is_string), "{field}: {described}");
+        assert!(described.get("unread").is_none(), "{described}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_no_record_has_is_answered_with_the_nearest_records() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
+
+    let failure = host.fail(TOOL, json!({"record": "Release smok"})).await;
+
+    assert_eq!(failure["code"], "not_found", "{failure}");
+    let nearest = &failure["details"]["records"];
+    assert!(each(nearest, "name").contains(&&json!("Release smoke")), "{failure}");
+}
+
+#[tokio::test]
+async fn a_record_of_the_other_project_is_found_by_its_id_in_global_scope() {
+    let fixture = Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "demo,arena")]);
+    let Session { service: _service, mut host, .. } = fixture.open().await;
+
+    let run = host.succeed(TOOL, json!({"record": seed::ARENA_RUN_PASSED})).await;
+
+    assert_eq!(run["project_id"], "arena", "{run}");
+}
+
+#[tokio::test]
+async fn what_is_not_answered_within_the_time_limit_is_named() {
+    let clock = SimulatedClock::without_service();
+    let expiring = Arc::clone(&clock);
+    let stub = Stub::start(move |target| {
+        let clock = Arc::clone(&expiring);
+        async move {
+            if target.contains("/runs") {
+                clock.set_time_limits_expire(true);
+                std::future::pending::<()>().await;
+            }
+            (200, json!({"id": seed::BUILD_ANDROID, "name": "Nightly", "platform": "android"}))
+        }
+    })
+    .await;
+    let mut session = Fixture::new().simulated_time_by(clock).open_with(stub).await;
+
+    let build = session.host.succeed(TOOL, json!({"record": seed::BUILD_ANDROID, "kind": "build"})).await;
+
+    assert_eq!((&build["name"], &build["results"]), (&json!("Nightly"), &json!([])), "{build}");
+    assert_eq!(each(&build["unread"], "what"), ["runs"], "{build}");
+}
