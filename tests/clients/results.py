@@ -1,0 +1,111 @@
+"""What a client does with results: it describes, previews, starts again, summarizes, follows and reads skills.
+
+Usage: python results.py SERVER. Runs with the Python SDK over standard input and output, and over HTTP.
+"""
+
+import asyncio
+import json
+import re
+import sys
+import warnings
+from contextlib import asynccontextmanager
+
+from mcp import Client, MCPError, StdioServerParameters
+
+from scenario import plain, success
+
+EXECUTION = "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
+PLAN = "8329bf5f-2912-4f3e-8b06-a97011e21eac"
+RUNNING = "tas://projects/demo/runs/s3sank19vdh"
+WINDOWS = "bb2adece-e2ad-49af-a023-29c3643ce7f5"
+
+
+async def results(client):
+    """Runs the scenario. Raises an exception for a wrong result."""
+
+    async def call(name, **arguments):
+        return success(plain(await client.call_tool(name, {"project_id": "demo", **arguments})))
+
+    plan = await call("describe_record", record="Release smoke")
+    assert plan["kind"] == "test_plan" and len(plan["tests"]) == 4, plan
+    bug = await call("describe_record", record="Player falls through the rope bridge", kind="bug")
+    assert bug["occurrences"][0]["build"]["name"], bug
+
+    rerun = {"test_plan_execution_id": EXECUTION, "which": "failed", "deployment_config_id": WINDOWS}
+    preview = await call("rerun_results", **rerun, dry_run=True)
+    assert preview["status"] == "dry_run" and preview["tests"][0]["request"]["method"] == "POST", preview
+    first = await call("rerun_results", **rerun)
+    again = await call("rerun_results", **rerun)
+    assert first["job_ids"] == again["job_ids"] and again["tests"][0]["already_started"], again
+
+    group = await call("summarize_results", job_ids=first["job_ids"], compare_with=EXECUTION)
+    assert group["target_type"] == "jobs" and group["state"] == "running", group
+    summary = await call("summarize_results", test_plan_id=PLAN, history=5, baseline="latest-passed")
+    assert summary["history"]["tests"] and "note" in summary["baseline"], summary
+
+    stop = await call("stop_runs", job_ids=first["job_ids"], dry_run=True)
+    assert stop["request"]["path"].endswith("/runs/stop"), stop
+    [skill] = (await client.read_resource("skill://release-smoke/SKILL.md")).contents
+    assert "rerun_results" in skill.text, skill
+
+
+async def subscribed(client, is_http):
+    """Follows a run. Returns the method. Older revisions need a session for it, which a server over HTTP does not keep."""
+    if client.protocol_version < "2026-07-28":
+        with warnings.catch_warnings(action="ignore"):
+            try:
+                await client.subscribe_resource(RUNNING)
+                await client.unsubscribe_resource(RUNNING)
+            except MCPError as error:
+                assert is_http and "subscriptions/listen" in str(error), error
+                return "no subscription without a session"
+        return "resources/subscribe"
+
+    async with client.listen(resource_subscriptions=[RUNNING]) as subscription:
+        assert RUNNING in json.dumps(plain(subscription.honored)), subscription.honored
+    return "subscriptions/listen"
+
+
+@asynccontextmanager
+async def http_server(server):
+    """Starts a server over HTTP with a sandbox. Yields the address of its endpoint."""
+    arguments = ["--sandbox", "http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
+    process = await asyncio.create_subprocess_exec(server, *arguments, stderr=asyncio.subprocess.PIPE)
+    try:
+        while line := (await process.stderr.readline()).decode():
+            if address := re.search(r"listening on (http\S+)", line):
+                break
+        # What the server logs later is read, so that it does not stop at a full pipe.
+        drain = asyncio.create_task(process.stderr.read())
+        yield address[1]
+        drain.cancel()
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def run(target, mode):
+    async with Client(target, mode=mode) as client:
+        await results(client)
+        return f"{client.protocol_version}, {await subscribed(client, isinstance(target, str))}"
+
+
+async def main(server):
+    failed = False
+    for mode in ["legacy", "2026-07-28"]:
+        for transport in ["stdio", "HTTP"]:
+            try:
+                if transport == "stdio":
+                    outcome = await run(StdioServerParameters(command=server, args=["--sandbox"]), mode)
+                else:
+                    async with http_server(server) as address:
+                        outcome = await run(address, mode)
+                print(f"ok      Python mcp, results over {transport}: {outcome}")
+            except Exception as error:  # Any exception of a client is a finding.
+                print(f"FAILED  Python mcp, results over {transport}, {mode}: {error!r}")
+                failed = True
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:])))
