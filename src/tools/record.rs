@@ -3,6 +3,7 @@
 
 mod description;
 mod lookup;
+mod names;
 
 use std::{
     collections::BTreeMap,
@@ -11,12 +12,13 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, future::join_all, stream};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 pub use self::{
     description::{NamedId, RecordDescription},
     lookup::DescribedKind,
+    names::{devices, initiator_name, platform_family, player_platform},
 };
 use crate::{
     call::{
@@ -36,12 +38,12 @@ use crate::{
             executions::{GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution},
             jobs::{GetJob, Job, ListJobs},
             plans::{GetTestPlan, ListTestPlans, TestPlan, TestPlanSummary},
-            runs::{GetRun, Initiator, ListRuns, Run, RunDetail, RunHead, RunPlayer},
+            runs::{GetRun, ListRuns, Run, RunDetail, RunHead},
             tests::{GetTest, TestCase},
         },
         catalog::ListedOperation,
         result_kind::{ResultId, ResultKind},
-        view::{View, lenient, objects, view},
+        view::{View, view},
     },
     tools::{
         call_options::CallOptions,
@@ -449,78 +451,4 @@ pub(crate) async fn build_names<'a>(
         (!name.is_empty()).then(|| (id.to_owned(), name))
     });
     join_all(reads).await.into_iter().flatten().collect()
-}
-
-/// The device of a player, in one of its two forms (service.md 2.2).
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
-#[derive(Debug, Default, Deserialize)]
-struct Platform {
-    kind: String,
-    r#type: String,
-    device: String,
-    config: PlatformConfig,
-}
-
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
-#[derive(Debug, Default, Deserialize)]
-struct PlatformConfig {
-    device: PlatformDevice,
-}
-
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
-#[derive(Debug, Default, Deserialize)]
-struct PlatformDevice {
-    name: String,
-}
-
-objects!(Platform, PlatformConfig, PlatformDevice);
-
-/// Returns the names of the devices of players, each once. A device without a name has that of its platform.
-pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<String> {
-    let names = players.into_iter().map(|player| {
-        let platform = platform(player);
-        let names = [platform.config.device.name, platform.device, platform.kind, platform.r#type];
-        names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
-    });
-    let mut devices: Vec<String> = Vec::new();
-    for name in names.filter(|name| !name.is_empty()) {
-        if !devices.contains(&name) {
-            devices.push(name);
-        }
-    }
-
-    devices
-}
-
-/// Returns the platform of a player as device configs name it: `android` for `android-native`.
-pub fn player_platform(player: &RunPlayer) -> String {
-    let Platform { kind, r#type, .. } = platform(player);
-    platform_family(if kind.is_empty() { &r#type } else { &kind }).to_owned()
-}
-
-/// Returns what the platforms of devices and builds have in common: `ios` takes builds for `ios-native`.
-pub fn platform_family(platform: &str) -> &str {
-    platform.split('-').next().unwrap_or(platform)
-}
-
-fn platform(player: &RunPlayer) -> Platform {
-    player.platform.as_ref().map(|platform| view(Value::Object(platform.clone()))).unwrap_or_default()
-}
-
-/// Who started a run, in the forms that are known. The form is open (service.md 2.2).
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
-#[derive(Debug, Default, Deserialize)]
-struct InitiatorValue {
-    name: String,
-    email: String,
-    key_id: String,
-}
-
-objects!(InitiatorValue);
-
-/// Returns the name of who started a run: a person, or an API key.
-pub fn initiator_name(initiator: &Initiator) -> Option<String> {
-    let InitiatorValue { name, email, key_id } = view(Value::Object(initiator.value.clone()));
-    let key = if key_id.is_empty() { String::new() } else { format!("key {key_id}") };
-    [name, email, key, initiator.r#type.clone()].into_iter().find(|name| !name.is_empty())
 }
