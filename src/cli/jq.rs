@@ -3,7 +3,7 @@
 use jaq_core::{
     Compiler, Ctx, Exn, Filter, Vars,
     data::JustLut,
-    load::{Arena, File, Loader},
+    load::{Arena, File, Loader, import},
 };
 use jaq_json::{Val, read};
 use serde_json::Value;
@@ -39,6 +39,9 @@ impl Expression {
 
         let arena = Arena::default();
         let modules = Loader::new(definitions).load(&arena, File { code: text, path: () });
+        // No file is read for an expression. Data that is imported and not read would end the process.
+        let modules =
+            modules.and_then(|modules| import(&modules, |_| Err("not read".to_owned())).map(|()| modules));
         let modules = modules.map_err(|errors| {
             let places = errors.iter().map(|(_, error)| load_error(error));
             invalid(text, &places.collect::<Vec<_>>().join("; "))
@@ -148,6 +151,8 @@ mod tests {
             ("nothing(1)", "undefined filter `nothing`"),
             ("env", "undefined filter `env`"),
             ("$ENV.TAS_API_KEY", "undefined variable"),
+            ("include \"/etc/passwd\"; .", "`/etc/passwd` cannot be loaded"),
+            ("import \"/etc/passwd\" as $text; $text", "`/etc/passwd` cannot be loaded"),
             (".data.id", "cannot index"),
         ] {
             let failure = evaluate(text).expect_err(text);

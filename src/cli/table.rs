@@ -13,6 +13,9 @@ const MIN_COLUMN_WIDTH: usize = 8;
 /// Spaces between two columns.
 const GAP: &str = "  ";
 
+/// First characters of a formula of a spreadsheet, in both widths.
+const FORMULA_SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{FF1D}', '\u{FF0B}', '\u{FF0D}', '\u{FF20}'];
+
 /// Rows below a header. A column that is empty in every row is not printed on a terminal.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -229,18 +232,19 @@ impl Table {
 
     /// Returns the header and the rows with the exact values of all columns as CSV.
     pub(super) fn csv(&self) -> String {
-        let quoted = |value: &str| {
-            if value.contains(['"', ',']) {
-                format!("\"{}\"", value.replace('"', "\"\""))
-            } else {
-                value.to_owned()
-            }
-        };
-        let header = self.header.iter().map(|name| quoted(name)).collect::<Vec<_>>();
-        let rows = self.rows.iter().map(|row| row.cells.iter().map(|cell| quoted(cell.exact())).collect());
+        let header = self.header.iter().map(|name| csv_value(name)).collect::<Vec<_>>();
+        let rows = self.rows.iter().map(|row| row.cells.iter().map(|cell| csv_value(cell.exact())).collect());
 
         std::iter::once(header).chain(rows).map(|values: Vec<_>| values.join(",") + "\n").collect()
     }
+}
+
+/// Returns a value of CSV. A name that a spreadsheet would compute as a formula begins with an apostrophe, which spreadsheets take
+/// for the sign of a text.
+fn csv_value(value: &str) -> String {
+    let is_formula = value.starts_with(FORMULA_SIGNS) && value.parse::<f64>().is_err();
+    let text = if is_formula { format!("'{value}") } else { value.to_owned() };
+    if text.contains(['"', ',']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 /// Returns a line of cells with these widths. A column of the width 0 is left out.
@@ -394,5 +398,21 @@ mod tests {
         let csv = format!("age,name,more,id\n{time},\"a, \"\"0\"\"\",m,{}\n", id("0016157b1"));
         assert!(table.csv().starts_with(&csv), "{}", table.csv());
         assert!(table.wide(true).to_string().ends_with(&format!("m     {}\n", id("0016157b2"))));
+    }
+
+    #[test]
+    fn a_spreadsheet_computes_no_name_in_csv() {
+        for (value, expected) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("=HYPERLINK(\"http://a\",1)", "\"'=HYPERLINK(\"\"http://a\"\",1)\""),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("+1+1", "'+1+1"),
+            ("-1+1", "'-1+1"),
+            ("\u{FF1D}1", "'\u{FF1D}1"),
+            ("-1.5", "-1.5"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(csv_value(value), expected);
+        }
     }
 }

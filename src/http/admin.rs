@@ -19,7 +19,7 @@ use tokio::{
 };
 use tower::ServiceExt as _;
 
-use super::{origin::requested_host, refusal::Refusal, state::SharedState};
+use super::{limits::with_write_limit, origin::requested_host, refusal::Refusal, state::SharedState};
 use crate::settings::is_loopback_host;
 
 /// Media type of the metrics (`OpenMetrics` 1.0).
@@ -71,7 +71,7 @@ async fn serve_connection(stream: TcpStream, router: Router) {
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_LIMIT)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(with_write_limit(stream)), service);
 
     // Errors of a connection are the client's.
     drop(connection.await);

@@ -248,7 +248,8 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     response.map(|body| Body::new(HoldingBody { body, _memory: memory }))
 }
 
-/// A body that holds the memory of what is in it until it is sent.
+/// A body that holds the memory of what is in it until it is sent. It never says that its last bytes are the last ones: hyper
+/// would drop it before these are sent. Now it keeps the body until it wants more bytes than those that are waiting.
 struct HoldingBody {
     body: Body,
     _memory: Arc<OnceLock<HeldMemory>>,
@@ -263,10 +264,6 @@ impl hyper::body::Body for HoldingBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -311,4 +308,38 @@ async fn method_not_allowed(method: Method) -> Refusal {
 /// Returns the response to a request whose handling has failed outside of a method.
 fn internal_error() -> Response {
     Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error").into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use hyper::{server::conn::http1, service::service_fn};
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+    use crate::client::{LIST_BYTES, MemoryShare};
+
+    #[tokio::test]
+    async fn a_body_holds_its_memory_until_it_is_sent() {
+        let share = MemoryShare::default();
+        let of_body = share.clone();
+        let service = service_fn(move |_| {
+            let memory = HeldMemory::from(of_body.keep(LIST_BYTES).expect("memory"));
+            let body = HoldingBody { body: vec![0; 1024 * 1024].into(), _memory: Arc::new(memory.into()) };
+            async { Ok::<_, Infallible>(Response::new(body)) }
+        });
+        let (mut client, server) = tokio::io::duplex(1024);
+        let connection = http1::Builder::new().serve_connection(TokioIo::new(server), service);
+        let serving = tokio::spawn(connection);
+
+        client.write_all(b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n").await.expect("a connection");
+        client.read_exact(&mut [0; 1024]).await.expect("the begin of an answer");
+        assert!(share.keep(1).is_none(), "most of the answer is not sent");
+
+        client.read_to_end(&mut Vec::new()).await.expect("the rest");
+        serving.await.expect("no panic").expect("a complete answer");
+        assert!(share.keep(1).is_some());
+    }
 }

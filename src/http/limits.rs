@@ -1,13 +1,17 @@
 //! Limits of requests, of one credential or address, and of all clients: how many at the same time, and how many and how long
-//! ones per second.
+//! ones per second. And the limit of a client that does not read.
 
-use std::{net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{net::IpAddr, num::NonZeroU32, pin::Pin, sync::Arc, time::Duration};
 
 use governor::{
     DefaultDirectRateLimiter, Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    io::AsyncWrite,
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+use tokio_io_timeout::TimeoutWriter;
 
 use super::refusal::Exceeded;
 use crate::{client::MemoryShare, settings::HttpSettings};
@@ -17,6 +21,9 @@ const BURST_SECONDS: u32 = 3;
 
 /// How long a client that sends too much waits for the refusal, and with it for its next request.
 pub(super) const REFUSAL_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a client may accept nothing of what is sent to it.
+pub(super) const WRITE_LIMIT: Duration = Duration::from_secs(30);
 
 /// How many bytes of a long body count as one request more.
 const BYTES_PER_REQUEST: usize = 256 * 1024;
@@ -103,6 +110,13 @@ impl ClientLimits {
             _wait: wait,
         })
     }
+}
+
+/// Returns a stream that fails when the client has accepted nothing for too long. A stream with nothing to send may be silent.
+pub(super) fn with_write_limit<S: AsyncWrite>(stream: S) -> Pin<Box<TimeoutWriter<S>>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(WRITE_LIMIT));
+    Box::pin(stream)
 }
 
 /// Returns a semaphore with this number of places.

@@ -1,6 +1,7 @@
 //! Listening, the open connections and the end of the process.
 //!
-//! The number of connections has a limit, for all clients and for one address. A connection that is idle is closed for a new one.
+//! The number of connections has a limit, for all clients and for one address. A connection that is idle is closed for a new one,
+//! and one whose client does not read ends.
 
 use std::{
     io,
@@ -15,6 +16,7 @@ use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use indexmap::IndexMap;
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpSocket, TcpStream},
     sync::Notify,
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
@@ -25,7 +27,7 @@ use tower::ServiceExt as _;
 use super::{
     admin::{self, ACCEPT_PAUSE},
     app::{Application, PeerAddress},
-    limits::limited_address,
+    limits::{limited_address, with_write_limit},
 };
 
 /// How long further connections are accepted after the signal to stop, but at most half of the time that calls have to
@@ -276,7 +278,12 @@ fn ignore_new_connections(_listener: &TcpListener) -> io::Result<()> {
 }
 
 /// Serves the requests of a connection until it ends.
-async fn serve_connection(stream: TcpStream, peer: IpAddr, router: &Router, place: &Place) {
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Send,
+    peer: IpAddr,
+    router: &Router,
+    place: &Place,
+) {
     let service = hyper::service::service_fn(|request: Request<Incoming>| async {
         place.begin_request();
         let mut request = request.map(Body::new);
@@ -289,7 +296,7 @@ async fn serve_connection(stream: TcpStream, peer: IpAddr, router: &Router, plac
         .timer(TokioTimer::new())
         .header_read_timeout(IDLE_LIMIT)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(with_write_limit(stream)), service);
 
     // Errors of a connection are the client's: it may close the connection at any time.
     let mut connection = std::pin::pin!(connection);
@@ -458,7 +465,10 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+
     use super::*;
+    use crate::http::limits::WRITE_LIMIT;
 
     const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
@@ -525,6 +535,49 @@ mod tests {
             place.end().await;
             drop(place);
         });
+    }
+
+    /// Serves two requests that arrive together, for at most three hours. Returns how long that took.
+    async fn serve_requests(router: Router, client: impl AsyncFnOnce(DuplexStream)) -> Duration {
+        let (mut client_side, server_side) = tokio::io::duplex(1024);
+        client_side.write_all(&b"GET / HTTP/1.1\r\n\r\n".repeat(2)).await.expect("a connection");
+        let place = connections(1).enter(ONE, false).expect("a place");
+        let started = Instant::now();
+
+        let serving = async {
+            let serving = serve_connection(server_side, ONE, &router, &place);
+            timeout(Duration::from_secs(3 * 3600), serving).await.expect("the connection ends");
+            started.elapsed()
+        };
+        tokio::join!(serving, client(client_side)).0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_whose_client_does_not_read_ends() {
+        let router = Router::new().fallback(async || vec![0; 1024 * 1024]);
+        let time = serve_requests(router, async |mut client| {
+            sleep(WRITE_LIMIT / 2).await;
+            client.read_exact(&mut [0; 10]).await.expect("progress");
+            sleep(WRITE_LIMIT * 2).await;
+        });
+        assert_eq!(time.await, WRITE_LIMIT / 2 + WRITE_LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_has_nothing_to_send_may_take_hours() {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let router = Router::new().fallback(async || {
+            let events = futures_util::stream::once(async {
+                sleep(HOUR).await;
+                Ok::<_, io::Error>("late")
+            });
+            Body::from_stream(events)
+        });
+        let time = serve_requests(router, async |mut client| {
+            client.read_exact(&mut [0; 64]).await.expect("a head");
+            sleep(2 * HOUR + Duration::from_secs(1)).await;
+        });
+        assert_eq!(time.await, 2 * HOUR + Duration::from_secs(1));
     }
 
     #[cfg(target_os = "linux")]
