@@ -21,6 +21,7 @@ mod host_directories;
 mod host_entry;
 mod host_file;
 mod hosts;
+mod job_bugs;
 mod jq;
 mod lists;
 mod log_output;

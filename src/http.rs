@@ -11,7 +11,7 @@
 //! 4. `body` reads the message within its limits, and passes it to the library;
 //! 5. the library compares message and headers, and calls `handler`, which admits the request and calls the server.
 //!
-//! A request that is not served ends with a `refusal`. `front_page` tells users how to connect their hosts. `admin` serves health and `metrics` on an address of its own; with the
+//! A request that is not served ends with a `refusal`, which has its `request_id`. `front_page` tells users how to connect their hosts. `admin` serves health and `metrics` on an address of its own; with the
 //! feature `otlp`, `traces` sends spans to a collector. `setup_check` checks the settings for `tas-mcp doctor`.
 //! [`Application::for_service`] serves another MCP handler in the same way.
 
@@ -31,6 +31,7 @@ mod metrics;
 mod oauth;
 mod origin;
 mod refusal;
+mod request_id;
 mod setup_check;
 mod state;
 mod tenants;

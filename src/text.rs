@@ -2,6 +2,7 @@
 
 pub mod guidance;
 mod hidden;
+mod moment;
 mod placeholder;
 mod similarity;
 
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 
 use hidden::replace_hidden;
 pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, visible};
+pub use moment::{WallClock, age, ago, duration_text};
 pub use placeholder::{placeholder, variable_in_braces};
 pub use similarity::{most_similar, one_letter_away};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};

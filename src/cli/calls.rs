@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
+    command_line_text::with_action,
     exit_status::{CommandError, ExitStatus},
     output::Output,
 };
@@ -32,6 +33,12 @@ use crate::{
 /// Flag that confirms a costly or irreversible call.
 pub(super) const YES: &str = "yes";
 
+/// What helps if a setting is missing.
+const MISSING_SETTING: &str = "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings";
+
+/// What helps if a setting has a wrong value.
+const WRONG_SETTING: &str = "correct the value; `tas-mcp config list` shows where it comes from, and `tas-mcp help settings` what it may be";
+
 /// Returns the caller that the settings describe.
 ///
 /// # Errors
@@ -47,9 +54,8 @@ pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
 /// As [`build_caller`].
 pub(super) fn build_caller_with_files(settings: &Settings) -> Result<CallerWithFiles, Failure> {
     settings.tools_config().map(CallerWithFiles::new).map_err(|failure| {
-        failure.hint(
-            "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings",
-        )
+        let is_missing = failure.message.contains("is not set");
+        failure.hint(if is_missing { MISSING_SETTING } else { WRONG_SETTING })
     })
 }
 
@@ -106,7 +112,7 @@ pub(super) fn confirm(failure: Failure) -> Result<(), CommandError> {
         return Err(failure.into());
     }
 
-    match ask(&failure.message)? {
+    match ask(&with_action(&failure.message))? {
         ConsentAnswer::Yes => Ok(()),
         ConsentAnswer::No => Err(declined().into()),
         ConsentAnswer::NotAsked => Err(failure.into()),

@@ -6,7 +6,10 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::table::{Cell, Table};
+use super::{
+    job_bugs::JobBugs,
+    table::{Cell, Table},
+};
 use crate::{
     fields::field_at,
     service::{
@@ -23,11 +26,14 @@ use crate::{
         operation::Operation as _,
         view::{View, view},
     },
+    text,
     tools::{
         record::{devices, initiator_name},
         waiting::ResultItem,
     },
 };
+
+pub(super) use crate::text::duration_text;
 
 /// How a column behaves where the terminal is narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,11 +60,13 @@ pub(super) struct Context {
     pub(super) now: Timestamp,
     /// Names of builds by their ids, for records that have the id only.
     pub(super) build_names: BTreeMap<String, String>,
+    /// The bugs of jobs; `None` if nobody has asked for them.
+    pub(super) job_bugs: Option<JobBugs>,
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { now: Timestamp::now(), build_names: BTreeMap::new() }
+        Self { now: Timestamp::now(), build_names: BTreeMap::new(), job_bugs: None }
     }
 }
 
@@ -109,6 +117,9 @@ const JOBS: &[Column<Job>] = &[
     column("took", Fit::Whole, |job, context| {
         let started = job.runs.iter().filter_map(|run| run.started_at.as_deref()).min();
         duration(None, started, job.completed_at.as_deref(), context.now)
+    }),
+    column("bugs", Fit::Whole, |job, context| {
+        context.job_bugs.as_ref().map(|bugs| bugs.cell(job)).unwrap_or_default()
     }),
     column("age", Fit::Whole, |job, context| age(&job.created_at, context)),
     column("id", Fit::Id, |job, _| job.job_id.as_str().into()),
@@ -291,24 +302,12 @@ pub(super) fn size(bytes: u64) -> Cell {
 
 /// Returns how long ago a time was. A text that is no time stays as it is.
 pub(super) fn age(time: &str, context: &Context) -> Cell {
-    age_of(time, context).map_or_else(|| time.into(), |seconds| Cell::from(age_text(seconds)).exactly(time))
+    age_of(time, context).map_or_else(|| time.into(), |seconds| Cell::from(text::age(seconds)).exactly(time))
 }
 
 /// Returns how many seconds ago a time was; `None` for a text that is no time.
 pub(super) fn age_of(time: &str, context: &Context) -> Option<i64> {
     time.parse::<Timestamp>().ok().map(|time| context.now.duration_since(time).as_secs())
-}
-
-/// Returns an age in its largest unit.
-fn age_text(seconds: i64) -> String {
-    match seconds {
-        // The clocks of two machines differ a little.
-        ..-60 => "in the future".to_owned(),
-        -60..60 => "just now".to_owned(),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 /// Returns the verdict and the age of a record of the list `list`, if its records are results.
@@ -340,11 +339,7 @@ pub(super) fn devices_of<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -
 
 /// Returns when something was, in a sentence; empty for a text that is no time.
 pub(super) fn ago(time: &str, context: &Context) -> String {
-    match age_of(time, context) {
-        Some(seconds) if seconds >= 60 => format!("{} ago", age_text(seconds)),
-        Some(seconds) => age_text(seconds),
-        None => String::new(),
-    }
+    age_of(time, context).map(text::ago).unwrap_or_default()
 }
 
 /// Returns a number with its noun.
@@ -368,18 +363,6 @@ fn duration(milliseconds: Option<f64>, start: Option<&str>, end: Option<&str>, n
     Cell::from(duration_text(seconds)).exactly(&format!("{seconds:.1}"))
 }
 
-/// Returns a duration in its two largest units.
-pub(super) fn duration_text(seconds: f64) -> String {
-    let whole = std::time::Duration::try_from_secs_f64(seconds.round()).unwrap_or_default().as_secs();
-    match (whole / 3_600, whole / 60 % 60, whole % 60) {
-        (0, 0, 0) => format!("{seconds:.1}s"),
-        (0, 0, seconds) => format!("{seconds}s"),
-        (0, minutes, seconds) => format!("{minutes}m{seconds:02}s"),
-        (hours @ ..100, minutes, _) => format!("{hours}h{minutes:02}m"),
-        (hours, ..) => format!("{} days", hours / 24),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -387,7 +370,7 @@ mod tests {
     use super::*;
 
     fn context() -> Context {
-        Context { now: "2026-03-02T12:00:00Z".parse().expect("a time"), build_names: BTreeMap::new() }
+        Context { now: "2026-03-02T12:00:00Z".parse().expect("a time"), ..Context::default() }
     }
 
     #[test]
@@ -413,7 +396,7 @@ mod tests {
             ("2026-03-02T11:01:00Z", "59 min"),
             ("2026-03-01T11:00:00Z", "25 h"),
             ("2026-02-27T11:00:00Z", "3 days"),
-            ("2026-03-02T12:30:00Z", "in the future"),
+            ("2026-03-02T22:30:00Z", "just now"),
             ("yesterday", "yesterday"),
         ] {
             let mut table = Table::new(["age"]);

@@ -65,8 +65,14 @@ pub(super) fn without_tool(message: &str) -> &str {
     split_tool(message).map_or(message, |(_, reason)| reason)
 }
 
-/// Returns the message of a failure with what a user did in place of the tool that it begins with.
+/// Returns the message of a failure with what a user did in place of the tool that it begins with. A question before a call begins
+/// with the tool and what it would do.
 pub(super) fn with_action(message: &str) -> Cow<'_, str> {
+    if let Some((name, effect)) = message.split_once(' ')
+        && catalog::find_tool(name).is_some()
+    {
+        return format!("this {effect}").into();
+    }
     let Some((tool, reason)) = split_tool(message) else { return message.into() };
     let mut title = tool.title.chars();
     let first = title.next().map(|first| first.to_ascii_lowercase());

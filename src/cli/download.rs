@@ -145,8 +145,8 @@ async fn download_run(
     let output = Output::new(&output, Piped::Json)?;
     selection.run_id = NameResolver::new(&tools.caller, None).for_user(starts).run(&selection.run_id).await?;
     let destination = destination(to, &tools.files, &selection.run_id)?;
-    if selection.pattern.is_some() {
-        selection.check_patterns(&selection.read(&tools.caller).await?)?;
+    if selection.pattern.is_some() || selection.player.is_some() {
+        selection.check(&selection.read(&tools.caller).await?)?;
     }
 
     let FileSelection { run_id, player: players, pattern: patterns } = selection;

@@ -9,7 +9,12 @@ use super::{
     exit_status::ExitStatus,
     output::{Format, JSON, OUTPUT},
 };
-use crate::{failure::Failure, text::single_line, violation::Violation};
+use crate::{
+    failure::{Code, Failure},
+    service::tool::SWITCHED_OFF,
+    text::single_line,
+    violation::Violation,
+};
 
 /// How results and failures are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +68,20 @@ fn exit_status(failure: &Failure) -> ExitStatus {
 
 /// Returns the message, a line for each violation, and what to do next.
 fn text(failure: &Failure) -> String {
+    if let Some((_, setting)) = failure.message.split_once(SWITCHED_OFF)
+        && failure.code == Code::InvalidArguments
+    {
+        let setting = single_line(setting);
+        return format!(
+            "error: this command changes something, and {setting} allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where {setting} is set"
+        );
+    }
+
     let violations = &failure.facts.violations;
     if violations.is_empty() {
         let choices = failure.facts.choices.iter().map(|choice| format!("\n  {}", single_line(choice)));
         let choices: String = choices.collect();
-        let hint = line(&failure.hint.to_string());
+        let hint = hint(&failure.hint.to_string());
         return format!("error: {}{choices}\nhint: {hint}", line(&with_action(&failure.message)));
     }
 
@@ -81,6 +95,12 @@ fn text(failure: &Failure) -> String {
         [only] => format!("error: {only}\nhint: nothing was sent"),
         _ => format!("error: invalid arguments\n  {}{omitted}\nhint: nothing was sent", lines.join("\n  ")),
     }
+}
+
+/// Returns a hint for a user of the command line, which is no server that could be restarted, and prints no details.
+fn hint(text: &str) -> String {
+    let hint = line(text).replace(", and restart the server", "");
+    if hint.contains("`details.") { hint + "; `--json` shows the details" } else { hint }
 }
 
 /// Returns a text in the words of the command line, as one line: a line break in a text of the service must not look like a line
@@ -105,7 +125,11 @@ fn violation_line(violation: &Violation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Code;
+    use crate::{service::tool::ToolDefinition, tools::catalog};
+
+    fn find_tool(name: &str) -> &'static ToolDefinition {
+        catalog::find_tool(name).expect("a tool").info
+    }
 
     #[test]
     fn a_failure_is_text_with_flags_and_commands() {
@@ -116,8 +140,17 @@ mod tests {
         ];
         let cases = [
             (
+                Failure::new(Code::InvalidArguments, find_tool("stop_runs").switched_off_by("TAS_READ_ONLY")),
+                "error: this command changes something, and TAS_READ_ONLY allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where TAS_READ_ONLY is set",
+            ),
+            (
                 Failure::new(Code::NotFound, "get_run: run zzz\nwas not found").hint("see `list_runs`"),
                 "error: cannot get a run: run zzz was not found\nhint: see `tas-mcp runs`",
+            ),
+            (
+                Failure::new(Code::ConfirmationRequired, "upload_build deletes builds")
+                    .hint("see `details.x`"),
+                "error: this deletes builds\nhint: see `details.x`; `--json` shows the details",
             ),
             (
                 Failure::invalid_arguments("x", &violations[..1]),

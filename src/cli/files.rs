@@ -12,7 +12,7 @@ use super::{
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Piped, note},
+    output::{Output, OutputFlags, Piped, Shown, note},
     starts::Starts,
     table::{Cell, Table},
 };
@@ -96,7 +96,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         note(&format!("the run {} has no files; its state is {}", listing.run_id, listing.state));
     }
 
-    output.print(ExitStatus::Success, &json!({"run_id": listing.run_id, "data": files}), || table(&files))
+    let shown = || match files.as_slice() {
+        [] if output.is_text() => Shown::Text(String::new()),
+        files => Shown::Table(table(files)),
+    };
+    output.print(ExitStatus::Success, &json!({"run_id": listing.run_id, "data": files}), shown)
 }
 
 impl FileSelection {
@@ -109,16 +113,21 @@ impl FileSelection {
         Ok(RunListing::from_run(&run_id, run.view::<GetRun>()))
     }
 
-    /// Checks that each pattern matches a file.
+    /// Checks that each player exists, and that each pattern matches a file.
     ///
     /// # Errors
     /// `invalid_arguments` with the names of all files.
-    pub(super) fn check_patterns(&self, listing: &RunListing) -> Result<(), Failure> {
+    pub(super) fn check(&self, listing: &RunListing) -> Result<(), Failure> {
         self.choose(listing).map(drop)
     }
 
     /// Returns the files that are meant.
     fn choose(&self, listing: &RunListing) -> Result<Vec<RunFile>, Failure> {
+        let is_listed = |number: &&u64| listing.players.iter().any(|player| player.number == **number);
+        if let Some(missing) = self.player.iter().flatten().find(|number| !is_listed(number)) {
+            return Err(no_player(*missing, listing));
+        }
+
         let is_whole_run = self.run_id == listing.run_id;
         let players = listing.players.iter().filter(|player| {
             let is_wanted = self.player.as_ref().is_none_or(|numbers| numbers.contains(&player.number));
@@ -163,6 +172,12 @@ fn compile(patterns: &[String]) -> Result<Vec<FilePattern>, Failure> {
     } else {
         Err(Failure::invalid_arguments("files", &violations))
     }
+}
+
+fn no_player(missing: u64, listing: &RunListing) -> Failure {
+    let message = format!("run {} has no player {missing}", listing.run_id);
+    let hint = format!("it has {}; nothing was saved", counted(listing.players.len(), "player"));
+    Failure::new(Code::InvalidArguments, message).hint(hint)
 }
 
 fn no_match(pattern: &str, files: &[RunFile]) -> Failure {

@@ -189,16 +189,22 @@ impl<'a> Filters<'a> {
         records.data
     }
 
-    /// Removes the records that are not wanted, and those above the limit.
+    /// Removes the records that are not wanted, and those above the limit. Returns what a user may have mistyped, because no record
+    /// has it.
     ///
     /// # Errors
     /// `not_found` if nothing tells which results are the user's.
-    pub(super) fn choose(mut self, records: &mut NewestRecords, limit: usize) -> Result<(), Failure> {
+    pub(super) fn choose(
+        mut self,
+        records: &mut NewestRecords,
+        limit: usize,
+    ) -> Result<Vec<String>, Failure> {
         let all = std::mem::take(&mut records.data);
         let is_mine = self.owned(&all)?;
         let facts: Vec<_> = all.iter().map(|record| Facts::of(self.list, record)).collect();
 
         let device = self.flags.device.clone().unwrap_or_default();
+        let unmatched = self.unmatched(&facts);
         let names_device = |facts: &Facts| facts.devices.iter().any(|name| has_words(name, &device));
         let by_name = device.is_empty() || self.platform.is_none() || facts.iter().any(&names_device);
         let is_on_device = |facts: &Facts| {
@@ -215,7 +221,26 @@ impl<'a> Filters<'a> {
         records.data.truncate(limit);
         records.unread.append(&mut self.unread);
 
-        Ok(())
+        Ok(unmatched)
+    }
+
+    /// Returns a sentence about each name of the flags that no record has.
+    fn unmatched(&self, all: &[Facts]) -> Vec<String> {
+        let FilterFlags { build, device, verdict, .. } = self.flags;
+        let lacks_build = |_: &&String| !all.iter().any(|facts| self.has_build(facts));
+        let lacks_device = |name: &&String| {
+            self.platform.is_none()
+                && !all.iter().flat_map(|facts| &facts.devices).any(|device| has_words(device, name))
+        };
+        let lacks_verdict = |word: &&String| !all.iter().any(|facts| facts.has_verdict(word));
+        let verdicts: BTreeSet<_> = all.iter().map(|facts| facts.verdict.as_str()).collect();
+        let verdicts = verdicts.into_iter().collect::<Vec<_>>().join(", ");
+
+        let build = build.iter().filter(lacks_build).map(|name| format!("none is of a build `{name}`"));
+        let device = device.iter().filter(lacks_device).map(|name| format!("none is on a device `{name}`"));
+        let verdict = verdict.iter().filter(lacks_verdict);
+        let verdict = verdict.map(|word| format!("none is {word}: there are {verdicts}"));
+        if all.is_empty() { Vec::new() } else { build.chain(device).chain(verdict).collect() }
     }
 
     /// Returns for each record whether the user wants it with regard to who started it.
@@ -240,17 +265,20 @@ impl<'a> Filters<'a> {
         Ok(owned)
     }
 
+    fn has_build(&self, facts: &Facts) -> bool {
+        self.flags.build.as_ref().is_none_or(|build| {
+            has_words(&facts.build_name, build)
+                || self.builds.contains(&facts.build_id)
+                || facts.build_id.starts_with(&build.to_ascii_lowercase())
+        })
+    }
+
     fn accepts(&self, facts: &Facts) -> bool {
         let flags = self.flags;
         let time = || facts.time.parse::<Timestamp>().ok();
         // What has not begun yet is newer than everything else.
         let is_since = flags.since.is_none_or(|since| time().is_none_or(|time| time >= since));
         let is_until = flags.until.is_none_or(|until| time().is_some_and(|time| time < until));
-        let has_build = flags.build.as_ref().is_none_or(|build| {
-            has_words(&facts.build_name, build)
-                || self.builds.contains(&facts.build_id)
-                || facts.build_id.starts_with(&build.to_ascii_lowercase())
-        });
         let has_verdict =
             flags.verdict.is_empty() || flags.verdict.iter().any(|word| facts.has_verdict(word));
         let has_text = flags.search.as_ref().is_none_or(|text| has_words(&facts.name, text));
@@ -258,7 +286,7 @@ impl<'a> Filters<'a> {
 
         is_since
             && is_until
-            && has_build
+            && self.has_build(facts)
             && has_verdict
             && has_text
             && is_of_plan

@@ -12,7 +12,7 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     named_arguments,
-    output::{Output, OutputFlags, Piped},
+    output::{Output, OutputFlags, Piped, note},
     records::{RecordPrinter, records},
     starts::Starts,
     termination::TerminationSignals,
@@ -201,8 +201,15 @@ impl ListCommand {
             return watch(&reading, &arguments, &printer).await;
         }
 
-        let reply = reading.read(&arguments).await?;
-        printer.print(&reading.caller, reply.value()).await
+        let (reply, unmatched) = reading.read(&arguments).await?;
+        let status = printer.print(&reading.caller, reply.value()).await?;
+        if output.has_rows() {
+            for sentence in &unmatched {
+                note(sentence);
+            }
+        }
+
+        Ok(status)
     }
 }
 
@@ -215,7 +222,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    async fn read(&self, flags: &ListArguments) -> Result<Reply, CommandError> {
+    /// Returns the records, and what of the filters no record has.
+    async fn read(&self, flags: &ListArguments) -> Result<(Reply, Vec<String>), CommandError> {
         let mut arguments = read_arguments(&self.list.tool, self.matches)?;
         let project = arguments.common.project_id.clone();
         let resolver = NameResolver::new(&self.caller, project.as_deref());
@@ -232,14 +240,13 @@ impl Reading<'_> {
         named_arguments::resolve(resolver, &self.list.tool, &mut arguments.own).await?;
 
         let filters = Filters::read(&flags.filters, self.list, resolver, &self.starts).await?;
-        let mut chosen = Ok(());
+        let mut chosen = Ok(Vec::new());
         let reply = list_newest(&self.caller, self.list, arguments, |records| {
             chosen = filters.choose(records, flags.limit.into());
         });
         let reply = reply.await?;
-        chosen?;
 
-        Ok(reply)
+        Ok((reply, chosen?))
     }
 }
 
@@ -264,7 +271,7 @@ async fn print_repeatedly(
 ) -> Result<ExitStatus, CommandError> {
     let (mut known, mut printed_lines) = (BTreeMap::new(), 0);
     loop {
-        let reply = reading.read(arguments).await?;
+        let (reply, _) = reading.read(arguments).await?;
         if printer.redraws() {
             printed_lines = printer.redraw(&reading.caller, reply.value(), printed_lines).await?;
         } else {

@@ -206,6 +206,7 @@ fn read_knowledge(
 
 fn invalid_address(reason: &str) -> Failure {
     Failure::new(Code::InvalidArguments, format!("the address {reason}"))
+        .hint("name one such as https://tas.example.com; nothing was sent")
 }
 
 /// Returns the key from standard input, or the one that the user types without seeing it.

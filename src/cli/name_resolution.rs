@@ -146,6 +146,10 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRec
         NameMatch::None => format!("no {nouns} has the name `{name}`"),
     };
     let hint = match r#match {
+        NameMatch::None if kinds.len() > 2 => {
+            "nothing was sent; `tas-mcp runs`, `tests`, `plans`, `builds`, `devices` and `bugs` list what there is"
+                .to_owned()
+        }
         NameMatch::None => format!("nothing was sent; `{}` lists what there is", list_command(kinds)),
         _ => "nothing was sent; pass the whole name or the id".to_owned(),
     };

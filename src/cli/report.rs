@@ -15,6 +15,7 @@ use tokio::process;
 
 use super::{
     calls::build_caller_with_files,
+    command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
     failure_output::OutputFormat,
     file_flags::{OutputFile, path_value},
@@ -28,6 +29,7 @@ use super::{
 use crate::{
     failure::{Code, Failure},
     settings::Settings,
+    text::WallClock,
     tools::{
         context::CallerWithFiles,
         name_search::RecordKind,
@@ -172,7 +174,10 @@ impl Report {
         let content = ReportContent { pictures, summarizes_run: has(ReportForm::Markdown) };
 
         let (subject, project) = (self.subject().await?, self.project());
-        report::gather_data(&subject, &self.tools, project, content).await
+        let mut data = report::gather_data(&subject, &self.tools, project, content).await?;
+        data.summary.iter_mut().for_each(say_in_flags);
+
+        Ok(data)
     }
 
     async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
@@ -193,7 +198,8 @@ impl Report {
             return Ok(PrintedResult::Trend(self.read_trend(count).await?));
         }
 
-        let summary = self.subject().await?.summarize(&self.tools, self.project()).await?;
+        let mut summary = self.subject().await?.summarize(&self.tools, self.project()).await?;
+        say_in_flags(&mut summary);
         Ok(PrintedResult::Summary(Box::new(summary)))
     }
 
@@ -249,13 +255,26 @@ impl Report {
     /// Prints a result as text on a terminal, otherwise as JSON.
     fn print(&self, result: &PrintedResult) -> io::Result<()> {
         let prints_json = prints_json(self.arguments.output.json);
+        let clock = &WallClock::of_this_machine();
         match result {
             PrintedResult::Summary(summary) if prints_json => print_line(json!(summary)),
-            PrintedResult::Summary(summary) => print_text(SummaryText(summary)),
+            PrintedResult::Summary(summary) => print_text(SummaryText { summary, clock }),
             PrintedResult::Trend(trend) if prints_json => print_line(json!(trend)),
             // The text contains no characters of the service that could control the terminal, but colours.
-            PrintedResult::Trend(trend) => write!(anstream::stdout(), "{}", TrendText(trend)),
+            PrintedResult::Trend(trend) => {
+                write!(anstream::stdout(), "{}", TrendText { trend, clock })
+            }
         }
+    }
+}
+
+/// Puts flags and commands in place of the arguments and tools that the summary names.
+fn say_in_flags(summary: &mut Summary) {
+    if let Some(note) = summary.comparison.as_mut().and_then(|comparison| comparison.note.as_mut()) {
+        *note = for_command_line(note, Names::Mixed);
+    }
+    if let Some(left_out) = &mut summary.left_out {
+        left_out.how = for_command_line(&left_out.how.to_string(), Names::Mixed).into();
     }
 }
 

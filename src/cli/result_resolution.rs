@@ -84,9 +84,8 @@ impl NameResolver<'_> {
         }
 
         let found = self.record_of(&KINDS, name).await.map_err(|failure| {
-            let message = failure
-                .message
-                .replace("no test, plan", "no run, job, execution has the id, and no test, plan");
+            let message =
+                failure.message.replace("no test,", "no run, job or execution has this id, and no test,");
             Failure { message, ..failure }
         })?;
         Ok(RecordId::Named(found.kind, found.id))
@@ -237,7 +236,7 @@ impl NameResolver<'_> {
     /// `invalid_arguments` if another record is named.
     pub(super) async fn run(self, name: &str) -> Result<String, Failure> {
         // Whoever reads the run finds out whether it exists.
-        if is_result_id(ResultKind::Run, name) && !is_hexadecimal(name) {
+        if is_result_id(ResultKind::Run, name) && name.len() >= WHOLE_RUN_ID {
             return Ok(name.to_owned());
         }
 
@@ -358,10 +357,8 @@ fn list_of(kind: ResultKind) -> &'static OperationEntry {
     }
 }
 
-/// Returns whether a text may be the beginning of a UUID, of which lists show eight characters.
-fn is_hexadecimal(text: &str) -> bool {
-    text.len() <= 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
+/// Shortest id of a run that is known (service.md 1.7). Shorter words may be beginnings of ids.
+const WHOLE_RUN_ID: usize = 11;
 
 /// Returns whether `text` has the form of the ids of `kind`. Ids of runs are one word with digits (service.md 1.7).
 pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     call::Caller,
     failure::Failure,
-    service::result_kind::ResultTarget,
+    service::{api::runs::StopRuns, result_kind::ResultTarget},
     settings::Settings,
     text::single_line,
     tools::{
@@ -208,8 +208,17 @@ impl WaitSubject<'_> {
         }
 
         let jobs = jobs_of(self.caller, self.project, &self.target, &self.jobs).await?;
-        stop_jobs(NameResolver::new(self.caller, self.project), &jobs).await?;
-        note(&format!("stopped jobs: {}", jobs.join(" ")));
+        let reply = stop_jobs(NameResolver::new(self.caller, self.project), &jobs).await?;
+        let (stopped, others): (Vec<_>, Vec<_>) =
+            reply.view::<StopRuns>().results.into_iter().partition(|row| row.ok);
+        if !stopped.is_empty() {
+            let ids: Vec<_> = stopped.into_iter().map(|row| row.job_id).collect();
+            note(&format!("stopped jobs: {}", ids.join(" ")));
+        }
+        for row in others {
+            let reason = row.error.or(row.message).unwrap_or_else(|| "no reason is stated".to_owned());
+            note(&format!("not stopped: job {}: {reason}", row.job_id));
+        }
 
         Ok(())
     }
@@ -334,7 +343,8 @@ impl WaitProgress {
         }
 
         let style = ProgressStyle::with_template("{spinner} {elapsed_precise} [{bar:20}] {wide_msg}");
-        let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        // A bar of the length 0 would be shown as full.
+        let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.enable_steady_tick(TICK);
 
         Self::Bar(bar)

@@ -43,23 +43,33 @@ const MAX_TEXT_LENGTH: usize = 200;
 
 /// The line of one request. The parts of the server that serve the request share it, until one of them takes it.
 #[derive(Clone, Debug)]
-pub(super) struct AccessLine(Arc<Mutex<Option<AccessEntry>>>);
+pub(super) struct AccessLine {
+    id: Arc<str>,
+    entry: Arc<Mutex<Option<AccessEntry>>>,
+}
 
 impl AccessLine {
     pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
         let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
-        Self(Arc::new(Mutex::new(Some(AccessEntry {
+        let id = id.unwrap_or_default();
+        let entry = AccessEntry {
             metrics,
             started: Instant::now(),
             client,
-            id: id.unwrap_or_default().to_owned(),
+            id: id.to_owned(),
             path: without_keys(request.uri().path()),
             is_identified: false,
             credential: String::new(),
             subject: String::new(),
             project: String::new(),
             operation: Operation::default(),
-        }))))
+        };
+        Self { id: id.into(), entry: Arc::new(Mutex::new(Some(entry))) }
+    }
+
+    /// Returns the id of the request, which its response has too.
+    pub(super) fn id(&self) -> &str {
+        &self.id
     }
 
     /// Adds the credential, and the project of the endpoint.
@@ -85,7 +95,7 @@ impl AccessLine {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<AccessEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse as _, Response},
     routing::{get, post},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use hyper::body::{Frame, SizeHint};
 use rmcp::{
     ServerHandler,
@@ -35,12 +35,13 @@ use super::{
     auth::{ClientAddress, Requester, identify},
     body::read_message,
     endpoint::{Endpoint, no_such_path},
-    front_page::{HostGuides, NeededCredential, front_page},
+    front_page::{Answering, HostGuides, NeededCredential, front_page},
     handler::CallHandler,
     limits::REFUSAL_PAUSE,
     oauth::endpoint_of_metadata,
     origin::{check_origin, client_address, cross_origin_layer},
     refusal::{Reason, Refusal},
+    request_id::{REQUEST_ID, drop_unusable_id, with_id_in_body},
     state::{Shared, SharedState},
 };
 use crate::{
@@ -48,12 +49,6 @@ use crate::{
     failure::Failure,
     settings::{HttpSettings, Settings},
 };
-
-/// Header with the id of a request, which a proxy may have set.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// Longest id of a request that is used, in bytes.
-const MAX_ID_BYTES: usize = 80;
 
 /// Methods that the endpoint has.
 const METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
@@ -167,24 +162,16 @@ async fn page(State(shared): State<SharedState>, uri: Uri, headers: HeaderMap) -
         None if shared.tenants.serves_anonymous() => NeededCredential::None,
         None => NeededCredential::ApiKey,
     };
-    let silence_s = shared.outages().first().map(|outage| outage.duration().as_secs());
-    front_page(&address, credential, silence_s, shared.host_guides.get())
-}
-
-/// Leaves out an id of a request that no log can show as it is.
-async fn drop_unusable_id(mut request: Request) -> Request {
-    let is_usable = |id: &HeaderValue| {
-        id.len() <= MAX_ID_BYTES
-            && id.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/".contains(byte))
+    let answering = match shared.outages().first() {
+        Some(outage) => Answering::Nobody { seconds: outage.duration().as_secs() },
+        None if shared.uses_sandbox => Answering::Sandbox,
+        None => Answering::Service,
     };
-    if !request.headers().get(REQUEST_ID).is_none_or(is_usable) {
-        request.headers_mut().remove(REQUEST_ID);
-    }
-    request
+    front_page(&address, credential, answering, shared.host_guides.get())
 }
 
 /// Finds the address of the client, limits the requests from it that end before their caller is known, and writes the line of a
-/// request that no method has answered.
+/// request that no method has answered. The body of an error gets the id of that line.
 async fn observe(State(shared): State<SharedState>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<PeerAddress>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
     let client = client_address(peer, request.headers(), &shared.settings.trusted_proxies);
@@ -208,6 +195,7 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
         let reason = response.extensions().get::<Reason>().map_or("", |Reason(reason)| reason);
         entry.log_response(response.status(), reason);
     }
+    response = with_id_in_body(response, line.id()).await;
     if shared.is_draining() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

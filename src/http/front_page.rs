@@ -54,19 +54,38 @@ impl NeededCredential {
     }
 }
 
-/// Returns the page of a server whose endpoint users reach at `address`. `silence_s` says for how many seconds the service has not
-/// answered, if it does not.
+/// Who answers calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answering {
+    Service,
+    /// The service has not answered for this time.
+    Nobody {
+        seconds: u64,
+    },
+    Sandbox,
+}
+
+impl Answering {
+    fn sentence(self) -> Cow<'static, str> {
+        match self {
+            Self::Service => "Calls go to the Test Automation Service.".into(),
+            Self::Nobody { seconds } => {
+                format!("The service has not answered for {seconds} s: calls fail.").into()
+            }
+            Self::Sandbox => "Calls go to a sandbox with example data, which ends with this server.".into(),
+        }
+    }
+}
+
+/// Returns the page of a server whose endpoint users reach at `address`.
 pub(super) fn front_page(
     address: &str,
     credential: NeededCredential,
-    silence_s: Option<u64>,
+    answering: Answering,
     guides: Option<&HostGuides>,
 ) -> Response {
     let guides = guides.map(|guides| guides(address, credential == NeededCredential::ApiKey));
-    let service = match silence_s {
-        Some(seconds) => format!("The service has not answered for {seconds} s: calls fail."),
-        None => "Calls go to the Test Automation Service.".to_owned(),
-    };
+    let service = answering.sentence();
 
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\

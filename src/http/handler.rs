@@ -26,6 +26,7 @@ use super::{
     auth::Requester,
     oauth::Person,
     refusal::Exceeded,
+    request_id,
     state::SharedState,
 };
 use crate::{
@@ -58,7 +59,7 @@ impl<S: ServerHandler> CallHandler<S> {
         mut context: RequestContext<RoleServer>,
         method: impl FnOnce(RequestContext<RoleServer>) -> F,
         ending: fn(&T, Option<Code>) -> Ending,
-        refuse: impl FnOnce(Exceeded) -> Result<T, ErrorData>,
+        refuse: impl FnOnce(Exceeded, &str) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let parts = context.extensions.remove::<Parts>().ok_or_else(|| internal_error(operation))?;
         let (Some(requester), Some(line)) =
@@ -74,7 +75,7 @@ impl<S: ServerHandler> CallHandler<S> {
         let admission = match admitted {
             Ok(admission) => admission,
             Err(exceeded) => {
-                let outcome = refuse(exceeded);
+                let outcome = refuse(exceeded, line.id());
                 let status = if outcome.is_ok() { StatusCode::OK } else { exceeded.status() };
                 if let Some(entry) = entry {
                     entry.log_limit(exceeded, status);
@@ -88,6 +89,7 @@ impl<S: ServerHandler> CallHandler<S> {
         let report = CallReport::default();
         context.extensions.insert(report.clone());
         let outcome = self.perform(requester, operation, context, method).await;
+        let outcome = outcome.map_err(|error| request_id::with_id(error, line.id()));
         self.app.tenants.remember(&requester.tenant);
         drop(admission);
         let facts = report.facts();
@@ -203,7 +205,7 @@ impl<S: ServerHandler> CallHandler<S> {
         context: RequestContext<RoleServer>,
         method: impl FnOnce(RequestContext<RoleServer>) -> F,
     ) -> Result<T, ErrorData> {
-        let refuse = |exceeded| Err(self.exceeded.get_or_init(|| exceeded).error());
+        let refuse = |exceeded: Exceeded, _: &str| Err(self.exceeded.get_or_init(|| exceeded).error());
         self.run(operation, context, method, |_, _| Ending::Success, refuse).await
     }
 }
@@ -246,7 +248,8 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         };
 
         let call = |context| self.server.call_tool(request, context);
-        self.run(operation, context, call, ending_of_call, |exceeded| Ok(exceeded.tool_result().into())).await
+        let refuse = |exceeded: Exceeded, id: &str| Ok(exceeded.tool_result(id).into());
+        self.run(operation, context, call, ending_of_call, refuse).await
     }
 
     async fn get_prompt(

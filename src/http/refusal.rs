@@ -9,6 +9,7 @@ use axum::{
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError, RequestId};
 
+use super::request_id;
 use crate::failure::{Code, Failure};
 
 /// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
@@ -124,11 +125,12 @@ impl Exceeded {
         ErrorData::invalid_request(self.message(), None)
     }
 
-    /// Returns the result of a call of a tool: an error that the model reads.
-    pub(super) fn tool_result(self) -> CallToolResult {
+    /// Returns the result of a call of a tool in the request `id`: an error that the model reads.
+    pub(super) fn tool_result(self, id: &str) -> CallToolResult {
         let failure = Failure::new(Code::RateLimited, self.message())
             .hint("wait as long as `details.retry_after_s` says, and call again; nothing was sent")
-            .retry_after(Duration::from_secs(self.pause_seconds()));
+            .retry_after(Duration::from_secs(self.pause_seconds()))
+            .detail(request_id::FIELD, id);
         CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
     }
 }

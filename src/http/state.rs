@@ -53,6 +53,8 @@ pub(super) struct Shared {
     pub(super) places: Places,
     pub(super) metrics: Arc<Metrics>,
     traffic: ServiceTraffic,
+    /// Whether a sandbox of this process answers calls.
+    pub(super) uses_sandbox: bool,
     /// How hosts connect, for the page.
     pub(super) host_guides: OnceLock<HostGuides>,
     /// Sends spans, if there is a collector.
@@ -107,6 +109,7 @@ impl Shared {
             places: Places::new(http.max_calls),
             metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health), &traffic)),
             traffic,
+            uses_sandbox: settings.wants_sandbox(),
             host_guides: OnceLock::new(),
             #[cfg(feature = "otlp")]
             traces: http.traces.as_ref().map(Traces::new).transpose()?,

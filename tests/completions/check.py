@@ -60,12 +60,21 @@ CASES |= {
     "a plan in single quotes beside hostile names": ("run plan 'Rel", ["run", "plan", "Release smoke"]),
 }
 
+# A backslash is a plain character in elvish.
+WITHOUT = {"elvish": ["a name after a backslash"]}
+
 STARTS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"],
              "bind 'set enable-bracketed-paste off'; PS1='READY>'; source <(tas-mcp completions bash)"),
     "zsh": (["zsh", "-f", "-i"],
             "unsetopt zle_bracketed_paste; PS1='READY>'; autoload -Uz compinit; compinit -u -D; "
             "source <(tas-mcp completions zsh)"),
+    # The shell offers a word that needs quotes in a menu, from which the test takes it.
+    "elvish": (["elvish", "-norc"],
+               "set edit:prompt = { put 'READY>' }; set edit:rprompt = { }; "
+               "set edit:insert:binding[Ctrl-A] = $edit:move-dot-sol~; "
+               "set edit:completion:binding[Ctrl-A] = { edit:completion:accept; edit:move-dot-sol }; "
+               "eval (tas-mcp completions elvish | slurp)"),
     "fish": (["fish", "--no-config", "-i"],
              "function fish_prompt; echo -n 'READY>'; end; tas-mcp completions fish | source"),
 }
@@ -175,7 +184,8 @@ def main():
     failures = []
     try:
         terminal = Terminal(shell, directory, variables)
-        for name, (typed, expected) in CASES.items():
+        cases = {name: case for name, case in CASES.items() if name not in WITHOUT.get(shell, [])}
+        for name, (typed, expected) in cases.items():
             words = terminal.completed(typed)
             if words[:-1] != ["tas-mcp", *expected]:
                 failures.append(f"{name}: `{typed}` became {words[1:-1]} instead of {expected}")
@@ -187,7 +197,7 @@ def main():
 
     if failures:
         fail(f"{shell}:\n" + "\n".join(failures))
-    print(f"{shell}: {len(CASES)} command lines completed")
+    print(f"{shell}: {len(cases)} command lines completed")
 
 
 main()

@@ -189,7 +189,7 @@ fn write_comparison(page: &mut MarkdownPage, comparison: &Comparison) {
         ("newly failing", &comparison.newly_failing),
         ("still failing", &comparison.still_failing),
         ("fixed", &comparison.fixed),
-        ("not run", &comparison.not_run),
+        ("without a result", &comparison.not_run),
     ];
     let changes = lists.into_iter().flat_map(|(label, changes)| {
         changes.iter().flatten().map(move |one| format!("- **{label}:** {}\n", change(one)))

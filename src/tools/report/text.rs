@@ -7,11 +7,10 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Color, Style};
-use indicatif::FormattedDuration;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
-    text::{shorten_line, visible},
+    text::{WallClock, duration_text, shorten_line, visible},
     tools::summary::{
         ABSENT_LETTER, BugEntry, BuildName, Comparison, FailureEntry, Omission, PassedTest, RetriedTest,
         Summary, TestChange, Trend, TrendExecution, TrendResult, TrendTest, UNKNOWN_LETTER, VERDICT_LETTERS,
@@ -24,19 +23,24 @@ const LABEL_WIDTH: usize = 14;
 
 /// Displays a summary as text.
 #[derive(Debug)]
-pub struct SummaryText<'a>(pub &'a Summary);
+pub struct SummaryText<'a> {
+    /// The summary.
+    pub summary: &'a Summary,
+    /// The clock on which times are shown.
+    pub clock: &'a WallClock,
+}
 
 impl Display for SummaryText<'_> {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        let summary = self.0;
-        write_head(to, summary)?;
+        let Self { summary, clock } = self;
+        write_head(to, summary, clock)?;
         summary.failures.iter().flatten().try_for_each(|entry| write_failure(to, entry))?;
         let retried = summary.passed_after_retry.as_deref().unwrap_or_default();
         write_section(to, "Passed after a retry", retried, write_retried_test)?;
         write_section(to, "Passed with bugs", &summary.passed_with_bugs, write_passed_test)?;
 
         if let Some(comparison) = &summary.comparison {
-            write_comparison(to, comparison)?;
+            write_comparison(to, comparison, clock)?;
         }
 
         write_section(to, "Could not be read", &summary.unread, write_omission)?;
@@ -50,7 +54,7 @@ impl Display for SummaryText<'_> {
     }
 }
 
-fn write_head(to: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
+fn write_head(to: &mut Formatter<'_>, summary: &Summary, clock: &WallClock) -> fmt::Result {
     let name = summary.title();
     let passed = summary.verdicts.get("SUCCESS").unwrap_or(&0);
     write!(to, "{name}: {passed} of {} passed", summary.total)?;
@@ -63,11 +67,10 @@ fn write_head(to: &mut Formatter<'_>, summary: &Summary) -> fmt::Result {
     writeln!(to)?;
     write_line(to, "verdicts", format_counts(&summary.verdicts))?;
     write_line(to, "bugs", summary.bugs.iter().flat_map(format_counts))?;
-    write_line(to, "started", summary.started_at.iter())?;
+    write_line(to, "started", summary.started_at.iter().map(|start| clock.time_and_age(start)))?;
 
-    let duration =
-        summary.duration_ms.map(|milliseconds| FormattedDuration(Duration::from_millis(milliseconds)));
-    write_line(to, "took", duration.iter())?;
+    let duration = summary.duration_ms.map(Duration::from_millis);
+    write_line(to, "took", duration.map(|duration| duration_text(duration.as_secs_f64())))?;
 
     write_line(to, "build", summary.build.iter().chain(&summary.builds).map(format_build))
 }
@@ -113,9 +116,9 @@ fn write_passed_test(to: &mut Formatter<'_>, passed: &PassedTest) -> fmt::Result
     write_bugs(to, &passed.bugs)
 }
 
-fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Result {
+fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison, clock: &WallClock) -> fmt::Result {
     if let Some(with) = &comparison.with {
-        let start = with.started_at.iter().map(|start| format!(", {start}"));
+        let start = with.started_at.iter().map(|start| format!(", {}", clock.time_and_age(start)));
         let build = with.build.iter().map(|build| format!(", build {}", format_build(build)));
         let details: String = start.chain(build).collect();
         writeln!(to, "\nCompared with {}{details}", with.target_id)?;
@@ -129,7 +132,7 @@ fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison) -> fmt::Res
         ("newly failing", &comparison.newly_failing),
         ("fixed", &comparison.fixed),
         ("still failing", &comparison.still_failing),
-        ("not run", &comparison.not_run),
+        ("without result", &comparison.not_run),
     ];
     for (label, changes) in lists {
         changes.iter().flatten().try_for_each(|change| write_line(to, label, [format_change(change)]))?;
@@ -153,7 +156,13 @@ fn write_omission(to: &mut Formatter<'_>, omission: &Omission) -> fmt::Result {
 }
 
 fn format_build(build: &BuildName) -> String {
-    build.name.as_ref().map_or_else(|| build.id.clone(), |name| format!("{name} ({})", build.id))
+    let name = build.name.as_ref().map(|name| format!("{name} ({})", beginning(&build.id)));
+    name.unwrap_or_else(|| build.id.clone())
+}
+
+/// Returns the beginning of an id, which commands take in place of the whole: a line then fits into a terminal.
+fn beginning(id: &str) -> &str {
+    id.split('-').next().unwrap_or(id)
 }
 
 /// Returns the text of each count.
@@ -187,8 +196,8 @@ fn write_line<T: Display>(
 /// Longest name of a test, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// Length of a start time without its time zone and seconds, in characters.
-const MINUTE_LENGTH: usize = 16;
+/// The sign behind the letter of a result that came after retries, and what it means.
+const RETRY_SIGN: (&str, &str) = ("+", "after a retry");
 
 /// A verdict in the table: its sign, the word of the service for the legend, and its colour.
 type Mark = (char, &'static str, AnsiColor);
@@ -207,11 +216,16 @@ fn coloured((letter, word): (char, &'static str)) -> Mark {
 
 /// Displays a trend as a table with colours, which the output removes where they are not wanted.
 #[derive(Debug)]
-pub struct TrendText<'a>(pub &'a Trend);
+pub struct TrendText<'a> {
+    /// The trend.
+    pub trend: &'a Trend,
+    /// The clock on which times are shown.
+    pub clock: &'a WallClock,
+}
 
 impl Display for TrendText<'_> {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        let trend = self.0;
+        let Self { trend, clock } = self;
         let name = trend.name.as_deref().unwrap_or(&trend.test_plan_id);
         let flaky = trend.tests.iter().filter(|test| test.flaky.is_some()).count();
         writeln!(
@@ -226,7 +240,7 @@ impl Display for TrendText<'_> {
         write_legend(to, trend)?;
 
         for (number, execution) in (1..).zip(&trend.executions) {
-            write_execution(to, number, execution)?;
+            write_execution(to, number, execution, clock)?;
         }
 
         trend.unread.iter().try_for_each(|omission| {
@@ -240,26 +254,39 @@ fn write_grid(to: &mut Formatter<'_>, trend: &Trend) -> fmt::Result {
     let names: Vec<_> = trend.tests.iter().map(row_name).collect();
     let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let column = trend.executions.len().to_string().len();
+    // Only a grid with retries has room for their sign.
+    let sign_width = if has_retries(trend) { RETRY_SIGN.0.len() } else { 0 };
 
-    write!(to, "{}", " ".repeat(width))?;
-    for number in 1..=trend.executions.len() {
-        write!(to, "  {number:>column$}")?;
-    }
-    writeln!(to)?;
+    let numbers = (1..=trend.executions.len()).map(|number| format!("  {number:>column$}{:sign_width$}", ""));
+    let header = " ".repeat(width) + &numbers.collect::<String>();
+    writeln!(to, "{}", header.trim_end())?;
 
     for (name, test) in names.iter().zip(&trend.tests) {
-        write!(to, "{name}{}", " ".repeat(width.saturating_sub(name.width())))?;
-        for result in &test.results {
-            let (letter, _, colour) = mark(result.as_ref());
-            let style = Style::new().fg_color(Some(Color::Ansi(colour)));
-            write!(to, "  {}{style}{letter}{style:#}", " ".repeat(column.saturating_sub(1)))?;
-        }
-
+        let cells = test.results.iter().map(|result| grid_cell(result.as_ref(), column, sign_width));
+        let cells = cells.collect::<String>();
         let flaky = test.flaky.as_ref().map(|why| format!("  flaky: {why}")).unwrap_or_default();
-        writeln!(to, "{flaky}")?;
+        let row = format!("{name}{}{cells}{flaky}", " ".repeat(width.saturating_sub(name.width())));
+        writeln!(to, "{}", row.trim_end())?;
     }
 
     Ok(())
+}
+
+/// Returns a letter in its colour, with the sign of a retry behind it.
+fn grid_cell(result: Option<&TrendResult>, column: usize, sign_width: usize) -> String {
+    let (letter, _, colour) = mark(result);
+    let style = Style::new().fg_color(Some(Color::Ansi(colour)));
+    let sign = if result.is_some_and(is_retried) { RETRY_SIGN.0 } else { "" };
+
+    format!("  {}{style}{letter}{style:#}{sign:sign_width$}", " ".repeat(column.saturating_sub(1)))
+}
+
+fn is_retried(result: &TrendResult) -> bool {
+    !result.earlier.is_empty()
+}
+
+fn has_retries(trend: &Trend) -> bool {
+    trend.tests.iter().flat_map(|test| &test.results).flatten().any(is_retried)
 }
 
 /// Writes the words of the marks that the table contains.
@@ -273,18 +300,23 @@ fn write_legend(to: &mut Formatter<'_>, trend: &Trend) -> fmt::Result {
         .map(|(letter, word, _)| format!("{letter} {word}"))
         .collect();
     words.dedup();
+    words.extend(has_retries(trend).then(|| format!("{} {}", RETRY_SIGN.0, RETRY_SIGN.1)));
 
     writeln!(to, "\n{}\n", words.join(", "))
 }
 
-fn write_execution(to: &mut Formatter<'_>, number: usize, execution: &TrendExecution) -> fmt::Result {
-    let start: String =
-        execution.started_at.iter().flat_map(|start| start.chars()).take(MINUTE_LENGTH).collect();
+fn write_execution(
+    to: &mut Formatter<'_>,
+    number: usize,
+    execution: &TrendExecution,
+    clock: &WallClock,
+) -> fmt::Result {
+    let start = execution.started_at.as_deref().map(|start| clock.time(start)).unwrap_or_default();
     let build = execution.build.as_ref().map(|build| build.name.as_deref().unwrap_or(&build.id));
-    let build = build.map(|build| format!("  build {}", printable(build))).unwrap_or_default();
-    let id = printable(&execution.test_plan_execution_id);
+    let build = build.map(|build| format!("  {}", printable(build))).unwrap_or_default();
+    let id = printable(beginning(&execution.test_plan_execution_id));
 
-    writeln!(to, "{number:>2}  {}  {id}{build}", printable(&start.replace('T', " ")))
+    writeln!(to, "{number:>2}  {}  {id}{build}", printable(&start))
 }
 
 fn mark(result: Option<&TrendResult>) -> Mark {

@@ -54,9 +54,11 @@ async fn a_refused_request_is_logged_with_its_path_its_reason_and_the_id_of_its_
     let key = ("x-api-key", "svc_planted_1");
 
     let mut ids = Vec::new();
+    let mut answers = Vec::new();
     for path in ["/x/leen", "/svc_planted_2/none/x", "", ""] {
         let response = server.send(path, key, &call).await;
         ids.push(response.headers()["x-request-id"].to_str().expect("text").to_owned());
+        answers.push(json_of(response).await);
     }
     let (log, access) = server.stop().await;
 
@@ -72,6 +74,11 @@ async fn a_refused_request_is_logged_with_its_path_its_reason_and_the_id_of_its_
         [&ids[3], "/mcp", "200", "rate_limited", "WARN"],
     ];
     assert_eq!(logged, expected, "{log}");
+    // A user quotes the answer, and not its headers.
+    let in_error = |index: usize| answers[index]["error"]["data"]["request_id"].as_str();
+    assert_eq!([in_error(0), in_error(1)], [Some(ids[0].as_str()), Some(ids[1].as_str())], "{answers:?}");
+    let refused = answers[3]["result"]["content"][0]["text"].as_str().expect("a text");
+    assert!(refused.contains(&format!(r#""request_id":"{}""#, ids[3])), "{refused}");
     assert!(access[0]["reason"].to_string().contains("unknown word `leen`"), "{log}");
     assert!(access[3]["reason"].to_string().contains("too many requests per second"), "{log}");
     assert!(!log.contains("planted"), "{log}");
@@ -139,6 +146,16 @@ async fn the_page_tells_how_each_host_connects() {
 
     let foreign = server.client.get(server.url.trim_end_matches("mcp")).header("host", "rebound.example");
     assert_eq!(foreign.send().await.expect("a response").status().as_u16(), 403);
+    server.stop().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_page_of_a_server_with_a_sandbox_says_so() {
+    let server = HttpProcess::start_with(&["--sandbox"], &[]).await;
+    let page = server.client.get(server.url.trim_end_matches("mcp")).send().await.expect("a response");
+    let text = page.text().await.expect("text");
+    assert!(text.contains("Calls go to a sandbox with example data"), "{text}");
     server.stop().await;
 }
 

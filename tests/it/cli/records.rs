@@ -105,6 +105,11 @@ async fn the_files_of_a_run_are_listed() {
     assert_eq!(code, Some(0), "{error}");
     assert!(rows.lines().any(|row| row.starts_with("1\tscreenshots/end.png\t")), "{rows}");
 
+    let (code, of_beginning, error) = run(&service, &["files", "x0303"]).await;
+    assert_eq!((code, &of_beginning), (Some(0), &rows), "{error}");
+    let (code, _, error) = run(&service, &["files", "x03031trjx0", "--player", "5"]).await;
+    assert!(code == Some(2) && error.contains("has no player 5\nhint: it has 1 player"), "{error}");
+
     let (_, rows, _) = run(&service, &["files", "x03031trjx0-1", "--pattern", "*.png"]).await;
     assert!(rows.lines().count() > 0 && rows.lines().all(|row| row.contains(".png\t")), "{rows}");
 }

@@ -1,5 +1,6 @@
 //! Waits that end before the runs do, and questions at the terminal.
 
+use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{binary::run_binary, service::Service, terminal::run_in_terminal};
@@ -49,6 +50,21 @@ async fn an_interrupted_wait_stops_the_runs_if_the_person_wants_it() {
         assert!(text.contains(&format!("continue with: tas-mcp wait {}", seed::JOB_RUNNING)), "{text}");
         assert_eq!(text.contains(&format!("stopped jobs: {}", seed::JOB_RUNNING)), is_stopped, "{text}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_job_that_an_interrupted_wait_cannot_stop_is_not_called_stopped() {
+    let service = Service::start().await;
+    let refused = json!({"job_id": seed::JOB_RUNNING, "ok": false, "error": "Job already completed"});
+    let answer = json!({"ok": false, "results": [refused]});
+    service.fault(json!({"operation": "stop_runs", "status": 207, "body": answer})).await;
+    let typed = [("finished", "\u{3}"), ("[y/N]", "y\n")];
+
+    let (_, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
+
+    let expected = format!("not stopped: job {}: Job already completed", seed::JOB_RUNNING);
+    assert!(text.contains(&expected) && !text.contains("stopped jobs"), "{text}");
 }
 
 #[cfg(target_os = "linux")]

@@ -45,7 +45,27 @@ async fn a_request_that_cannot_be_served_has_its_status() {
         let case = format!("{method} {path} {headers:?} {}", &body[..body.len().min(40)]);
         assert_eq!(response.status().as_u16(), status, "{case}");
         assert_eq!(response.headers()["cache-control"], "no-store", "{case}");
-        assert_eq!(json_of(response).await["error"]["code"].as_i64().unwrap_or_default(), code, "{case}");
+        let id = response.headers()["x-request-id"].to_str().expect("text").to_owned();
+        let error = &json_of(response).await["error"];
+        assert_eq!(error["code"].as_i64().unwrap_or_default(), code, "{case}");
+        assert!(code == 0 || error["data"]["request_id"] == id, "{case}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_a_method_has_the_id_of_its_request() {
+    let (_service, server) = start(&[]).await;
+    for (message, code) in [
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "no/such"}), -32601),
+        (json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "none"}}), -32602),
+    ] {
+        let request = server.post("/mcp").header("x-request-id", "proxy-1").body(message.to_string());
+        let error = &json_of(request.send().await.expect("a response")).await["error"];
+        assert_eq!(
+            (&error["code"], &error["data"]["request_id"]),
+            (&json!(code), &json!("proxy-1")),
+            "{error}"
+        );
     }
 }
 

@@ -48,7 +48,7 @@ function changed(comparison) {
     : text(against);
   const groups = [
     group('Newly failing', comparison.newly_failing), group('Still failing', comparison.still_failing),
-    group('Fixed', comparison.fixed), group('Not run', comparison.not_run),
+    group('Fixed', comparison.fixed), group('Without a result', comparison.not_run),
   ];
   return section('Compared', other && words(`With ${other}`, 'muted'), words(comparison.note, 'muted'), groups);
 }

@@ -4,6 +4,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::{keys, seed},
+    text::WallClock,
     tools::{report::SummaryText, summary::Summary},
 };
 
@@ -11,7 +12,9 @@ use crate::support::{host::Host, service::Service};
 
 /// Renders a summary as the command line prints it.
 fn render(summary: &Value) -> String {
-    SummaryText(&Summary::deserialize(summary).expect("a summary")).to_string()
+    let summary = &Summary::deserialize(summary).expect("a summary");
+    let clock = &WallClock::stopped_at("2026-03-02T12:00:00Z".parse().expect("a time"));
+    SummaryText { summary, clock }.to_string()
 }
 
 #[tokio::test]
@@ -54,7 +57,7 @@ fn the_text_contains_every_part_of_a_summary() {
     let test = |name: &str| json!({"name": name, "id": format!("id of {name}")});
     let summary = json!({
         "target_type": "test_plan_execution", "target_id": "exec_2", "name": "Nightly", "state": "running",
-        "all_passed": false, "finished": 3, "total": 4, "verdicts": {"FAILED": 2, "SUCCESS": 1},
+        "started_at": "2026-03-02T02:30:00+00:00", "all_passed": false, "finished": 3, "total": 4, "verdicts": {"FAILED": 2, "SUCCESS": 1},
         "builds": [{"id": "b1", "name": "one"}, {"id": "b2"}],
         "failures": [{
             "test": test("Jump"), "verdict": "FAILED", "step": {"number": 2, "goal": "Jump high", "player": 1},
@@ -65,7 +68,7 @@ fn the_text_contains_every_part_of_a_summary() {
             "test": test("Hide"), "run_id": "r9", "bugs": [{"id": "b9", "title": "Flickers", "severity": "low"}],
         }],
         "comparison": {
-            "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01"},
+            "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01T02:30:00Z"},
             "note": "the same plan",
             "newly_failing": [{"test": test("Jump"), "verdict": "FAILED", "was": "SUCCESS", "run_id": "r1"}],
             "fixed": [{"test": test("Swim"), "verdict": "SUCCESS", "was": "FAILED"}],
@@ -79,6 +82,7 @@ fn the_text_contains_every_part_of_a_summary() {
     let expected = "\
 Nightly: 1 of 4 passed, 1 not finished
   verdicts       2 FAILED, 1 SUCCESS
+  started        2026-03-02 02:30 UTC (9 h ago)
   build          one (b1), b2
 
 FAILED: Jump (2 times)
@@ -91,12 +95,12 @@ Passed with bugs
   Hide in r9
   bug            low: Flickers (b9)
 
-Compared with exec_1, 2026-03-01
+Compared with exec_1, 2026-03-01 02:30 UTC (33 h ago)
   note           the same plan
   newly failing  Jump: SUCCESS, now FAILED in r1
   fixed          Swim: FAILED, now SUCCESS
   still failing  Run: ERROR
-  not run        Fly: was SUCCESS
+  without result Fly: was SUCCESS
 
 Could not be read
   bugs of r2: service_unavailable

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::{keys, seed},
+    text::WallClock,
     tools::{report::TrendText, summary::Trend},
 };
 
@@ -190,6 +191,12 @@ async fn the_grid_names_executions_whose_tests_cannot_be_read() {
     assert!(trend["unread"][0]["what"].as_str().is_some_and(|what| what.starts_with("tests of")), "{trend}");
 }
 
+/// Returns the text of a trend in a terminal.
+fn text(trend: &Trend) -> String {
+    let clock = &WallClock::stopped_at("2026-03-02T12:00:00Z".parse().expect("a time"));
+    TrendText { trend, clock }.to_string()
+}
+
 #[test]
 fn the_table_of_a_terminal_has_letters_with_colours_and_a_legend() {
     let trend: Trend = serde_json::from_value(json!({
@@ -205,7 +212,7 @@ fn the_table_of_a_terminal_has_letters_with_colours_and_a_legend() {
     }))
     .expect("a trend");
 
-    let coloured = TrendText(&trend).to_string();
+    let coloured = text(&trend);
     let plain = anstream::adapter::strip_str(&coloured).to_string();
     let expected = "\
 Nightly [2J: 2 tests in the last 2 executions, 1 flaky
@@ -216,11 +223,34 @@ Swim far  .  U
 
 S SUCCESS, F FAILED, U unknown verdict, . not included
 
- 1  2026-03-01 02:00  e1
- 2  2026-03-02 02:00  e2  build 1.4
+ 1  2026-03-01 02:00 UTC  e1
+ 2  2026-03-02 02:00 UTC  e2  1.4
 ";
 
     assert_eq!(plain, expected);
     assert!(coloured.contains("\u{1b}[32mS\u{1b}[0m  \u{1b}[31mF\u{1b}[0m"), "{coloured:?}");
     assert!(!coloured.contains("\u{1b}[2J"));
+}
+
+#[test]
+fn a_sign_and_the_legend_say_which_results_came_after_a_retry() {
+    let trend: Trend = serde_json::from_value(json!({
+        "test_plan_id": "plan",
+        "executions": [{"test_plan_execution_id": "e1"}, {"test_plan_execution_id": "e2"}],
+        "tests": [
+            {"test": {"name": "Jump"}, "results": [{"verdict": "SUCCESS", "earlier": ["ERROR"]}, {"verdict": "SUCCESS"}]},
+            {"test": {"name": "Swim"}, "results": [null, {"verdict": "ERROR", "earlier": ["TIMEOUT", "ERROR"]}], "flaky": "x"},
+        ],
+    }))
+    .expect("a trend");
+
+    let plain = anstream::adapter::strip_str(&text(&trend)).to_string();
+    let expected = "\
+      1   2
+Jump  S+  S
+Swim  .   E+  flaky: x
+
+S SUCCESS, E ERROR, . not included, + after a retry
+";
+    assert!(plain.contains(expected), "{plain}");
 }
