@@ -39,6 +39,11 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Least rate of a body, in bytes per second.
 const LEAST_RATE: usize = 32 * 1024;
 
+/// Number of pieces in which any body may arrive, and the least mean length of the pieces of one with more, in bytes. A chunk of one
+/// byte costs as much as a long one.
+const FREE_PIECES: usize = 128;
+const LEAST_MEAN: usize = 64;
+
 /// Longest body of a credential that the service has not accepted, and longest message that is checked on the thread that
 /// serves other requests, in bytes.
 const MAX_INLINE_BYTES: usize = MAX_FREE_BYTES;
@@ -78,7 +83,7 @@ async fn read(
 
     let mut start = Instant::now();
     let (mut bytes, mut held) = (BytesMut::new(), TakenMemory::default());
-    loop {
+    for pieces in 1.. {
         let deadline = start + time_for(bytes.len());
         let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
             return Ok((bytes.freeze(), held));
@@ -86,11 +91,21 @@ async fn read(
         let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
 
         let length = bytes.len() + chunk.len();
+        if are_too_small(pieces, length) {
+            break;
+        }
         // The time of a question to the service is not the client's.
         start += check_length(length, app, requester, &mut is_confirmed).await?;
         hold(&mut held, requester, length)?;
         bytes.extend_from_slice(&chunk);
     }
+
+    Err(Refusal::new(StatusCode::BAD_REQUEST, "the body arrives in too many small pieces"))
+}
+
+/// Returns whether this number of pieces is too large for a body of `length` bytes.
+fn are_too_small(pieces: usize, length: usize) -> bool {
+    pieces > FREE_PIECES && length / pieces < LEAST_MEAN
 }
 
 /// Checks that a body of this length may be read, and returns how long the service was asked for the credential of a long one,
@@ -178,7 +193,8 @@ fn too_slow() -> Refusal {
 ///
 /// # Errors
 /// Status 415 for another media type than JSON, 413 for a long body, 429 if the client sends too much, 503 if the memory is used
-/// up, 408 for a slow body, and 400 if the body ends early, has too many values, or comes with an unusable version.
+/// up, 408 for a slow body, and 400 if the body ends early, arrives in many small pieces, has too many values, or comes with an
+/// unusable version.
 pub(super) async fn read_message(
     State(app): State<SharedState>,
     Extension(mut requester): Extension<Requester>,
@@ -220,10 +236,11 @@ pub(super) async fn read_message(
 /// Reads a body and drops it, within limits. Many clients read no response before they have sent their body.
 async fn discard(mut chunks: BodyDataStream) {
     let reading = async {
-        let mut length = 0;
+        let (mut length, mut pieces) = (0, 0);
         while let Some(Ok(chunk)) = chunks.next().await {
             length += chunk.len();
-            if length > MAX_DISCARDED_BYTES {
+            pieces += 1;
+            if length > MAX_DISCARDED_BYTES || are_too_small(pieces, length) {
                 break;
             }
         }
@@ -307,6 +324,18 @@ mod tests {
             [(0, 2), (LEAST_RATE - 1, 2), (LEAST_RATE, 3), (10 * LEAST_RATE, 12), (usize::MAX, 30)]
         {
             assert_eq!(time_for(arrived).as_secs(), seconds, "{arrived}");
+        }
+    }
+
+    #[test]
+    fn a_body_of_many_pieces_has_no_small_ones() {
+        for (pieces, length, is_refused) in [
+            (FREE_PIECES, FREE_PIECES, false),
+            (FREE_PIECES + 1, FREE_PIECES + 1, true),
+            (10 * FREE_PIECES, 10 * FREE_PIECES * LEAST_MEAN, false),
+            (10 * FREE_PIECES, 10 * FREE_PIECES * LEAST_MEAN - 1, true),
+        ] {
+            assert_eq!(are_too_small(pieces, length), is_refused, "{pieces} {length}");
         }
     }
 }

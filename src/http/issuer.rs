@@ -85,7 +85,7 @@ pub(super) struct Issuer {
     client: DocumentClient,
     known: Mutex<KnownKeys>,
     /// Held while keys are read, so that one reader serves all requests.
-    reading: tokio::sync::Mutex<()>,
+    reading: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -104,7 +104,7 @@ impl Issuer {
             url: settings.issuer_url.clone(),
             client: DocumentClient::new(&settings.issuer_url, settings.ca_file.clone()),
             known: Mutex::default(),
-            reading: tokio::sync::Mutex::default(),
+            reading: Arc::default(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Issuer {
 
     /// Returns the keys of the issuer. They are read again if they are old, or if none of them fits a token.
     pub(super) async fn keys_for(
-        &self,
+        self: &Arc<Self>,
         key_id: Option<&str>,
         algorithm: Algorithm,
     ) -> Result<Arc<KeySet>, IssuerUnavailable> {
@@ -122,14 +122,21 @@ impl Issuer {
             return Ok(keys);
         }
 
-        let _reading = self.reading.lock().await;
+        let reading = Arc::clone(&self.reading).lock_owned().await;
         // Another request may have read the keys meanwhile.
         if let Some(keys) = self.usable_keys(key_id, algorithm)? {
             return Ok(keys);
         }
 
-        let outcome = self.read_keys().await;
-        self.remember(outcome)
+        // It goes on when the client is gone that has caused it: else every client that leaves would cause another reading.
+        let issuer = Arc::clone(self);
+        let read = tokio::spawn(async move {
+            let outcome = issuer.read_keys().await;
+            let keys = issuer.remember(outcome);
+            drop(reading);
+            keys
+        });
+        read.await.unwrap_or_else(|error| Err(Unusable(error.to_string())))
     }
 
     /// Returns the known keys; `None` if they have to be read.
@@ -385,9 +392,43 @@ fn curve_algorithm(algorithm: Algorithm) -> Option<&'static dyn VerificationAlgo
 
 #[cfg(test)]
 mod tests {
+    use axum::{Json, Router};
+    use http::Uri;
     use serde_json::json;
+    use tokio::{net::TcpListener, sync::Semaphore};
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_reading_of_keys_goes_on_without_the_client_that_has_caused_it() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a listener");
+        let name = format!("http://{}", listener.local_addr().expect("an address"));
+        let [requests, answers] = [(); 2].map(|()| Arc::new(Semaphore::new(0)));
+        let state = (name.clone(), Arc::clone(&requests), Arc::clone(&answers));
+        let document = async move |uri: Uri| {
+            let (name, requests, answers) = state.clone();
+            requests.add_permits(1);
+            answers.acquire().await.expect("a test").forget();
+            let is_metadata = uri.path() != "/keys";
+            Json(if is_metadata {
+                json!({"issuer": name, "jwks_uri": format!("{name}/keys")})
+            } else {
+                json!({"keys": []})
+            })
+        };
+        tokio::spawn(axum::serve(listener, Router::new().fallback(document)).into_future());
+        let url = HostUrl::parse(&name).expect("an address");
+        let client = DocumentClient::new(&url, None);
+        let issuer = Arc::new(Issuer { name, url, client, known: Mutex::default(), reading: Arc::default() });
+
+        tokio::select! {
+            keys = issuer.keys_for(None, Algorithm::RS256) => panic!("no answer was sent: {keys:?}"),
+            request = requests.acquire() => request.expect("a test").forget(),
+        }
+        answers.add_permits(10);
+        issuer.keys_for(None, Algorithm::RS256).await.expect("keys");
+        assert_eq!(requests.available_permits(), 1, "the metadata were read once");
+    }
 
     #[test]
     fn the_metadata_of_an_issuer_with_a_path_has_three_addresses() {

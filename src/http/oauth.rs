@@ -1,7 +1,7 @@
 //! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the check of a token (RFC 9068, RFC 7519) with
 //! the grants of its user, and the refusals that tell a client how to get a token (RFC 6750).
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use axum::{
     Json,
@@ -29,7 +29,7 @@ const GRANTS_PAUSE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Authorization {
     settings: OauthSettings,
-    issuer: Issuer,
+    issuer: Arc<Issuer>,
     grants: GrantsFile,
 }
 
@@ -50,7 +50,7 @@ impl Authorization {
     pub(super) fn new(settings: OauthSettings) -> Result<Self, UnusableGrants> {
         issuer::install_verifier();
         let grants = GrantsFile::open(settings.grants_file.clone())?;
-        Ok(Self { issuer: Issuer::new(&settings), grants, settings })
+        Ok(Self { issuer: Arc::new(Issuer::new(&settings)), grants, settings })
     }
 
     /// Returns the person of a token.
@@ -249,7 +249,7 @@ impl Claims {
     /// Verifies a token of `issuer` for one of the `audiences`.
     pub(super) async fn verify(
         token: &str,
-        issuer: &Issuer,
+        issuer: &Arc<Issuer>,
         audiences: &[String],
     ) -> Result<Self, TokenError> {
         let header = jsonwebtoken::decode_header(token).map_err(|error| describe(error.kind(), audiences))?;

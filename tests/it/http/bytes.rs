@@ -80,6 +80,24 @@ async fn every_request_has_the_status_that_http_defines() {
     }
 }
 
+/// Each chunk costs time, however short it is.
+#[tokio::test]
+async fn a_body_of_many_small_chunks_is_refused() {
+    let (_service, server) = start().await;
+    let head =
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n";
+    let chunk = format!("{:x}\r\n{MESSAGE}\r\n0\r\n\r\n", MESSAGE.len());
+    for (spaces, status) in [(100, "200"), (1_000, "400")] {
+        let chunks = "1\r\n \r\n".repeat(spaces) + &chunk;
+        let mut stream = TcpStream::connect(server.address).await.expect("a connection");
+        let request = format!("{head}transfer-encoding: chunked\r\n\r\n{chunks}");
+        stream.write_all(request.as_bytes()).await.expect("an open connection");
+        let mut received = String::new();
+        drop(stream.read_to_string(&mut received).await);
+        assert_eq!(received.split(' ').nth(1), Some(status), "{received}");
+    }
+}
+
 /// A proxy and the server must not disagree where a request ends.
 #[tokio::test]
 async fn a_length_beside_a_transfer_encoding_smuggles_no_request() {
