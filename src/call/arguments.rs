@@ -200,7 +200,10 @@ impl Caller {
     }
 
     /// Refuses a tool that changes something if the settings allow only reading.
-    fn check_writable(&self, tool: &ToolDefinition) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// `invalid_arguments` with the setting. Every call checks it; commands that ask the user do so before they ask.
+    pub fn check_writable(&self, tool: &ToolDefinition) -> Result<(), Failure> {
         if !self.is_read_only || tool.effect.is_read_only() {
             return Ok(());
         }

@@ -1,6 +1,8 @@
 //! `tas-mcp doctor`: shows the settings, and what works and what does not. The output contains no secret, so it can be copied
 //! into a bug report.
 
+use std::io;
+
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 
 use super::{
@@ -45,8 +47,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     } else {
         let findings: String = findings.iter().map(ToString::to_string).collect();
         print_text(concat!("tas-mcp ", env!("CARGO_PKG_VERSION"), "\n\n"))
-            .and_then(|()| print_table(table(&checks.settings)))
-            .and_then(|()| print_text(format!("\n{findings}\n{}", verdict(failed))))
+            .and_then(|()| print_settings(&checks.settings))
+            .and_then(|()| print_text(format!("{findings}\n{}", verdict(failed))))
     };
     let status = match checks.exit_status() {
         ExitStatus::Success if failed > 0 => ExitStatus::Rejected,
@@ -65,11 +67,16 @@ fn verdict(failed: usize) -> String {
     }
 }
 
-fn table(settings: &[SettingValue]) -> Table {
+/// Prints the settings that are set, and an empty line.
+fn print_settings(settings: &[SettingValue]) -> io::Result<()> {
+    if settings.is_empty() {
+        return Ok(());
+    }
+
     let mut table = Table::new(["setting", "value", "from"]);
     for setting in settings {
         table.add_row([setting.setting, &setting.value, &setting.origin]);
     }
 
-    table
+    print_table(table).and_then(|()| print_text("\n"))
 }

@@ -96,6 +96,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let output = Output::new(&arguments.output, Piped::Json)?;
     let project = arguments.project.project_id.as_deref();
     let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    caller.check_writable(&ExportTmsysRun::entry().tool)?;
     let source = source(NameResolver::new(&caller, project).for_user(&starts), &arguments.ids).await?;
 
     // An execution has one entry. Exports of runs always create one.

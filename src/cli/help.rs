@@ -38,16 +38,18 @@ const NOTES: &str = "A flag overrides a variable. A variable overrides the proje
 
 /// What the program is, for a user who starts it on a terminal without a subcommand: nobody can speak MCP by hand.
 const EXPLANATION: &str = "\
-tas-mcp is an MCP server for the Test Automation Service, and a command line for people and CI.
+tas-mcp is an MCP server for the Test Automation Service, and a command line for
+people and CI.
 
-Without a subcommand, tas-mcp serves MCP on standard input and output. An assistant or an IDE
-starts it so. This terminal is neither, so nothing was started.
+Without a subcommand, tas-mcp serves MCP on standard input and output. An
+assistant or an IDE starts it so. This terminal is neither, so nothing was
+started.
 
-  tas-mcp demo                          a session of an assistant, with an embedded sandbox
-  tas-mcp --sandbox call list_tests     a command, with an embedded sandbox; needs no account
-  tas-mcp help                          all commands
-  tas-mcp help settings                 address, key, project and the other settings
-  tas-mcp doctor                        what is set, and whether the service can be used
+  tas-mcp demo              a session of an assistant, with an embedded sandbox
+  tas-mcp --sandbox runs    a command with an embedded sandbox, without an account
+  tas-mcp help              all commands
+  tas-mcp help settings     address, key, project and the other settings
+  tas-mcp doctor            what is set, and whether the service can be used
 
 To connect an assistant, add this to its configuration:
 

@@ -238,6 +238,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         .with_gate(&arguments.gate);
 
     let tools = build_caller_with_files(settings)?;
+    tools.caller.check_writable(start.tool.info)?;
     let project = start.flags.project.project_id.clone();
     let resolver = NameResolver::new(&tools.caller, project.as_deref());
     let own = start.arguments(resolver).await?;

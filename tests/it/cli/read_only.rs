@@ -26,7 +26,7 @@ async fn a_writing_command_is_refused_with_the_message_of_the_server_before_any_
 
     std::fs::write(&build, "PK").expect("written");
     let build = build.to_str().expect("UTF-8");
-    let commands: [(&str, &[&str]); 6] = [
+    let commands: [(&str, &[&str]); 8] = [
         ("stop_runs", &["call", "stop_runs", "--job-ids", seed::JOB_RUNNING]),
         ("delete_build", &["call", "delete_build", "--build-id", seed::BUILD_ANDROID, "--yes"]),
         ("start_run", &["run", "test", seed::TEST_PASSES, "--deployment-config-id", seed::CONFIG_PHONES]),
@@ -34,6 +34,9 @@ async fn a_writing_command_is_refused_with_the_message_of_the_server_before_any_
             "start_test_plan_run",
             &["run", "plan", seed::PLAN_SMOKE, "--deployment-config-id", seed::CONFIG_PHONES, "--wait"],
         ),
+        // Neither is a device asked for, nor the agreement to another entry.
+        ("start_run", &["run", "test", "Pause and resume"]),
+        ("export_tmsys_run", &["export", seed::RUN_PASSED]),
         ("upload_build", &["upload", build]),
         ("upload_build", &["call", "upload_build", "--path", build]),
     ];
