@@ -274,7 +274,7 @@ impl ToolInfo {
     }
 }
 
-/// What the message of [`ToolDefinition::switched_off_by`] says between the tool and the setting.
+/// What the message of [`ToolInfo::switched_off_by`] says between the tool and the setting.
 pub const SWITCHED_OFF: &str = " is switched off by the setting ";
 
 /// What an API key must allow (service.md 1.2).
