@@ -80,7 +80,7 @@ def check_compose():
 
 
 def check_image():
-    sources = {"Cargo.toml", "Cargo.lock", "src"}
+    sources = {"Cargo.toml", "Cargo.lock", "skills", "src"}
     copies = re.findall(r"^COPY (?!--)(.*) \S+$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     # The files of `FILES=prepared` are in the same build context.
     copied = {name.rstrip("/") for line in copies for name in line.split()}
