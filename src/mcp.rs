@@ -38,7 +38,7 @@ pub use confirmation::Confirmer;
 pub use handler::known_method;
 pub use host_quirks::serve_stdio;
 pub use panic_guard::PanicGuard;
-pub use profile::ServerProfile;
+pub use profile::{ServerProfile, SharedOffers};
 pub use prompts::known_prompt;
 pub use revision::WithoutSession;
 pub use server::Server;

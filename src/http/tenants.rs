@@ -20,7 +20,7 @@ use super::{
 use crate::{
     client::{ApiKey, MemoryShare},
     failure::Failure,
-    mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile},
+    mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile, SharedOffers},
     settings::HttpSettings,
     tools::{call_options::Stopping, context::CallerWithFiles},
 };
@@ -60,6 +60,7 @@ pub(super) struct Tenants {
     under_way: Mutex<BTreeMap<Vec<u8>, Weak<Tenant>>>,
     addresses: Cache<IpAddr, Arc<ClientLimits>>,
     profiles: Cache<Endpoint, Arc<ServerProfile>>,
+    offers: SharedOffers,
 }
 
 /// One credential.
@@ -97,6 +98,7 @@ impl Tenants {
             under_way: Mutex::default(),
             addresses: recently_used(),
             profiles: Cache::new(MAX_PROFILES),
+            offers: SharedOffers::default(),
         }
     }
 
@@ -206,7 +208,7 @@ impl Tenants {
                 selection: Arc::new(endpoint.selection.clone()),
                 ..self.config.clone()
             };
-            Arc::new(ServerProfile::new(config))
+            Arc::new(ServerProfile::sharing(config, &self.offers))
         };
         self.profiles.get_with_by_ref(endpoint, create)
     }
