@@ -1,4 +1,4 @@
-"""What a client does with results: it describes, previews, starts again, summarizes, follows and reads skills.
+"""What a client does with results: it describes, previews, changes, starts again, summarizes, follows and reads skills.
 
 Usage: python results.py SERVER. Runs with the Python SDK over standard input and output, and over HTTP.
 """
@@ -11,8 +11,12 @@ import warnings
 from contextlib import asynccontextmanager
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import Request
+from pydantic import TypeAdapter
 
-from scenario import plain, success
+from scenario import plain, reported, success
+
+ALL_TOOLS = ["--sandbox", "--toolsets", "all"]
 
 EXECUTION = "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
 PLAN = "8329bf5f-2912-4f3e-8b06-a97011e21eac"
@@ -45,8 +49,28 @@ async def results(client):
 
     stop = await call("stop_runs", job_ids=first["job_ids"], dry_run=True)
     assert stop["request"]["path"].endswith("/runs/stop"), stop
+
+    change = {"test_plan_id": PLAN, "remove": [plan["tests"][-1]["id"]]}
+    preview = await call("change_plan_tests", **change, dry_run=True)
+    assert preview["status"] == "dry_run" and len(preview["plans"][0]["after"]) == 3, preview
+    await call("change_plan_tests", **change)
+    assert len((await call("describe_record", record="Release smoke"))["tests"]) == 3
+
+
+async def skills(client):
+    """Reads skills as files, and in the revision that has the extension by its methods. Returns the number of skills."""
     [skill] = (await client.read_resource("skill://release-smoke/SKILL.md")).contents
     assert "rerun_results" in skill.text, skill
+
+    async def request(method, **params):
+        return await client.session.send_request(Request[dict, str](method=method, params=params), TypeAdapter(dict))
+
+    if client.protocol_version < "2026-07-28":
+        return "one skill"
+    listed = (await request("skills/list"))["skills"]
+    for skill in listed:
+        assert (await request("skills/get", uri=skill["uri"]))["skill"] == skill, skill
+    return f"{len(listed)} skills"
 
 
 async def subscribed(client, is_http):
@@ -69,7 +93,7 @@ async def subscribed(client, is_http):
 @asynccontextmanager
 async def http_server(server):
     """Starts a server over HTTP with a sandbox. Yields the address of its endpoint."""
-    arguments = ["--sandbox", "http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
+    arguments = [*ALL_TOOLS, "http", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
     process = await asyncio.create_subprocess_exec(server, *arguments, stderr=asyncio.subprocess.PIPE)
     try:
         while line := (await process.stderr.readline()).decode():
@@ -87,25 +111,26 @@ async def http_server(server):
 async def run(target, mode):
     async with Client(target, mode=mode) as client:
         await results(client)
-        return f"{client.protocol_version}, {await subscribed(client, isinstance(target, str))}"
+        return f"{await skills(client)}, {await subscribed(client, isinstance(target, str))}"
 
 
-async def main(server):
-    failed = False
+async def over_stdio(server, mode):
+    return await run(StdioServerParameters(command=server, args=ALL_TOOLS), mode)
+
+
+async def over_http(server, mode):
+    async with http_server(server) as address:
+        return await run(address, mode)
+
+
+def main(server):
+    failures = []
     for mode in ["legacy", "2026-07-28"]:
-        for transport in ["stdio", "HTTP"]:
-            try:
-                if transport == "stdio":
-                    outcome = await run(StdioServerParameters(command=server, args=["--sandbox"]), mode)
-                else:
-                    async with http_server(server) as address:
-                        outcome = await run(address, mode)
-                print(f"ok      Python mcp, results over {transport}: {outcome}")
-            except Exception as error:  # Any exception of a client is a finding.
-                print(f"FAILED  Python mcp, results over {transport}, {mode}: {error!r}")
-                failed = True
-    return failed
+        for transport, run_over in [("stdio", over_stdio), ("HTTP", over_http)]:
+            title = f"Python mcp, results over {transport}, {mode}"
+            failures.append(reported(title, run_over(server, mode)))
+    return any(failures)
 
 
 if __name__ == "__main__":
-    sys.exit(asyncio.run(main(*sys.argv[1:])))
+    sys.exit(main(*sys.argv[1:]))

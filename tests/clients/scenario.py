@@ -50,7 +50,7 @@ async def scenario(tools, call):
     foreign = failure(await call("get_run", {"run_id": run_id, "project_id": "arena"}), "project_scope_mismatch")
     assert foreign["details"]["requested_project"] == "arena", foreign
     assert foreign["details"]["owning_project"] == "demo", foreign
-    return len(names)
+    return f"{len(names)} tools"
 
 
 def plain(result):
@@ -88,17 +88,23 @@ async def with_fastmcp(server, mode):
         return await scenario(tools, call)
 
 
+def reported(title, outcome):
+    """Runs the coroutine `outcome` of a client, and prints a line. Returns whether it failed."""
+    try:
+        print(f"ok      {title}: {asyncio.run(outcome)}")
+        return False
+    except Exception as error:  # Any exception of a client is a finding.
+        print(f"FAILED  {title}: {error!r}")
+        return True
+
+
 def main(server):
-    failed = False
+    failures = []
     for package, run in [("mcp", with_sdk), ("fastmcp-slim", with_fastmcp)]:
         for mode in MODES:
             title = f"Python {package} {importlib.metadata.version(package)}, {mode}"
-            try:
-                print(f"ok      {title}: {asyncio.run(run(server, mode))} tools")
-            except Exception as error:  # Any exception of a client is a finding.
-                print(f"FAILED  {title}: {error!r}")
-                failed = True
-    return failed
+            failures.append(reported(title, run(server, mode)))
+    return any(failures)
 
 
 if __name__ == "__main__":
