@@ -414,6 +414,7 @@ mod tests {
             (None, Some("2026-03-02T09:58:00Z"), None, "2h02m"),
             (None, None, None, ""),
         ];
+
         for (stated, started, completed, expected) in cases {
             let mut table = Table::new(["duration"]);
             table.add_row([duration(stated, started, completed, context().now)]);

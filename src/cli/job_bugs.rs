@@ -93,6 +93,7 @@ mod tests {
             multiplayer_test_id: Some(test.to_owned()),
             ..Job::default()
         };
+
         for (jobs, expected) in [
             (vec![job("a", Some("e"), "t")], json!({"bugs": true, "job_id": "a"})),
             (

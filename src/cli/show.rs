@@ -367,6 +367,7 @@ impl Page {
     fn build(&mut self, detail: &BuildDetail) {
         let build = &detail.build;
         self.title("build", &build.name, "");
+
         self.field("id", &build.id);
         self.field("platform", &build.platform);
         self.field("status", &build.status);
@@ -375,6 +376,7 @@ impl Page {
         self.field("tags", &build.tags.join(", "));
         self.field("pinned", if build.pinned { "yes" } else { "" });
         self.field("description", build.description.as_deref().unwrap_or_default());
+
         for (part, fields) in detail.details.iter().flatten() {
             let fields = fields.as_object().into_iter().flatten();
             let texts = fields.filter_map(|(name, value)| Some(format!("{name} {}", value.as_str()?)));

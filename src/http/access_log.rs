@@ -52,6 +52,7 @@ impl AccessLine {
     pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
         let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
         let id = id.unwrap_or_default();
+
         let entry = AccessEntry {
             metrics,
             started: Instant::now(),
@@ -64,6 +65,7 @@ impl AccessLine {
             project: String::new(),
             operation: Operation::default(),
         };
+
         Self { id: id.into(), entry: Arc::new(Mutex::new(Some(entry))) }
     }
 
@@ -248,11 +250,13 @@ impl AccessEntry {
         let Operation { method, tool, .. } = operation;
         let status = status.as_u16();
         let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+
         macro_rules! write_line {
             ($level:expr) => {
                 tracing::event!(target: ACCESS_TARGET, $level, %client, id, credential, subject, path, project, method, tool, status, error, reason, duration_ms)
             };
         }
+
         match level {
             Level::ERROR => write_line!(Level::ERROR),
             Level::WARN => write_line!(Level::WARN),
