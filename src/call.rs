@@ -42,7 +42,7 @@ use self::{
 use crate::{
     client::{ApiKey, CALL_LIMIT, Client, ClientConfig, MemoryShare},
     clock::Clock,
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     service::{
         catalog::{self, OperationEntry},
         result_kind::ResultId,
@@ -290,7 +290,7 @@ impl Caller {
         sender: &RequestSender<'_>,
         project: Option<&str>,
     ) -> Failure {
-        if !failure.facts.is_stale {
+        if failure.facts.cause != Some(Cause::StaleRecord) {
             return failure;
         }
 

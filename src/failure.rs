@@ -142,16 +142,27 @@ pub struct FailureFacts {
     pub missing_permission: Option<String>,
     /// Number of bytes of an unfinished download, which the next call continues.
     pub bytes_saved: Option<u64>,
-    /// Whether the service refused a change because the record has another version.
-    pub is_stale: bool,
     /// The rules that the arguments break, at most 50.
     pub violations: Vec<Violation>,
     /// Number of broken rules that are not in [`Self::violations`].
     pub violations_omitted: usize,
     /// Lines about the records that a user can choose from, if a name is not unique.
     pub choices: Vec<String>,
-    /// Whether the storage host refused the address of a part of an upload, so that a new address may be accepted.
-    pub is_address_refused: bool,
+    /// The cause, if the program treats failures with this cause otherwise than their code says.
+    pub cause: Option<Cause>,
+}
+
+/// Cause of a failure that the program treats in a way of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The service refused a change because the record has another version.
+    StaleRecord,
+    /// The storage host refused the address of a part of an upload, so that a new address may be accepted.
+    AddressRefused,
+    /// A setting is missing, and not only unusable.
+    MissingSetting,
+    /// The settings allow reading only, and the call would change something.
+    ReadOnly,
 }
 
 impl Failure {

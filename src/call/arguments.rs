@@ -13,7 +13,7 @@ use super::{
     scope::{ASK_OPERATOR, find_invalid_ids, ids_of_call},
 };
 use crate::{
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     fields::Fields,
     service::{
         arguments::{self, Findings, Mode},
@@ -207,7 +207,9 @@ impl Caller {
         if !self.is_read_only || tool.effect.is_read_only() {
             return Ok(());
         }
-        let failure = Failure::new(Code::InvalidArguments, tool.switched_off_by("TAS_READ_ONLY"));
+        let mut failure = Failure::new(Code::InvalidArguments, tool.switched_off_by("TAS_READ_ONLY"));
+        failure.facts.cause = Some(Cause::ReadOnly);
+
         Err(failure.hint("nothing was sent"))
     }
 

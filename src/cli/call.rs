@@ -13,7 +13,7 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 use super::{
     calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     file_flags::path_value,
     help::{arranged, help_end},
     name_resolution::NameResolver,
@@ -87,7 +87,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     // The images are saved even if standard output is closed.
     let saved = directory.map_or(Ok(()), |directory| save_images(reply.pictures(), directory));
     if let Err(failure) = &saved {
-        OutputFormat::from_matches(matches).print(failure);
+        FailureOutput::from_matches(matches).print(failure);
     }
 
     Ok(if saved.is_ok() { printed } else { ExitStatus::Rejected })

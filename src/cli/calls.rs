@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     call::{Caller, arguments::ToolArguments, reply::Reply},
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     fields::Fields,
     service::{
         api::{exports::ExportTmsysRun, runs::StartRun},
@@ -54,7 +54,7 @@ pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
 /// As [`build_caller`].
 pub(super) fn build_caller_with_files(settings: &Settings) -> Result<CallerWithFiles, Failure> {
     settings.tools_config().map(CallerWithFiles::new).map_err(|failure| {
-        let is_missing = failure.message.contains("is not set");
+        let is_missing = failure.facts.cause == Some(Cause::MissingSetting);
         failure.hint(if is_missing { MISSING_SETTING } else { WRONG_SETTING })
     })
 }
@@ -112,7 +112,7 @@ pub(super) fn confirm(failure: Failure) -> Result<(), CommandError> {
         return Err(failure.into());
     }
 
-    match ask(&with_action(&failure.message))? {
+    match ask(&with_action(&failure.message, None))? {
         ConsentAnswer::Yes => Ok(()),
         ConsentAnswer::No => Err(declined().into()),
         ConsentAnswer::NotAsked => Err(failure.into()),

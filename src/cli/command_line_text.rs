@@ -65,16 +65,24 @@ pub(super) fn without_tool(message: &str) -> &str {
     split_tool(message).map_or(message, |(_, reason)| reason)
 }
 
-/// Returns the message of a failure with what a user did in place of the tool that it begins with. A question before a call begins
-/// with the tool and what it would do.
-pub(super) fn with_action(message: &str) -> Cow<'_, str> {
+/// Returns the tool that the command `name`, or its subcommand, is for.
+pub(super) fn tool_of_command(name: &str, subcommand: Option<&str>) -> Option<Tool> {
+    let command = subcommand.map_or_else(|| name.into(), |subcommand| format!("{name} {subcommand}"));
+    let tool = COMMANDS.iter().find(|(_, of_tool)| *of_tool == command).map(|(tool, _)| *tool);
+
+    catalog::find_tool(tool.or(subcommand)?)
+}
+
+/// Returns the message of a failure with what a user did in place of the tool that it begins with: what `tool` does, if it is given.
+/// A question before a call begins with the tool and what it would do.
+pub(super) fn with_action(message: &str, tool: Option<Tool>) -> Cow<'_, str> {
     if let Some((name, effect)) = message.split_once(' ')
         && catalog::find_tool(name).is_some()
     {
         return format!("this {effect}").into();
     }
-    let Some((tool, reason)) = split_tool(message) else { return message.into() };
-    let mut title = tool.title.chars();
+    let Some((failed, reason)) = split_tool(message) else { return message.into() };
+    let mut title = tool.unwrap_or(failed).title.chars();
     let first = title.next().map(|first| first.to_ascii_lowercase());
 
     format!("cannot {}{}: {reason}", first.map(String::from).unwrap_or_default(), title.as_str()).into()

@@ -5,28 +5,28 @@ use std::{ffi::OsString, io::Write as _};
 use clap::ArgMatches;
 
 use super::{
-    command_line_text::{Names, flag, for_command_line, with_action},
+    command_line_text::{Names, flag, for_command_line, tool_of_command, with_action},
     exit_status::ExitStatus,
     output::{Format, JSON, OUTPUT},
 };
 use crate::{
-    failure::{Code, Failure},
-    service::tool::SWITCHED_OFF,
+    failure::{Cause, Code, Failure},
+    settings::READ_ONLY,
     text::single_line,
+    tools::catalog::Tool,
     violation::Violation,
 };
 
-/// How results and failures are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OutputFormat {
-    /// For users: tables, and messages with flags and commands.
-    Text,
-    /// The JSON of the tools.
-    Json,
+/// How the failures of a command are printed: as text for users, with flags and commands, or as the JSON of the tools.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FailureOutput {
+    is_json: bool,
+    /// What the command does, if it does what one tool does.
+    tool: Option<Tool>,
 }
 
-impl OutputFormat {
-    /// Returns the format that the flags of the command select.
+impl FailureOutput {
+    /// Returns the output that the flags of the command select.
     pub(super) fn from_matches(matches: &ArgMatches) -> Self {
         let leaf = std::iter::successors(Some(matches), |matches| Some(matches.subcommand()?.1)).last();
         let flag = leaf.and_then(|leaf| leaf.try_get_one::<bool>(JSON).ok().flatten());
@@ -37,16 +37,23 @@ impl OutputFormat {
         let unknown = leaf.and_then(|leaf| leaf.try_get_many::<OsString>("").ok().flatten());
         let is_named = unknown.into_iter().flatten().any(|argument| argument == "--json");
 
-        if is_named || is_json || flag == Some(&true) { Self::Json } else { Self::Text }
+        Self { is_json: is_named || is_json || flag == Some(&true), tool: None }
+    }
+
+    /// Returns the same output for the command `name` with these arguments.
+    pub(super) fn of_command(self, name: &str, matches: &ArgMatches) -> Self {
+        Self { tool: tool_of_command(name, matches.subcommand_name()), ..self }
+    }
+
+    /// Returns whether failures, and so results, are for a program.
+    pub(super) fn is_json(self) -> bool {
+        self.is_json
     }
 
     /// Prints a failure and returns its exit status.
     pub(super) fn print(self, failure: &Failure) -> ExitStatus {
         let failure = failure.clone().visible();
-        let text = match self {
-            Self::Text => text(&failure),
-            Self::Json => failure.to_json(),
-        };
+        let text = if self.is_json { failure.to_json() } else { text(&failure, self.tool) };
 
         // If standard error is closed, the exit status is all that can be reported.
         drop(writeln!(anstream::stderr(), "{text}"));
@@ -66,14 +73,11 @@ fn exit_status(failure: &Failure) -> ExitStatus {
     if failure.facts.is_uncertain { ExitStatus::OutcomeUnknown } else { failure.code.into() }
 }
 
-/// Returns the message, a line for each violation, and what to do next.
-fn text(failure: &Failure) -> String {
-    if let Some((_, setting)) = failure.message.split_once(SWITCHED_OFF)
-        && failure.code == Code::InvalidArguments
-    {
-        let setting = single_line(setting);
+/// Returns the message, a line for each violation, and what to do next. `tool` is what the command does.
+fn text(failure: &Failure, tool: Option<Tool>) -> String {
+    if failure.facts.cause == Some(Cause::ReadOnly) {
         return format!(
-            "error: this command changes something, and {setting} allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where {setting} is set"
+            "error: this command changes something, and {READ_ONLY} allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where {READ_ONLY} is set"
         );
     }
 
@@ -82,7 +86,8 @@ fn text(failure: &Failure) -> String {
         let choices = failure.facts.choices.iter().map(|choice| format!("\n  {}", single_line(choice)));
         let choices: String = choices.collect();
         let hint = hint(&failure.hint.to_string());
-        return format!("error: {}{choices}\nhint: {hint}", line(&with_action(&failure.message)));
+        let message = with_action(&failure.message, tool.filter(|_| is_of_every_request(failure.code)));
+        return format!("error: {}{choices}\nhint: {hint}", line(&message));
     }
 
     let lines: Vec<_> = violations.iter().map(violation_line).collect();
@@ -95,6 +100,12 @@ fn text(failure: &Failure) -> String {
         [only] => format!("error: {only}\nhint: nothing was sent"),
         _ => format!("error: invalid arguments\n  {}{omitted}\nhint: nothing was sent", lines.join("\n  ")),
     }
+}
+
+/// Returns whether a failure of this kind says nothing about the request that failed: an earlier request of the command fails as
+/// the one that its user thinks of.
+fn is_of_every_request(code: Code) -> bool {
+    matches!(code, Code::ServiceUnavailable | Code::Unauthenticated | Code::NotConfigured | Code::RateLimited)
 }
 
 /// Returns a hint for a user of the command line, which is no server that could be restarted, and prints no details.
@@ -125,11 +136,7 @@ fn violation_line(violation: &Violation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{service::tool::ToolDefinition, tools::catalog};
-
-    fn find_tool(name: &str) -> &'static ToolDefinition {
-        catalog::find_tool(name).expect("a tool").info
-    }
+    use crate::tools::catalog;
 
     #[test]
     fn a_failure_is_text_with_flags_and_commands() {
@@ -138,9 +145,11 @@ mod tests {
             Violation::new("patch.nam", "is not a known field; `name` is"),
             Violation::new("", "exactly one of `run_id`, `job_id` must be provided, got none"),
         ];
+        let mut read_only = Failure::new(Code::InvalidArguments, "`stop_runs` is switched off");
+        read_only.facts.cause = Some(Cause::ReadOnly);
         let cases = [
             (
-                Failure::new(Code::InvalidArguments, find_tool("stop_runs").switched_off_by("TAS_READ_ONLY")),
+                read_only,
                 "error: this command changes something, and TAS_READ_ONLY allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where TAS_READ_ONLY is set",
             ),
             (
@@ -163,7 +172,21 @@ mod tests {
         ];
 
         for (failure, expected) in cases {
-            assert_eq!(text(&failure), expected);
+            assert_eq!(text(&failure, None), expected);
+        }
+    }
+
+    #[test]
+    fn a_failure_of_every_request_begins_with_what_the_command_does() {
+        let upload = catalog::find_tool("upload_build");
+        let cases = [
+            (Code::ServiceUnavailable, "error: cannot upload a build: no connection"),
+            (Code::NotFound, "error: cannot list runs: no connection"),
+        ];
+
+        for (code, expected) in cases {
+            let failure = Failure::new(code, "list_runs: no connection");
+            assert_eq!(text(&failure, upload).lines().next(), Some(expected));
         }
     }
 

@@ -8,7 +8,7 @@ use super::{
     call, completions, config, doctor, download,
     exit_status::{CommandError, ExitStatus},
     export,
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     files,
     help::{grouped, help_end, print_settings, settings_command},
     http, install,
@@ -140,8 +140,8 @@ pub async fn run_subcommand(
     settings: &Settings,
 ) -> anyhow::Result<ExitStatus> {
     explain_embedded_sandbox(name, matches, settings);
-    let format = OutputFormat::from_matches(matches);
-    if let Some(text) = settings.address_note().filter(|_| format == OutputFormat::Text) {
+    let failure_output = FailureOutput::from_matches(matches).of_command(name, matches);
+    if let Some(text) = settings.address_note().filter(|_| !failure_output.is_json()) {
         note(&text);
     }
 
@@ -178,17 +178,17 @@ pub async fn run_subcommand(
     match outcome {
         Ok(status) => Ok(status),
         Err(CommandError::Failures(failures)) => {
-            let statuses: Vec<_> = failures.iter().map(|failure| format.print(failure)).collect();
+            let statuses: Vec<_> = failures.iter().map(|failure| failure_output.print(failure)).collect();
             Ok(statuses.first().copied().unwrap_or(ExitStatus::InvalidInput))
         }
-        Err(CommandError::AfterRequests(failure)) => Ok(format.print_after_requests(&failure)),
+        Err(CommandError::AfterRequests(failure)) => Ok(failure_output.print_after_requests(&failure)),
         Err(CommandError::Other(error)) => Err(error),
     }
 }
 
 /// Says on standard error what becomes of the data of an embedded sandbox.
 fn explain_embedded_sandbox(name: &str, matches: &ArgMatches, settings: &Settings) {
-    let is_for_program = OutputFormat::from_matches(matches) == OutputFormat::Json;
+    let is_for_program = FailureOutput::from_matches(matches).is_json();
     if !settings.wants_sandbox() || !COMMANDS_WITH_DATA.contains(&name) || is_for_program {
         return;
     }

@@ -17,7 +17,7 @@ use super::{
     calls::build_caller_with_files,
     command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     help::help_end,
     name_completion::{NameKind, name_completions},
@@ -126,7 +126,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return Ok(status_after_output(ExitStatus::Success, printed));
     }
 
-    report.write(&outputs, OutputFormat::from_matches(matches)).await
+    report.write(&outputs, FailureOutput::from_matches(matches)).await
 }
 
 /// What the command asks for, and how to read it.
@@ -204,7 +204,11 @@ impl Report {
     }
 
     /// Writes the report. If a file cannot be written, prints the result instead, so that the result is not lost.
-    async fn write(&self, outputs: &[Output], format: OutputFormat) -> Result<ExitStatus, CommandError> {
+    async fn write(
+        &self,
+        outputs: &[Output],
+        failure_output: FailureOutput,
+    ) -> Result<ExitStatus, CommandError> {
         let data = self.gather(outputs).await?;
         let mut status = ExitStatus::Success;
         let mut failures = Vec::new();
@@ -222,21 +226,21 @@ impl Report {
         }
 
         if failures.is_empty() {
-            if self.lacks_pictures && format == OutputFormat::Text {
+            if self.lacks_pictures && !failure_output.is_json() {
                 note(NO_SCREENSHOTS);
             }
             return Ok(status);
         }
-        let printed = self.print_unwritten(data, format).await;
+        let printed = self.print_unwritten(data, failure_output).await;
         for failure in &failures {
-            format.print(failure);
+            failure_output.print(failure);
         }
 
         Ok(status_after_output(ExitStatus::Rejected, printed))
     }
 
     /// Prints the result of a report that could not be written.
-    async fn print_unwritten(&self, data: ReportData, format: OutputFormat) -> io::Result<()> {
+    async fn print_unwritten(&self, data: ReportData, failure_output: FailureOutput) -> io::Result<()> {
         let result = match (data.summary, data.trend) {
             (Some(summary), _) => Ok(PrintedResult::Summary(Box::new(summary))),
             (None, Some(trend)) => Ok(PrintedResult::Trend(trend)),
@@ -246,7 +250,7 @@ impl Report {
         match result {
             Ok(result) => self.print(&result),
             Err(failure) => {
-                format.print(&failure);
+                failure_output.print(&failure);
                 Ok(())
             }
         }

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 use super::{
     calls::{build_caller, confirm},
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     help::help_end,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
@@ -116,7 +116,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = RerunArguments::from_arg_matches(matches)?;
     let output = Output::new(&arguments.output, Piped::Json)?;
     let verdicts = Output::new(&arguments.output, Piped::Json)?;
-    let verdicts = VerdictOutput::new(&arguments.junit, verdicts, OutputFormat::from_matches(matches))?;
+    let verdicts = VerdictOutput::new(&arguments.junit, verdicts, FailureOutput::from_matches(matches))?;
 
     let (caller, mut starts) = (build_caller(settings)?, Starts::read(settings));
     let project = arguments.project.project_id.as_deref();

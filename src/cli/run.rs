@@ -18,7 +18,7 @@ use super::{
     calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
     command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     gate::GateFlags,
     help::{arranged, help_end},
     name_completion::{NameKind, name_completions},
@@ -234,7 +234,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     arguments.check_wait_flags()?;
     let start = Start::new(arguments.subject, settings)?;
     let output = Output::new(&start.flags.output, Piped::Json)?;
-    let output = VerdictOutput::new(&arguments.junit, output, OutputFormat::from_matches(matches))?
+    let output = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
 
     let tools = build_caller_with_files(settings)?;

@@ -19,7 +19,7 @@ use super::{
     calls::{DryRunFlag, build_caller_with_files},
     columns::{counted, duration_text, size},
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     help::help_end,
     output::{Output, OutputFlags, Piped, note},
     table::{Cell, Table},
@@ -41,6 +41,9 @@ const EXAMPLES: [&str; 3] = [
     "tas-mcp upload 'out/*.apk' --tag nightly",
     "tas-mcp upload game.apk --name 1.4.2 --resume",
 ];
+
+/// Name of the command.
+const UPLOAD: &str = "upload";
 
 /// What the help says about interrupts.
 const INTERRUPTS: &str = "The first interrupt cancels the uploads at the service. A second interrupt ends the command at once; --resume then continues the uploads later.";
@@ -131,7 +134,7 @@ struct UploadArguments {
 
 /// Returns the definition of the command. Its flags are built only when the command is used.
 pub(super) fn command() -> Command {
-    Command::new("upload")
+    Command::new(UPLOAD)
         .about(
             "Uploads files as builds. Prints a table on a terminal, otherwise a JSON object for each build",
         )
@@ -151,7 +154,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     let tokens: Vec<_> = uploads.iter().map(|upload| upload.handle.cancelled.clone()).collect();
     let bars = ProgressBars::new(&uploads);
-    let outcomes = Outcomes::new(&output, OutputFormat::from_matches(matches));
+    let outcomes = Outcomes::new(&output, FailureOutput::from_matches(matches).of_command(UPLOAD, matches));
 
     tokio::select! {
         status = run_uploads(uploads, &bars, outcomes, handle_interrupts(&tokens)) => status,
@@ -181,24 +184,29 @@ async fn run_uploads(
         stream::iter(uploads.into_iter().map(FileUpload::run)).buffer_unordered(CONCURRENT_UPLOADS);
     let mut second_interrupt = std::pin::pin!(second_interrupt);
 
-    loop {
+    let interruption = loop {
         tokio::select! {
             // An upload that has ended is reported even if the interrupt arrives at the same time.
             biased;
             ended = running.next() => {
-                let Some((path, outcome)) = ended else { break };
+                let Some((path, outcome)) = ended else { break None };
+                if outcome.is_err() {
+                    bars.remove(&path);
+                }
                 bars.display.suspend(|| outcomes.add(path, outcome))?;
             }
             () = &mut second_interrupt => {
                 let failure = Failure::new(Code::Cancelled, "upload: ended by a second interrupt")
                     .hint("call again with --resume to continue, or without it to cancel the unfinished uploads");
-                bars.display.suspend(|| outcomes.status = outcomes.failures.print(&failure));
-                break;
+                break Some(failure);
             }
         }
-    }
+    };
 
     bars.finish();
+    if let Some(failure) = interruption {
+        outcomes.status = outcomes.failures.print(&failure);
+    }
 
     outcomes.finish()
 }
@@ -214,7 +222,7 @@ async fn handle_interrupts(tokens: &[CancellationToken]) {
 /// The outcomes of the uploads that have ended.
 struct Outcomes<'a> {
     output: &'a Output,
-    failures: OutputFormat,
+    failures: FailureOutput,
     /// The builds that are printed at the end, as rows.
     table: Table,
     builds: usize,
@@ -225,7 +233,7 @@ struct Outcomes<'a> {
 }
 
 impl<'a> Outcomes<'a> {
-    fn new(output: &'a Output, failures: OutputFormat) -> Self {
+    fn new(output: &'a Output, failures: FailureOutput) -> Self {
         let mut table = Table::new(["file", "build", "id", "size", "took"]);
         (2..5).for_each(|column| table.keep_whole(column));
         let (builds, bytes, project) = (0, 0, String::new());
@@ -320,10 +328,18 @@ impl ProgressBars {
         }
     }
 
-    /// Draws the bars for the last time.
+    /// Removes the bar of a failed upload: its failure is what remains.
+    fn remove(&self, path: &str) {
+        let bars = self.bars.iter().filter(|(bar, _)| bar.prefix() == path);
+        bars.for_each(|(bar, _)| bar.finish_and_clear());
+    }
+
+    /// Draws the bars for the last time. The bars of unfinished uploads are removed.
     fn finish(&self) {
         self.update();
-        self.bars.iter().for_each(|(bar, _)| bar.abandon());
+        for (bar, progress) in &self.bars {
+            if progress.sent() < progress.total() { bar.finish_and_clear() } else { bar.abandon() }
+        }
     }
 
     fn update(&self) {

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 use super::{
     calls::build_caller,
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     gate::GateFlags,
     help::help_end,
     name_completion::{NameKind, name_completions},
@@ -88,7 +88,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let output = VerdictOutput::new(
         &arguments.junit,
         Output::new(&arguments.output, Piped::Json)?,
-        OutputFormat::from_matches(matches),
+        FailureOutput::from_matches(matches),
     )?
     .with_gate(&arguments.gate);
     let (caller, starts) = (build_caller(settings)?, Starts::read(settings));

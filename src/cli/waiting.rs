@@ -18,7 +18,7 @@ use super::{
     columns::{duration_text, verdict},
     command_line_text::{continue_with, next_command},
     exit_status::{CommandError, ExitStatus},
-    failure_output::OutputFormat,
+    failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     gate::GateFlags,
     name_resolution::NameResolver,
@@ -60,14 +60,14 @@ pub(super) struct JunitFlag {
 pub(super) struct VerdictOutput {
     junit: Option<OutputFile>,
     output: Output,
-    failures: OutputFormat,
+    failures: FailureOutput,
     /// Decides instead of the verdicts.
     gate: Option<GateFlags>,
 }
 
 impl VerdictOutput {
     /// Checks that the JUnit file can be written before any request is sent.
-    pub(super) fn new(junit: &JunitFlag, output: Output, failures: OutputFormat) -> Result<Self, Failure> {
+    pub(super) fn new(junit: &JunitFlag, output: Output, failures: FailureOutput) -> Result<Self, Failure> {
         let junit = junit.junit.as_deref().map(|path| OutputFile::from_flag("junit", path)).transpose()?;
         Ok(Self { junit, output, failures, gate: None })
     }

@@ -11,7 +11,7 @@ use super::{
     transport_error::attempts_note,
 };
 use crate::{
-    failure::{Code, Failure, quote},
+    failure::{Cause, Code, Failure, quote},
     fields::Fields,
     json::parse_json,
     service::{
@@ -39,7 +39,7 @@ pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: 
     let refusal = ServiceRefusal::read(request, response, key);
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
 
-    failure.facts.is_stale = refusal.is_stale();
+    failure.facts.cause = refusal.is_stale().then_some(Cause::StaleRecord);
     failure = match refusal.hint() {
         Some(Hint::Uncertain(hint)) => failure.uncertain(hint),
         Some(Hint::Plain(hint)) => failure.hint(key.mask_text(hint)),

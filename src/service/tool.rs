@@ -270,12 +270,9 @@ impl ToolInfo {
 
     /// Returns the message for a call of a tool that the setting `setting` switches off.
     pub fn switched_off_by(&self, setting: &str) -> String {
-        format!("`{}`{SWITCHED_OFF}{setting}", self.name)
+        format!("`{}` is switched off by the setting {setting}", self.name)
     }
 }
-
-/// What the message of [`ToolInfo::switched_off_by`] says between the tool and the setting.
-pub const SWITCHED_OFF: &str = " is switched off by the setting ";
 
 /// What an API key must allow (service.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

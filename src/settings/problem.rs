@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     client::KEY_PREFIX,
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     text::{placeholder, shorten_line, variable_in_braces},
 };
 
@@ -63,12 +63,16 @@ impl SettingProblem {
 
 /// Returns the failure of every call while these problems exist.
 pub(super) fn not_configured(problems: &[SettingProblem]) -> Failure {
-    let hint = if problems.iter().any(|problem| problem.origin == NOT_SET) {
+    let is_missing = problems.iter().any(|problem| problem.origin == NOT_SET);
+    let hint = if is_missing {
         "run `tas-mcp login` in a terminal, or set what is missing, such as in the configuration of the host, and restart the server; `--sandbox` works without settings"
     } else {
         "correct these settings where they come from, such as the configuration of the host, and restart the server; `--sandbox` works without settings"
     };
-    unusable("tas-mcp cannot call the service", problems).hint(hint)
+    let mut failure = unusable("tas-mcp cannot call the service", problems).hint(hint);
+    failure.facts.cause = is_missing.then_some(Cause::MissingSetting);
+
+    failure
 }
 
 /// Returns a failure that lists the problems after `what` they prevent.

@@ -27,7 +27,7 @@ use crate::{
     backoff::Backoff,
     call::RequestPreview,
     client::{CALL_LIMIT, StorageClient},
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     service::api::uploads::InitiateBuildUpload,
 };
 
@@ -337,7 +337,7 @@ impl UploadJob {
         // The address of a single-part upload cannot be renewed: another address needs another upload (service.md
         // 10.6).
         if let Err(failure) = &sent
-            && failure.facts.is_address_refused
+            && failure.facts.cause == Some(Cause::AddressRefused)
             && !upload.plan.is_multipart()
             && self.session.cancel_leftover(&upload.plan.ids).await.is_ok()
         {

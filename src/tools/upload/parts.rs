@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     client::{StorageClient, StorageError},
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     tools::files::format_progress,
 };
 
@@ -181,7 +181,7 @@ fn part_failure(number: u64, error: &StorageError) -> Failure {
 
     match error {
         StorageError::Refused { status, .. } => {
-            failure.facts.is_address_refused = true;
+            failure.facts.cause = Some(Cause::AddressRefused);
             failure.status(*status)
         }
         StorageError::Transient { retry_after: Some(wait), .. } => failure.retry_after(*wait),

@@ -8,6 +8,7 @@ use tas_mcp::sandbox::{keys, seed};
 use crate::support::{
     binary::{program, run_binary},
     service::Service,
+    terminal::run_in_terminal,
 };
 
 /// Runs a command with this service. Returns the exit code, standard output and standard error.
@@ -165,6 +166,37 @@ async fn a_failure_begins_with_what_the_user_did_and_names_the_host() {
         assert!(error.contains(&format!("error: cannot list runs: no connection to {host}: ")), "{error}");
         assert!(!["list_runs", "dns", "tcp", "os error"].iter().any(|word| error.contains(word)), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_failure_to_connect_names_the_command_and_not_its_first_request() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let build = directory.path().join("game.apk");
+    fs::write(&build, "PK").expect("written");
+    let build = build.to_str().expect("UTF-8");
+    let variables = [("TAS_BASE_URL", "localhost:1"), ("TAS_API_KEY", keys::DEMO), ("TAS_TIMEOUT_S", "1")];
+    let commands: [(&[&str], &str); 5] = [
+        (&["upload", build], "upload a build"),
+        (&["upload", build, "--dry-run"], "upload a build"),
+        (&["stop", "latest"], "stop the runs of jobs"),
+        (&["report", "latest"], "summarize results"),
+        (&["call", "list_bugs"], "list reviewed bugs"),
+    ];
+
+    for (command, action) in commands {
+        let output = run_binary(command, &variables, &[]).await;
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(
+            error.contains(&format!("error: cannot {action}: no connection to localhost:1: ")),
+            "{error}"
+        );
+    }
+
+    let variables = [&variables[..], &[("HOME", directory.path().to_str().expect("UTF-8"))]].concat();
+    let (code, screen) = run_in_terminal(100, &["upload", build], &variables, &[]).await;
+    let last = screen.trim_end_matches("\u{1b}[2K").trim_end().lines().last().unwrap_or_default();
+    assert_eq!(code, Some(3), "{screen}");
+    assert!(last.contains("hint: check that the service is up"), "no progress remains below: {screen}");
 }
 
 #[tokio::test]
