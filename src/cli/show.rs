@@ -9,6 +9,7 @@ use super::{
     command_line_text::next_command,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
+    job_bugs::JobBugs,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped, terminal_width},
@@ -17,6 +18,7 @@ use super::{
     tool_arguments::ProjectFlag,
 };
 use crate::{
+    call::Caller,
     service::{
         api::{
             bugs::{BugDetail, RunBug},
@@ -72,9 +74,27 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
     let project = arguments.project.project_id.as_deref();
     let id = NameResolver::new(&caller, project).for_user(&starts).any(&arguments.id).await?;
-    let record = DescribedRecord::read(&caller, project, id, &RecordReads::default()).await?;
+    let described = DescribedRecord::read(&caller, project, id, &RecordReads::default()).await?;
 
-    output.print(ExitStatus::Success, &record, || Page::new(output.is_wide()).describe(&record, settings))
+    let mut page = Page::new(output.is_wide());
+    if output.is_text() {
+        page.context.job_bugs = read_job_bugs(&caller, &described.record).await;
+    }
+
+    output.print(ExitStatus::Success, &described, || page.describe(&described, settings))
+}
+
+/// Returns the bugs of the jobs of a record; `None` if the record has no jobs.
+async fn read_job_bugs(caller: &Caller, record: &Record) -> Option<JobBugs> {
+    let jobs: Vec<_> = match record {
+        Record::Job { job, .. } => vec![&**job],
+        Record::TestPlanExecution { jobs, .. } => jobs.iter().collect(),
+        _ => return None,
+    };
+    let project = jobs.first().map(|job| job.project_id.as_str());
+    let jobs: Vec<_> = jobs.iter().map(|job| job.raw().clone()).collect();
+
+    Some(JobBugs::read(NameResolver::new(caller, project), &jobs).await)
 }
 
 /// The text about a record.
@@ -254,6 +274,8 @@ impl Page {
         self.field("plan execution", &plan.unwrap_or_default());
         self.field("not started", job.queue_rejection_reason.as_deref().unwrap_or_default());
         self.field("tags", &job.tags.join(", "));
+        let bugs = self.context.job_bugs.as_ref().map(|bugs| bugs.cell(job)).unwrap_or_default();
+        self.field("bugs", bugs.text());
 
         let mut table = Table::new(["verdict", "run", "took"]);
         table.keep_whole(1);

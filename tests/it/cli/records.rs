@@ -37,10 +37,16 @@ async fn a_record_of_any_kind_is_shown_with_the_names_of_what_it_refers_to() {
             "job  Beat the Cinder Golem  SUCCESS\n",
             &["  plan execution: Release smoke (4ea293c9)", "\nruns\n"],
         ),
+        ("57a17b45", "job  Pause and resume  FAILED\n", &["  bugs: 1\n"]),
         (
             seed::EXECUTION_COMPLETED,
             "plan execution  Release smoke  completed\n",
-            &["  tests: 3 passed, 1 failed", "Emberfall 1.4.0 nightly 412"],
+            &[
+                "  tests: 3 passed, 1 failed",
+                "Emberfall 1.4.0 nightly 412",
+                "  took   bugs  ",
+                "  1m07s  1     ",
+            ],
         ),
         ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nlatest runs\n"]),
         (
