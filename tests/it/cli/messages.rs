@@ -200,6 +200,21 @@ async fn a_failure_to_connect_names_the_command_and_not_its_first_request() {
 }
 
 #[tokio::test]
+async fn a_missing_setting_and_a_wrong_one_have_different_advice() {
+    let key = ("TAS_API_KEY", keys::DEMO);
+    let cases: [(&[(&str, &str)], &str); 2] = [
+        (&[key], "hint: run `tas-mcp login`"),
+        (&[key, ("TAS_BASE_URL", "https://tas.invalid"), ("TAS_TIMEOUT_S", "x")], "hint: correct the value"),
+    ];
+
+    for (variables, advice) in cases {
+        let output = run_binary(&["runs"], variables, &[]).await;
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(advice), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn an_incomplete_address_is_completed_with_a_note() {
     let service = Service::start().await;
     let base_url = service.base_url();

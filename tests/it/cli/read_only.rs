@@ -70,3 +70,17 @@ async fn reading_commands_work() {
         assert_eq!(run(&service, command).await, (Some(0), Value::Null), "{command:?}");
     }
 }
+
+#[tokio::test]
+async fn a_writing_command_is_refused_in_the_words_of_the_command_line() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), READ_ONLY];
+    let output = run_binary(&["stop", seed::JOB_RUNNING], &variables, &[]).await;
+
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("error: this command changes something, and TAS_READ_ONLY allows reading only\n"),
+        "{error}"
+    );
+}
