@@ -102,8 +102,8 @@ fn text(failure: &Failure, tool: Option<Tool>) -> String {
     }
 }
 
-/// Returns whether a failure of this kind says nothing about the request that failed: an earlier request of the command fails as
-/// the one that its user thinks of.
+/// Returns whether every request of a command can fail with this code. The message then names what the command does, and not the
+/// request that happened to be the first.
 fn is_of_every_request(code: Code) -> bool {
     matches!(code, Code::ServiceUnavailable | Code::Unauthenticated | Code::NotConfigured | Code::RateLimited)
 }
