@@ -4,7 +4,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams,
         GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
         InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
@@ -17,6 +17,7 @@ use rmcp::{
 use super::{
     call_report::CallReport,
     call_tool::{CallResponse, takes_several_steps},
+    methods::undecodable,
     prompts, report_view, resources,
     revision::{
         CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
@@ -35,28 +36,6 @@ use crate::{
 
 /// Maximum length of a tool name that an error message repeats, in characters.
 const QUOTED_NAME_CHARS: usize = 80;
-
-/// The methods of this server that take parameters, except those of tasks.
-const METHODS: [&str; 12] = [
-    "tools/call",
-    "tools/list",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "prompts/list",
-    "prompts/get",
-    "completion/complete",
-    "skills/list",
-    "skills/get",
-    "subscriptions/listen",
-    "server/discover",
-];
-
-/// Returns the name of a method that this server has.
-pub fn known_method(name: &str) -> Option<&'static str> {
-    let without_parameters = ["initialize", "ping"].iter();
-    without_parameters.chain(&METHODS).chain(&tasks::METHODS).find(|known| **known == name).copied()
-}
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -320,22 +299,12 @@ impl ServerHandler for Server {
         Ok(result)
     }
 
-    /// Answers a request that the library cannot decode. The library treats a known method with malformed parameters
-    /// as an unknown method.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = request.method;
-        // If no call can become a task, the server does not have the methods of tasks.
-        let is_task_method = || self.state.tasks.is_offered() && tasks::METHODS.contains(&method.as_str());
-
-        Err(if METHODS.contains(&method.as_str()) || is_task_method() {
-            ErrorData::invalid_params(format!("invalid params for {method}"), None)
-        } else {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
-        })
+        Err(undecodable(request, self.state.tasks.is_offered()))
     }
 }
 

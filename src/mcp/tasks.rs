@@ -53,9 +53,6 @@ use crate::{
     },
 };
 
-/// The methods of the extension.
-pub(super) const METHODS: [&str; 3] = ["tasks/get", "tasks/update", "tasks/cancel"];
-
 /// Maximum number of tasks whose state is remembered.
 const MAX_TASKS: usize = 64;
 

@@ -81,9 +81,16 @@ async fn an_error_repeats_only_the_beginning_of_an_argument() {
 }
 
 #[tokio::test]
-async fn an_unknown_method_is_not_found() {
+async fn an_unknown_method_is_not_found_and_malformed_parameters_are_explained() {
     let mut host = Host::open(&settings(&[])).await;
-    assert_eq!(host.request("tools/destroy", json!({})).await["error"]["code"], -32601);
+    for (method, code, message) in [
+        ("tools/destroy", -32601, "unknown method `tools/destroy`"),
+        ("prompts/get", -32602, "invalid params for `prompts/get`: missing field `name`"),
+        ("resources/subscribe", -32602, "invalid params for `resources/subscribe`: missing field `uri`"),
+    ] {
+        let error = host.request(method, json!({})).await["error"].take();
+        assert_eq!((&error["code"], &error["message"]), (&json!(code), &json!(message)));
+    }
 }
 
 #[tokio::test]

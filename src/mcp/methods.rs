@@ -1,0 +1,123 @@
+//! The methods of the server, and why the library could not decode a request: it treats a known method with malformed parameters
+//! as an unknown method.
+
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequestMethod, CallToolRequestParams, CancelTaskMethod, CancelTaskParams,
+        CompleteRequestMethod, CompleteRequestParams, ConstString, CustomRequest, DiscoverRequestMethod,
+        DiscoverRequestParams, ErrorCode, GetPromptRequestMethod, GetPromptRequestParams,
+        GetSkillRequestMethod, GetSkillRequestParams, GetTaskMethod, GetTaskParams, ListPromptsRequestMethod,
+        ListResourceTemplatesRequestMethod, ListResourcesRequestMethod, ListSkillsRequestMethod,
+        ListToolsRequestMethod, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
+        SubscribeRequestMethod, SubscribeRequestParams, SubscriptionsListenRequestMethod,
+        SubscriptionsListenRequestParams, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+        UpdateTaskMethod, UpdateTaskParams,
+    },
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::text::shorten_line;
+
+/// Methods without parameters.
+const WITHOUT_PARAMETERS: [&str; 2] = ["initialize", "ping"];
+
+/// Longest reason in a message, in characters. A reason can quote a value of the host.
+const MAX_REASON_CHARACTERS: usize = 200;
+
+/// A method that takes parameters.
+struct Method {
+    name: &'static str,
+    /// Returns which parameter cannot be decoded, and why.
+    problem: fn(Value) -> Option<String>,
+}
+
+/// The methods that take parameters.
+const METHODS: [Method; 17] = [
+    method::<CallToolRequestMethod, CallToolRequestParams>(),
+    method::<ListToolsRequestMethod, PaginatedRequestParams>(),
+    method::<ListResourcesRequestMethod, PaginatedRequestParams>(),
+    method::<ListResourceTemplatesRequestMethod, PaginatedRequestParams>(),
+    method::<ReadResourceRequestMethod, ReadResourceRequestParams>(),
+    method::<SubscribeRequestMethod, SubscribeRequestParams>(),
+    method::<UnsubscribeRequestMethod, UnsubscribeRequestParams>(),
+    method::<ListPromptsRequestMethod, PaginatedRequestParams>(),
+    method::<GetPromptRequestMethod, GetPromptRequestParams>(),
+    method::<CompleteRequestMethod, CompleteRequestParams>(),
+    method::<ListSkillsRequestMethod, PaginatedRequestParams>(),
+    method::<GetSkillRequestMethod, GetSkillRequestParams>(),
+    method::<SubscriptionsListenRequestMethod, SubscriptionsListenRequestParams>(),
+    method::<DiscoverRequestMethod, DiscoverRequestParams>(),
+    method::<GetTaskMethod, GetTaskParams>(),
+    method::<UpdateTaskMethod, UpdateTaskParams>(),
+    method::<CancelTaskMethod, CancelTaskParams>(),
+];
+
+/// What the names of the methods of tasks begin with.
+const TASKS: &str = "tasks/";
+
+const fn method<M: ConstString, P: DeserializeOwned>() -> Method {
+    let problem = |params| {
+        let decoded: Result<P, _> = serde_path_to_error::deserialize(params);
+        decoded.err().map(|problem| problem.to_string())
+    };
+    Method { name: M::VALUE, problem }
+}
+
+/// Returns the name of a method that this server has.
+pub fn known_method(name: &str) -> Option<&'static str> {
+    let with_parameters = METHODS.iter().map(|method| method.name);
+    WITHOUT_PARAMETERS.into_iter().chain(with_parameters).find(|known| *known == name)
+}
+
+/// Returns the error for a request that the library could not decode. A server whose calls cannot become tasks does not have the
+/// methods of tasks.
+pub(super) fn undecodable(request: CustomRequest, has_tasks: bool) -> ErrorData {
+    let CustomRequest { method: name, params, .. } = request;
+    let is_offered = has_tasks || !name.starts_with(TASKS);
+    let Some(method) = METHODS.iter().find(|method| method.name == name && is_offered) else {
+        return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{name}`"), None);
+    };
+
+    let problem = (method.problem)(params.unwrap_or_else(|| json!({})));
+    let reason = problem.map(|problem| shorten_line(&problem, MAX_REASON_CHARACTERS));
+    let reason = reason.as_deref().unwrap_or("they cannot be decoded");
+
+    ErrorData::invalid_params(format!("invalid params for `{name}`: {reason}"), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(name: &str, params: Option<Value>) -> String {
+        undecodable(CustomRequest::new(name, params), false).message.into_owned()
+    }
+
+    #[test]
+    fn the_reason_is_named_of_a_request_that_cannot_be_decoded() {
+        let long = "x".repeat(1_000);
+        let cases = [
+            ("skills/get", None, "invalid params for `skills/get`: missing field `uri`"),
+            (
+                "resources/subscribe",
+                Some(json!({"uri": 5})),
+                "invalid params for `resources/subscribe`: uri: invalid type: number, expected a string",
+            ),
+            (
+                "tools/list",
+                Some(json!({"_meta": 5})),
+                "invalid params for `tools/list`: _meta: invalid type: number, expected a map",
+            ),
+            ("no/such", None, "unknown method `no/such`"),
+            ("tasks/get", None, "unknown method `tasks/get`"),
+        ];
+
+        for (name, params, expected) in cases {
+            assert_eq!(message(name, params), expected);
+        }
+        let cut = message("tools/call", Some(json!({"name": "get_run", "arguments": long})));
+        assert!(cut.chars().count() < 300 && cut.ends_with('…'), "{cut}");
+    }
+}
