@@ -118,13 +118,17 @@ async fn long_answers_at_the_same_time_have_bounded_memory() {
     for id in 1..=CALLS {
         process.call(id, "get_run", json!({"run_id": format!("r{id}")})).await;
     }
+    let mut answered = 0;
     for _ in 1..=CALLS {
         let answer = process.receive().await;
-        // A slow machine may take longer for all of them than one call waits.
-        let is_late = answer.to_string().contains("no memory for the answer now");
+        // A slow machine may take longer for all of them than one call waits: for memory, or for the response.
+        let reasons = ["no memory for the answer now", "no response came within"];
+        let is_late = reasons.iter().any(|reason| answer.to_string().contains(reason));
         assert!(answer["result"]["isError"] == false || is_late, "{answer}");
+        answered += u64::from(!is_late);
     }
 
+    assert!(answered > 0, "no call was answered");
     assert_peak(&process, &format!("{CALLS} answers of 15 MiB"));
 }
 
