@@ -20,7 +20,8 @@ use super::{
     methods::undecodable,
     prompts, report_view, resources,
     revision::{
-        CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
+        CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, is_stateless, server_info,
+        shared_scope,
     },
     server::Server,
     skills, tasks,
@@ -302,9 +303,10 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(undecodable(request, self.state.tasks.is_offered()))
+        let has_session = !is_stateless(&context) && context.extensions.get::<WithoutSession>().is_none();
+        Err(undecodable(request, has_session, self.state.tasks.is_offered()))
     }
 }
 

@@ -29,40 +29,48 @@ const MAX_REASON_CHARACTERS: usize = 200;
 /// A method that takes parameters.
 struct Method {
     name: &'static str,
+    needs: Needs,
     /// Returns which parameter cannot be decoded, and why.
     problem: fn(Value) -> Option<String>,
 }
 
+/// What there must be for a method to be one.
+#[derive(Clone, Copy)]
+enum Needs {
+    Nothing,
+    /// A session, which the newest revision and a server over HTTP do not have.
+    Session,
+    /// A call that can become a task.
+    Tasks,
+}
+
 /// The methods that take parameters.
 const METHODS: [Method; 17] = [
-    method::<CallToolRequestMethod, CallToolRequestParams>(),
-    method::<ListToolsRequestMethod, PaginatedRequestParams>(),
-    method::<ListResourcesRequestMethod, PaginatedRequestParams>(),
-    method::<ListResourceTemplatesRequestMethod, PaginatedRequestParams>(),
-    method::<ReadResourceRequestMethod, ReadResourceRequestParams>(),
-    method::<SubscribeRequestMethod, SubscribeRequestParams>(),
-    method::<UnsubscribeRequestMethod, UnsubscribeRequestParams>(),
-    method::<ListPromptsRequestMethod, PaginatedRequestParams>(),
-    method::<GetPromptRequestMethod, GetPromptRequestParams>(),
-    method::<CompleteRequestMethod, CompleteRequestParams>(),
-    method::<ListSkillsRequestMethod, PaginatedRequestParams>(),
-    method::<GetSkillRequestMethod, GetSkillRequestParams>(),
-    method::<SubscriptionsListenRequestMethod, SubscriptionsListenRequestParams>(),
-    method::<DiscoverRequestMethod, DiscoverRequestParams>(),
-    method::<GetTaskMethod, GetTaskParams>(),
-    method::<UpdateTaskMethod, UpdateTaskParams>(),
-    method::<CancelTaskMethod, CancelTaskParams>(),
+    method::<CallToolRequestMethod, CallToolRequestParams>(Needs::Nothing),
+    method::<ListToolsRequestMethod, PaginatedRequestParams>(Needs::Nothing),
+    method::<ListResourcesRequestMethod, PaginatedRequestParams>(Needs::Nothing),
+    method::<ListResourceTemplatesRequestMethod, PaginatedRequestParams>(Needs::Nothing),
+    method::<ReadResourceRequestMethod, ReadResourceRequestParams>(Needs::Nothing),
+    method::<SubscribeRequestMethod, SubscribeRequestParams>(Needs::Session),
+    method::<UnsubscribeRequestMethod, UnsubscribeRequestParams>(Needs::Session),
+    method::<ListPromptsRequestMethod, PaginatedRequestParams>(Needs::Nothing),
+    method::<GetPromptRequestMethod, GetPromptRequestParams>(Needs::Nothing),
+    method::<CompleteRequestMethod, CompleteRequestParams>(Needs::Nothing),
+    method::<ListSkillsRequestMethod, PaginatedRequestParams>(Needs::Nothing),
+    method::<GetSkillRequestMethod, GetSkillRequestParams>(Needs::Nothing),
+    method::<SubscriptionsListenRequestMethod, SubscriptionsListenRequestParams>(Needs::Nothing),
+    method::<DiscoverRequestMethod, DiscoverRequestParams>(Needs::Nothing),
+    method::<GetTaskMethod, GetTaskParams>(Needs::Tasks),
+    method::<UpdateTaskMethod, UpdateTaskParams>(Needs::Tasks),
+    method::<CancelTaskMethod, CancelTaskParams>(Needs::Tasks),
 ];
 
-/// What the names of the methods of tasks begin with.
-const TASKS: &str = "tasks/";
-
-const fn method<M: ConstString, P: DeserializeOwned>() -> Method {
+const fn method<M: ConstString, P: DeserializeOwned>(needs: Needs) -> Method {
     let problem = |params| {
         let decoded: Result<P, _> = serde_path_to_error::deserialize(params);
         decoded.err().map(|problem| problem.to_string())
     };
-    Method { name: M::VALUE, problem }
+    Method { name: M::VALUE, needs, problem }
 }
 
 /// Returns the name of a method that this server has.
@@ -71,12 +79,15 @@ pub fn known_method(name: &str) -> Option<&'static str> {
     WITHOUT_PARAMETERS.into_iter().chain(with_parameters).find(|known| *known == name)
 }
 
-/// Returns the error for a request that the library could not decode. A server whose calls cannot become tasks does not have the
-/// methods of tasks.
-pub(super) fn undecodable(request: CustomRequest, has_tasks: bool) -> ErrorData {
+/// Returns the error for a request that the library could not decode.
+pub(super) fn undecodable(request: CustomRequest, has_session: bool, has_tasks: bool) -> ErrorData {
     let CustomRequest { method: name, params, .. } = request;
-    let is_offered = has_tasks || !name.starts_with(TASKS);
-    let Some(method) = METHODS.iter().find(|method| method.name == name && is_offered) else {
+    let method = METHODS.iter().find(|method| method.name == name).filter(|method| match method.needs {
+        Needs::Nothing => true,
+        Needs::Session => has_session,
+        Needs::Tasks => has_tasks,
+    });
+    let Some(method) = method else {
         return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{name}`"), None);
     };
 
@@ -92,7 +103,7 @@ mod tests {
     use super::*;
 
     fn message(name: &str, params: Option<Value>) -> String {
-        undecodable(CustomRequest::new(name, params), false).message.into_owned()
+        undecodable(CustomRequest::new(name, params), true, false).message.into_owned()
     }
 
     #[test]

@@ -49,6 +49,7 @@ async fn an_error_of_the_newest_revision_has_its_status() {
     let cases = [
         ("ping", json!({}), 404, -32601),
         ("no/such/method", json!({}), 404, -32601),
+        ("resources/subscribe", json!({}), 404, -32601),
         ("tools/call", json!({"name": "no_such_tool"}), 200, -32602),
         ("tasks/get", json!({"taskId": "x"}), 400, -32021),
     ];
