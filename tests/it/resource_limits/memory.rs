@@ -113,22 +113,18 @@ async fn long_answers_at_the_same_time_have_bounded_memory() {
     let record =
         json!({"multiplayer_run_id": "r1", "status": "completed", "text": "x".repeat(15 << 20)}).to_string();
     let peer = Peer::serving(Arc::new(move |_| ok("application/json", record.as_bytes()))).await;
-    let mut process = ServerProcess::start(&peer, &[PROJECT]).await;
+    let mut process = ServerProcess::start(&peer, &[PROJECT, ("TAS_TIMEOUT_S", "45")]).await;
 
     for id in 1..=CALLS {
         process.call(id, "get_run", json!({"run_id": format!("r{id}")})).await;
     }
-    let mut answered = 0;
     for _ in 1..=CALLS {
         let answer = process.receive().await;
-        // A slow machine may take longer for all of them than one call waits: for memory, or for the response.
-        let reasons = ["no memory for the answer now", "no response came within"];
-        let is_late = reasons.iter().any(|reason| answer.to_string().contains(reason));
+        // A slow machine may take longer for all of them than one call waits.
+        let is_late = answer.to_string().contains("no memory for the answer now");
         assert!(answer["result"]["isError"] == false || is_late, "{answer}");
-        answered += u64::from(!is_late);
     }
 
-    assert!(answered > 0, "no call was answered");
     assert_peak(&process, &format!("{CALLS} answers of 15 MiB"));
 }
 
