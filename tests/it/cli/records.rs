@@ -19,58 +19,56 @@ async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, Str
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
+/// Names of records, what `show` begins with, and what it contains.
+const SHOWN: [(&str, &str, &[&str]); 10] = [
+    (
+        "x03031trjx0",
+        "run  Pause and resume  FAILED\n  id: x03031trjx0\n",
+        &[
+            "  build: Emberfall 1.4.0 nightly 413 (5f5cf9b5)",
+            "  Three taps on the pause button had no effect",
+            "\nbugs\n",
+        ],
+    ),
+    (
+        seed::JOB_FLAKY,
+        "job  Beat the Cinder Golem  SUCCESS\n",
+        &["  plan execution: Release smoke (4ea293c9)", "\nruns\n"],
+    ),
+    ("57a17b45", "job  Pause and resume  FAILED\n", &["  bugs: 1\n"]),
+    (
+        seed::EXECUTION_COMPLETED,
+        "plan execution  Release smoke  completed\n",
+        &["  tests: 3 passed, 1 failed", "Emberfall 1.4.0 nightly 412", "  took   bugs  ", "  1m07s  1     "],
+    ),
+    ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nlatest runs\n"]),
+    (
+        "Cross-play party",
+        "plan  Cross-play party\n",
+        &["  slot 3: Console", "Co-op: light the beacon", "\nlatest executions\n"],
+    ),
+    (
+        seed::BUILD_ANDROID,
+        "build  Emberfall 1.4.0 nightly 413\n",
+        &["  platform: android", "branch main", "\nlatest runs\n"],
+    ),
+    ("Windows PC", "device  Windows PC\n", &["  platform: windows"]),
+    (
+        "Pause button does not react",
+        "bug  Pause button does not react\n  id: bug_7h2k9\n",
+        &[
+            "\nhow to reproduce\n  Start level 1",
+            "\noccurrences\n",
+            "Emberfall 1.4.0 nightly 412  Pause and resume",
+        ],
+    ),
+    ("latest", "run  ", &[]),
+];
+
 #[tokio::test]
 async fn a_record_of_any_kind_is_shown_with_the_names_of_what_it_refers_to() {
     let service = Service::start().await;
-    for (name, title, parts) in [
-        (
-            "x03031trjx0",
-            "run  Pause and resume  FAILED\n  id: x03031trjx0\n",
-            &[
-                "  build: Emberfall 1.4.0 nightly 413 (5f5cf9b5)",
-                "  Three taps on the pause button had no effect",
-                "\nbugs\n",
-            ][..],
-        ),
-        (
-            seed::JOB_FLAKY,
-            "job  Beat the Cinder Golem  SUCCESS\n",
-            &["  plan execution: Release smoke (4ea293c9)", "\nruns\n"],
-        ),
-        ("57a17b45", "job  Pause and resume  FAILED\n", &["  bugs: 1\n"]),
-        (
-            seed::EXECUTION_COMPLETED,
-            "plan execution  Release smoke  completed\n",
-            &[
-                "  tests: 3 passed, 1 failed",
-                "Emberfall 1.4.0 nightly 412",
-                "  took   bugs  ",
-                "  1m07s  1     ",
-            ],
-        ),
-        ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nlatest runs\n"]),
-        (
-            "Cross-play party",
-            "plan  Cross-play party\n",
-            &["  slot 3: Console", "Co-op: light the beacon", "\nlatest executions\n"],
-        ),
-        (
-            seed::BUILD_ANDROID,
-            "build  Emberfall 1.4.0 nightly 413\n",
-            &["  platform: android", "branch main", "\nlatest runs\n"],
-        ),
-        ("Windows PC", "device  Windows PC\n", &["  platform: windows"]),
-        (
-            "Pause button does not react",
-            "bug  Pause button does not react\n  id: bug_7h2k9\n",
-            &[
-                "\nhow to reproduce\n  Start level 1",
-                "\noccurrences\n",
-                "Emberfall 1.4.0 nightly 412  Pause and resume",
-            ],
-        ),
-        ("latest", "run  ", &[]),
-    ] {
+    for (name, title, parts) in SHOWN {
         let (code, text, error) = run(&service, &["show", name]).await;
         assert_eq!(code, Some(0), "{name}: {error}");
         assert!(text.starts_with(title), "{name}: {text}");
