@@ -13,11 +13,12 @@ use crate::{
 };
 
 /// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
-pub(super) const COMMANDS: [(&str, &str); 19] = [
+pub(super) const COMMANDS: [(&str, &str); 20] = [
     ("start_run", "run test"),
     ("start_test_plan_run", "run plan"),
     ("wait_for_completion", "wait"),
     ("summarize_results", "report"),
+    ("describe_record", "show"),
     ("stop_runs", "stop"),
     ("rerun_results", "rerun"),
     ("export_tmsys_run", "export"),

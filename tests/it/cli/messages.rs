@@ -175,11 +175,13 @@ async fn a_failure_to_connect_names_the_command_and_not_its_first_request() {
     fs::write(&build, "PK").expect("written");
     let build = build.to_str().expect("UTF-8");
     let variables = [("TAS_BASE_URL", "localhost:1"), ("TAS_API_KEY", keys::DEMO), ("TAS_TIMEOUT_S", "1")];
-    let commands: [(&[&str], &str); 5] = [
+    let commands: [(&[&str], &str); 7] = [
         (&["upload", build], "upload a build"),
         (&["upload", build, "--dry-run"], "upload a build"),
         (&["stop", "latest"], "stop the runs of jobs"),
         (&["report", "latest"], "summarize results"),
+        (&["show", "latest"], "describe a record"),
+        (&["wait", "latest"], "wait for runs to finish"),
         (&["call", "list_bugs"], "list reviewed bugs"),
     ];
 
