@@ -148,11 +148,11 @@ pub struct FailureFacts {
     pub violations_omitted: usize,
     /// Lines about the records that a user can choose from, if a name is not unique.
     pub choices: Vec<String>,
-    /// The cause, if the program treats failures with this cause otherwise than their code says.
+    /// The cause, if the code alone does not decide what the program does next.
     pub cause: Option<Cause>,
 }
 
-/// Cause of a failure that the program treats in a way of its own.
+/// Cause of a failure, where failures with the same code must be handled differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The service refused a change because the record has another version.
@@ -161,7 +161,7 @@ pub enum Cause {
     AddressRefused,
     /// A setting is missing, and not only unusable.
     MissingSetting,
-    /// The settings allow reading only, and the call would change something.
+    /// Read-only mode: the call would change something.
     ReadOnly,
 }
 

@@ -17,11 +17,11 @@ use crate::{
     violation::Violation,
 };
 
-/// How the failures of a command are printed: as text for users, with flags and commands, or as the JSON of the tools.
+/// Prints the failures of a command: as text with flags and commands for users, or as the JSON of the tools for programs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailureOutput {
     is_json: bool,
-    /// What the command does, if it does what one tool does.
+    /// The tool that does the same as the command; `None` if no tool does.
     tool: Option<Tool>,
 }
 
@@ -45,7 +45,7 @@ impl FailureOutput {
         Self { tool: tool_of_command(name, matches.subcommand_name()), ..self }
     }
 
-    /// Returns whether failures, and so results, are for a program.
+    /// Returns whether failures and results are printed as JSON.
     pub(super) fn is_json(self) -> bool {
         self.is_json
     }

@@ -34,7 +34,7 @@ struct Method {
     problem: fn(Value) -> Option<String>,
 }
 
-/// What there must be for a method to be one.
+/// What a method depends on. Without it, the server does not have the method.
 #[derive(Clone, Copy)]
 enum Needs {
     Nothing,

@@ -35,8 +35,8 @@ struct Offer {
     skills: OnceLock<SkillCatalog>,
 }
 
-/// The lists of the profiles that were used last. A client can name any number of projects: their profiles are small, their lists
-/// are not.
+/// A cache of the lists, by kind of scope and selection. Clients can name any number of projects, and a list takes far longer to make
+/// than the rest of a profile.
 #[derive(Debug)]
 pub struct SharedOffers(Cache<(bool, Arc<Selection>), Arc<Offer>>);
 
@@ -47,7 +47,7 @@ impl ServerProfile {
         Self { instructions: instructions::render(&config), config, offer }
     }
 
-    /// Creates the profile of a configuration with the lists that other profiles use.
+    /// Creates the profile of a configuration. It has the lists of `offers`, which profiles of other projects have too.
     pub fn sharing(config: McpConfig, offers: &SharedOffers) -> Self {
         let offer = offers.get(config.is_global(), &config.selection);
         Self { instructions: instructions::render(&config), config, offer }
