@@ -27,6 +27,7 @@ mod handler;
 mod issuer;
 mod limits;
 mod listen;
+mod long_message;
 mod metrics;
 mod oauth;
 mod origin;

@@ -44,6 +44,8 @@ pub(super) struct Requester {
     pub(super) rate: Result<(), Exceeded>,
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
+    /// Whether the message is so long that the work on it would delay others. It is not read yet when this value is made.
+    pub(super) has_long_message: bool,
 }
 
 /// Adds the [`Requester`] to a request.
@@ -66,7 +68,9 @@ pub(super) async fn identify(
     let limits = app.tenants.limits(&tenant, address);
     let rate = limits.count_request();
     let accepts_events = accepts_events(&parts.headers);
-    parts.extensions.insert(Requester { tenant, person, endpoint, limits, rate, accepts_events });
+    let requester =
+        Requester { tenant, person, endpoint, limits, rate, accepts_events, has_long_message: false };
+    parts.extensions.insert(requester);
 
     // The pause comes before the work, which a client that ends its connection meanwhile does not cause.
     if rate.is_err() {

@@ -11,23 +11,21 @@ use axum::{
 };
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use rmcp::model::{ErrorData, JsonRpcError, ProtocolVersion, RequestId};
 use serde::Deserialize;
-use tokio::{
-    task::spawn_blocking,
-    time::{Instant, timeout, timeout_at},
-};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     auth::Requester,
+    long_message::{MAX_INLINE_BYTES, aside},
     refusal::{Exceeded, Reason, Refusal},
     state::{Shared, SharedState},
 };
 use crate::{
     client::{HeldMemory, MAX_FREE_BYTES, TakenMemory, memory_of_json},
     failure::Failure,
-    mcp::message::{InvalidMessage, check},
+    mcp::message::check,
 };
 
 /// Time limit of reading a body.
@@ -44,9 +42,8 @@ const LEAST_RATE: usize = 32 * 1024;
 const FREE_PIECES: usize = 128;
 const LEAST_MEAN: usize = 64;
 
-/// Longest body of a credential that the service has not accepted, and longest message that is checked on the thread that
-/// serves other requests, in bytes.
-const MAX_INLINE_BYTES: usize = MAX_FREE_BYTES;
+/// Longest body of a credential that the service has not accepted, in bytes.
+const MAX_UNCONFIRMED_BYTES: usize = MAX_FREE_BYTES;
 
 /// Longest message of a client that sends too much which is decoded, so that its method refuses it, in bytes. A call of
 /// 64 KiB takes milliseconds.
@@ -119,7 +116,7 @@ async fn check_length(
     if length > app.settings.max_body {
         return Err(too_large(app.settings.max_body, ""));
     }
-    if length <= MAX_INLINE_BYTES || *is_confirmed {
+    if length <= MAX_UNCONFIRMED_BYTES || *is_confirmed {
         return Ok(Duration::ZERO);
     }
     // Work for a client that sends too much ends here.
@@ -127,7 +124,7 @@ async fn check_length(
 
     let start = Instant::now();
     let confirmed = requester.tenant.confirm(&requester.endpoint).await;
-    confirmed.map_err(|failure| too_large(MAX_INLINE_BYTES, &unconfirmed(&failure)))?;
+    confirmed.map_err(|failure| too_large(MAX_UNCONFIRMED_BYTES, &unconfirmed(&failure)))?;
     *is_confirmed = true;
 
     Ok(start.elapsed())
@@ -158,25 +155,16 @@ fn hold(held: &mut TakenMemory, requester: &Requester, bytes: usize) -> Result<(
     Err(Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S))
 }
 
-/// Returns the message in a form that the library decodes. A long one is checked on another thread, because this one serves
-/// other requests.
-async fn checked(body: Bytes) -> Result<Bytes, Refusal> {
-    let is_long = body.len() > MAX_INLINE_BYTES;
-    let work = move || {
-        let repaired = match check(&body)? {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(repaired) => Some(repaired),
-        };
-        Ok(repaired.map_or(body, Bytes::from))
+/// Returns the message in a form that the library decodes.
+fn checked(body: Bytes) -> Result<Bytes, Refusal> {
+    let repaired = match check(&body) {
+        Ok(Cow::Borrowed(_)) => None,
+        Ok(Cow::Owned(repaired)) => Some(repaired),
+        Err(invalid) => {
+            return Err(Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id));
+        }
     };
-
-    let outcome: Result<Bytes, Box<InvalidMessage>> = if is_long {
-        spawn_blocking(work).await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-    } else {
-        work()
-    };
-    outcome
-        .map_err(|invalid| Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id))
+    Ok(repaired.map_or(body, Bytes::from))
 }
 
 fn too_slow() -> Refusal {
@@ -202,9 +190,9 @@ pub(super) async fn read_message(
     next: Next,
 ) -> Result<Response, Refusal> {
     check_media_type(request.headers())?;
-    let (mut parts, body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     let mut chunks = body.into_data_stream();
-    let (bytes, mut held) = match read(&app, &parts.headers, &mut chunks, &requester).await {
+    let (bytes, held) = match read(&app, &parts.headers, &mut chunks, &requester).await {
         Ok(body) => body,
         Err(refusal) => {
             discard(chunks).await;
@@ -221,15 +209,29 @@ pub(super) async fn read_message(
         return Err(refusal);
     }
 
-    hold(&mut held, &requester, memory_of_json(&bytes))?;
-    let message = checked(bytes).await?;
+    requester.has_long_message = bytes.len() > MAX_INLINE_BYTES;
+    aside(requester.has_long_message, answer(parts, requester, bytes, held, next)).await
+}
+
+/// Returns the response to a message whose body takes `held`.
+async fn answer(
+    mut parts: Parts,
+    requester: Requester,
+    body: Bytes,
+    mut held: TakenMemory,
+    next: Next,
+) -> Result<Response, Refusal> {
+    hold(&mut held, &requester, memory_of_json(&body))?;
+    let message = checked(body)?;
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
+
     // The handler holds the memory as long as the request, which may last longer than the beginning of its response.
     parts.extensions.insert(HeldMemory::from(held));
     parts.extensions.insert(requester);
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     let response = next.run(Request::from_parts(parts, message.clone().into())).await;
+
     Ok(as_json_rpc(response, &message, version.as_ref()).await)
 }
 

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     access_log::{AccessLine, Ending, LISTEN, Operation},
     auth::Requester,
+    long_message::aside,
     oauth::Person,
     refusal::Exceeded,
     request_id,
@@ -135,7 +136,8 @@ impl<S: ServerHandler> CallHandler<S> {
             }
         };
         // The library moves the future of a handler several times.
-        let outcome = AssertUnwindSafe(Box::pin(call)).catch_unwind().await;
+        let call = Box::pin(aside(requester.has_long_message, call));
+        let outcome = AssertUnwindSafe(call).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
         outcome.map_err(|error| in_revision(error, is_stateless))
     }
