@@ -255,6 +255,9 @@ fn metadata_addresses(issuer: &str) -> Vec<String> {
 
 const MAX_KEYS: usize = 64;
 
+/// Number of keys that a signature is compared with, at most: an issuer that states no ids has few keys, and each costs time.
+const MAX_TRIED_KEYS: usize = 8;
+
 /// The keys of an issuer that can sign tokens.
 #[derive(Debug, Default)]
 pub(super) struct KeySet(Vec<IssuerKey>);
@@ -285,15 +288,16 @@ impl KeySet {
         self.0.iter().filter(|key| !key.algorithms.is_empty()).count()
     }
 
-    /// Returns the keys that may have signed a token with this key id and algorithm. A token without a key id may be signed
-    /// with any key.
+    /// Returns the first keys that may have signed a token with this key id and algorithm. A token without a key id may be
+    /// signed with any key.
     pub(super) fn candidates(
         &self,
         id: Option<&str>,
         algorithm: Algorithm,
     ) -> impl Iterator<Item = &IssuerKey> {
         let has_id = move |key: &IssuerKey| id.is_none() || key.id.as_deref() == id;
-        self.0.iter().filter(move |key| has_id(key) && key.algorithms.contains(&algorithm))
+        let fitting = self.0.iter().filter(move |key| has_id(key) && key.algorithms.contains(&algorithm));
+        fitting.take(MAX_TRIED_KEYS)
     }
 }
 
@@ -475,5 +479,14 @@ mod tests {
         assert_eq!(keys.candidates(None, Algorithm::RS256).count(), 1);
         assert_eq!(keys.candidates(Some("b"), Algorithm::RS256).count(), 0);
         assert_eq!(keys.candidates(Some("a"), Algorithm::HS256).count(), 0);
+    }
+
+    #[test]
+    fn few_of_many_keys_without_an_id_are_tried() {
+        let key = json!({"kty": "RSA", "n": "AQAB", "e": "AQAB"});
+        let document = json!({"keys": vec![key; MAX_KEYS]});
+        let keys = KeySet::parse(document.to_string().as_bytes()).expect("a set of keys");
+
+        assert_eq!(keys.candidates(None, Algorithm::RS256).count(), MAX_TRIED_KEYS);
     }
 }
