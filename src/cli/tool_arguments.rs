@@ -20,6 +20,7 @@ use crate::{
     fields::Fields,
     home_path::expand_home,
     service::{
+        rule::Rule,
         schema,
         tool::{DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
@@ -179,11 +180,18 @@ fn read_file(path: &str) -> Result<String, Failure> {
     fs::read_to_string(file).map_err(|error| failure(error.to_string()))
 }
 
-/// Returns a call of `tool` with its required arguments.
+/// Returns a call of `tool` with its required arguments, and with the first ones of alternatives.
 fn example(tool: &ToolDefinition) -> String {
     let required = tool.input_schema().get("required").and_then(Value::as_array);
-    let names = required.into_iter().flatten().filter_map(Value::as_str);
-    let flags = names.map(|name| format!("--{} {}", name.replace('_', "-"), example_value(tool, name)));
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    let chosen = tool.rules.iter().filter_map(|rule| match rule {
+        Rule::ExactlyOne(names) | Rule::AtLeastOne(names) => names.first().copied(),
+        _ => None,
+    });
+
+    let flags = required
+        .chain(chosen)
+        .map(|name| format!("--{} {}", name.replace('_', "-"), example_value(tool, name)));
     let words: Vec<_> = ["tas-mcp call", tool.name].map(str::to_owned).into_iter().chain(flags).collect();
 
     words.join(" ")
@@ -223,4 +231,26 @@ fn argument_flag(name: &str, help: String) -> Arg {
 fn argument_help(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     for_command_line(&for_caller(text, &AllTools).unwrap_or_default(), Names::Mixed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_breaks_no_rule_of_its_tool() {
+        for tool in catalog::tools() {
+            let example = example(tool.info);
+            let flags = example.split(" --").skip(1).filter_map(|flag| flag.split_once(' '));
+            let given: Fields = flags.map(|(name, value)| (name.replace('-', "_"), value.into())).collect();
+
+            // A function checks values, and an example has none.
+            let rules = tool.info.rules.iter().chain(tool.info.own_rules);
+            let mut violations = Vec::new();
+            for rule in rules.filter(|rule| !matches!(rule, Rule::Custom(_))) {
+                rule.check(&given, &mut violations);
+            }
+            assert!(violations.is_empty(), "{example}: {violations:?}");
+        }
+    }
 }
