@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use indicatif::HumanBytes;
 use ring::digest::{Context, SHA256};
 use tokio::time::Instant;
 
@@ -86,13 +87,9 @@ pub(crate) fn sha256(mut source: impl Read) -> io::Result<String> {
 /// Returns the progress of a transfer for a user: `done` of `total` bytes, and the rate at which `transferred` bytes
 /// moved within `elapsed`.
 pub(crate) fn format_progress(done: u64, total: u64, transferred: u64, elapsed: Duration) -> String {
-    let rate = mebibytes(transferred) / elapsed.as_secs_f64().max(0.001);
-    format!("{:.1} of {:.1} MiB, {rate:.1} MiB/s", mebibytes(done), mebibytes(total))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "the text has one decimal")]
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / 1_048_576.0
+    let rate = u128::from(transferred) * 1000 / elapsed.as_millis().max(1);
+    let [done, total, rate] = [done, total, u64::try_from(rate).unwrap_or(u64::MAX)].map(HumanBytes);
+    format!("{done} of {total}, {rate}/s")
 }
 
 /// Sleeps until `deadline`. Never returns if there is none.
@@ -112,8 +109,9 @@ mod tests {
         const MIB: u64 = 1_048_576;
 
         let cases = [
-            ((0, 0, 0, 0), "0.0 of 0.0 MiB, 0.0 MiB/s"),
-            ((3 * MIB, 4 * MIB, 2 * MIB, 4), "3.0 of 4.0 MiB, 0.5 MiB/s"),
+            ((0, 0, 0, 0), "0 B of 0 B, 0 B/s"),
+            ((12, 12, 12, 1), "12 B of 12 B, 12 B/s"),
+            ((3 * MIB, 4 * MIB, 2 * MIB, 4), "3.00 MiB of 4.00 MiB, 512.00 KiB/s"),
         ];
         for ((done, total, transferred, seconds), expected) in cases {
             assert_eq!(format_progress(done, total, transferred, Duration::from_secs(seconds)), expected);

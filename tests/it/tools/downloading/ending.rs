@@ -48,7 +48,7 @@ async fn after_the_wait_limit_the_same_call_continues() {
 
     assert_eq!(known, NAMES.len() as u64);
     assert!(late["hint"].as_str().expect("a hint").contains("make the same call again"), "{late}");
-    assert!(late["progress"].as_str().expect("a text").contains(" MiB, "), "{late}");
+    assert!(late["progress"].as_str().expect("a text").contains(" KiB, "), "{late}");
     assert!(!download.out().join("recording.mp4").exists());
 
     download.call_options.wait_limit = None;
