@@ -44,5 +44,6 @@ pub use prompts::known_prompt;
 pub use revision::WithoutSession;
 pub use server::Server;
 pub use skills::{SKILLS, Skill};
+pub use subscriptions::LastingResponse;
 pub use tool_list::{published_tool, published_tools};
 pub use tool_runner::EndOfWait;

@@ -35,8 +35,9 @@ pub const ACCESS_TARGET: &str = "access";
 /// Target of the lines of calls that write.
 pub const AUDIT_TARGET: &str = "audit";
 
-/// Method of a request that lasts, like a wait.
+/// Methods of requests that last, like a wait.
 pub(super) const LISTEN: &str = "subscriptions/listen";
+pub(super) const SUBSCRIBE: &str = "resources/subscribe";
 
 /// Longest path, reason or name in a line, in characters. A client may send any.
 const MAX_TEXT_LENGTH: usize = 200;
@@ -118,7 +119,12 @@ pub(super) struct Operation {
 impl Operation {
     /// Returns whether the operation waits for changes of runs.
     pub(super) fn is_wait(self) -> bool {
-        self.tool == WaitForCompletion::NAME || self.method == LISTEN
+        self.tool == WaitForCompletion::NAME || self.is_subscription()
+    }
+
+    /// Returns whether the operation has no result to wait for, so that it ends with its connection.
+    pub(super) fn is_subscription(self) -> bool {
+        matches!(self.method, LISTEN | SUBSCRIBE)
     }
 }
 

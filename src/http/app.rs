@@ -12,18 +12,23 @@ use axum::{
     body::{Body, Bytes, to_bytes},
     extract::{Extension, Request, State},
     middleware::{Next, from_fn_with_state, map_request},
-    response::{IntoResponse as _, Response},
+    response::{
+        IntoResponse as _, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
     routing::{get, post},
 };
+use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use hyper::body::{Frame, SizeHint};
 use rmcp::{
     ServerHandler,
+    model::ServerJsonRpcMessage,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use tokio::time::sleep;
+use tokio::{sync::mpsc, time::sleep};
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
@@ -47,6 +52,7 @@ use super::{
 use crate::{
     client::HeldMemory,
     failure::Failure,
+    mcp::LastingResponse,
     settings::{HttpSettings, Settings},
 };
 
@@ -205,11 +211,13 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
 /// Lets the library answer a request, whose message is a whole body, through `server`.
 async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Request) -> Response {
     let (exceeded, memory) = (Arc::<OnceLock<_>>::default(), Arc::<OnceLock<_>>::default());
+    let (messages, mut lasting) = mpsc::channel(1);
     let handler = Arc::new(CallHandler {
         server,
         app: shared,
         exceeded: Arc::clone(&exceeded),
         memory: Arc::clone(&memory),
+        lasting: Some(LastingResponse(messages)).into(),
     });
     // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
     // they are answered, and not by this token.
@@ -224,7 +232,12 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     let sessions = Arc::new(NeverSessionManager::default());
 
     let service = StreamableHttpService::new(move || Ok(Arc::clone(&handler)), sessions, config);
-    let mut response = service.handle(request).await.map(Body::new);
+    let mut answering = Box::pin(async move { service.handle(request).await.map(Body::new) });
+    let mut response = tokio::select! {
+        biased;
+        Some(result) = lasting.recv() => lasting_response(result, lasting, answering),
+        response = &mut answering => response,
+    };
     if !accepts_events {
         response = answer_only(response).await;
     }
@@ -234,6 +247,21 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     }
     // A client may read slowly. The call has set the memory by now, or sets it before the end of its stream of events.
     response.map(|body| Body::new(HoldingBody { body, _memory: memory }))
+}
+
+/// Returns a response with this result and with the messages after it. It ends when the method does, whose result is sent
+/// already, and the method ends with it.
+fn lasting_response(
+    result: ServerJsonRpcMessage,
+    mut messages: mpsc::Receiver<ServerJsonRpcMessage>,
+    method: impl Future<Output = Response> + Send + 'static,
+) -> Response {
+    let messages = stream::iter([result]).chain(stream::poll_fn(move |context| messages.poll_recv(context)));
+    let events = messages.map(|message| Event::default().json_data(message));
+    let end = stream::once(method).filter_map(async |_| None);
+    let mut response = Sse::new(events.chain(end)).keep_alive(KeepAlive::default()).into_response();
+    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
 }
 
 /// A body that holds the memory of what is in it until it is sent. It never says that its last bytes are the last ones: hyper

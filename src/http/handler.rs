@@ -8,7 +8,7 @@ use std::{
     borrow::Cow,
     convert::Infallible,
     panic::AssertUnwindSafe,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use futures_util::FutureExt as _;
@@ -22,7 +22,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    access_log::{AccessLine, Ending, LISTEN, Operation},
+    access_log::{AccessLine, Ending, LISTEN, Operation, SUBSCRIBE},
     auth::Requester,
     long_message::aside,
     oauth::Person,
@@ -33,7 +33,7 @@ use super::{
 use crate::{
     client::HeldMemory,
     failure::Code,
-    mcp::{self, CallReport, EndOfWait, WithoutSession},
+    mcp::{self, CallReport, EndOfWait, LastingResponse, WithoutSession},
     service::tool::DRY_RUN,
     tools::catalog,
 };
@@ -49,6 +49,8 @@ pub(super) struct CallHandler<S> {
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
     /// The memory of the result, which the response holds until it is sent.
     pub(super) memory: Arc<OnceLock<HeldMemory>>,
+    /// The response, until a method takes it that goes on after its result.
+    pub(super) lasting: Mutex<Option<LastingResponse>>,
 }
 
 impl<S: ServerHandler> CallHandler<S> {
@@ -121,7 +123,7 @@ impl<S: ServerHandler> CallHandler<S> {
     ) -> Result<T, ErrorData> {
         let version = context.meta.protocol_version();
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        prepare(&mut context, requester, is_stateless);
+        prepare(&mut context, requester, is_stateless || operation.is_subscription());
 
         let person = requester.person.as_deref().filter(|_| operation.is_wait());
         let wait = person.map(|person| (person, self.app.stopping.waits.child_token()));
@@ -153,13 +155,13 @@ impl<S: ServerHandler> CallHandler<S> {
 }
 
 /// Adapts a request to a transport without sessions, and to its client.
-fn prepare(context: &mut RequestContext<RoleServer>, requester: &Requester, is_stateless: bool) {
+fn prepare(context: &mut RequestContext<RoleServer>, requester: &Requester, ends_with_connection: bool) {
     context.extensions.insert(WithoutSession);
     if !requester.accepts_events {
         // A caller that sees no progress gets an answer before its patience ends.
         context.meta.remove(PROGRESS_TOKEN);
     }
-    if !is_stateless {
+    if !ends_with_connection {
         context.ct = CancellationToken::new();
     }
 }
@@ -178,6 +180,23 @@ fn ending_of_call(response: &CallToolResponse, code: Option<Code>) -> Ending {
         CallToolResponse::Complete(result) if result.is_error == Some(true) => Ending::ToolFailure(code),
         CallToolResponse::InputRequired(_) => Ending::Asked,
         _ => Ending::Success,
+    }
+}
+
+fn accepts_events(context: &RequestContext<RoleServer>) -> bool {
+    let requester = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Requester>());
+    requester.is_none_or(|requester| requester.accepts_events)
+}
+
+/// Runs the method of a subscription until it ends, or until the grants of the person end.
+async fn until_grants_end<F: Future<Output = Result<(), ErrorData>>>(
+    context: RequestContext<RoleServer>,
+    method: impl FnOnce(RequestContext<RoleServer>) -> F,
+) -> Result<(), ErrorData> {
+    let end = context.extensions.get::<EndOfWait>().map(|EndOfWait(end)| end.clone()).unwrap_or_default();
+    tokio::select! {
+        outcome = method(context) => outcome,
+        () = end.cancelled() => Ok(()),
     }
 }
 
@@ -226,7 +245,6 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         "skills/list" list_skills(request: Option<model::PaginatedRequestParams>) -> model::ListSkillsResult;
         "skills/get" get_skill(request: model::GetSkillRequestParams) -> model::GetSkillResult;
         "resources/read" read_resource(request: model::ReadResourceRequestParams) -> model::ReadResourceResponse;
-        "other" subscribe(request: model::SubscribeRequestParams) -> ();
         "other" unsubscribe(request: model::UnsubscribeRequestParams) -> ();
         "tools/list" list_tools(request: Option<model::PaginatedRequestParams>) -> model::ListToolsResult;
         "tasks/get" get_task(request: model::GetTaskParams) -> model::GetTaskResult;
@@ -283,23 +301,30 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let request = context.request_context().clone();
-        let requester =
-            request.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Requester>());
-        if requester.is_some_and(|requester| !requester.accepts_events) {
+        if !accepts_events(&request) {
             let message = "the client must accept text/event-stream to listen";
             return Err(ErrorData::invalid_request(message, None));
         }
 
         let operation = Operation { method: LISTEN, ..Operation::default() };
-        let listen = |request: RequestContext<RoleServer>| async move {
-            let end =
-                request.extensions.get::<EndOfWait>().map(|EndOfWait(end)| end.clone()).unwrap_or_default();
-            tokio::select! {
-                outcome = self.server.listen(context) => outcome,
-                () = end.cancelled() => Ok(()),
-            }
-        };
+        let listen = |request| until_grants_end(request, |_| self.server.listen(context));
         self.run_method(operation, request, listen).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: model::SubscribeRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let lasting = self.lasting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(lasting) = lasting.filter(|_| accepts_events(&context)) {
+            context.extensions.insert(lasting);
+        }
+
+        let operation = Operation { method: SUBSCRIBE, ..Operation::default() };
+        let subscribe =
+            |context| until_grants_end(context, |context| self.server.subscribe(request, context));
+        self.run_method(operation, context, subscribe).await
     }
 
     fn get_info(&self) -> model::ServerConfig {

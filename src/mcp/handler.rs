@@ -69,14 +69,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         // The library reads the capabilities of the host from this information. All requests over HTTP share one peer.
-        let has_session = context.extensions.get::<WithoutSession>().is_none();
-        if has_session {
+        if context.extensions.get::<WithoutSession>().is_none() {
             context.peer.set_peer_info(request.clone());
         }
+
         let mut result = self.negotiate_initialize(&request)?;
-        if let Some(resources) = result.capabilities.resources.as_mut().filter(|_| !has_session) {
-            resources.subscribe = None;
-        }
         // Revisions with `initialize` have no tasks and no skills.
         tasks::withdraw(&mut result.capabilities);
         skills::withdraw(&mut result.capabilities);
@@ -227,7 +224,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        Box::pin(self.state.subscriptions.subscribe(request.uri, &context)).await
+        Box::pin(self.state.subscriptions.subscribe(request.uri, context)).await
     }
 
     async fn unsubscribe(
@@ -305,8 +302,7 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let has_session = !is_stateless(&context) && context.extensions.get::<WithoutSession>().is_none();
-        Err(undecodable(request, has_session, self.state.tasks.is_offered()))
+        Err(undecodable(request, is_stateless(&context), self.state.tasks.is_offered()))
     }
 }
 

@@ -38,8 +38,8 @@ struct Method {
 #[derive(Clone, Copy)]
 enum Needs {
     Nothing,
-    /// A session, which the newest revision and a server over HTTP do not have.
-    Session,
+    /// A revision before 2026-07-28.
+    OlderRevision,
     /// A call that can become a task.
     Tasks,
 }
@@ -51,8 +51,8 @@ const METHODS: [Method; 17] = [
     method::<ListResourcesRequestMethod, PaginatedRequestParams>(Needs::Nothing),
     method::<ListResourceTemplatesRequestMethod, PaginatedRequestParams>(Needs::Nothing),
     method::<ReadResourceRequestMethod, ReadResourceRequestParams>(Needs::Nothing),
-    method::<SubscribeRequestMethod, SubscribeRequestParams>(Needs::Session),
-    method::<UnsubscribeRequestMethod, UnsubscribeRequestParams>(Needs::Session),
+    method::<SubscribeRequestMethod, SubscribeRequestParams>(Needs::OlderRevision),
+    method::<UnsubscribeRequestMethod, UnsubscribeRequestParams>(Needs::OlderRevision),
     method::<ListPromptsRequestMethod, PaginatedRequestParams>(Needs::Nothing),
     method::<GetPromptRequestMethod, GetPromptRequestParams>(Needs::Nothing),
     method::<CompleteRequestMethod, CompleteRequestParams>(Needs::Nothing),
@@ -80,11 +80,11 @@ pub fn known_method(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the error for a request that the library could not decode.
-pub(super) fn undecodable(request: CustomRequest, has_session: bool, has_tasks: bool) -> ErrorData {
+pub(super) fn undecodable(request: CustomRequest, is_stateless: bool, has_tasks: bool) -> ErrorData {
     let CustomRequest { method: name, params, .. } = request;
     let method = METHODS.iter().find(|method| method.name == name).filter(|method| match method.needs {
         Needs::Nothing => true,
-        Needs::Session => has_session,
+        Needs::OlderRevision => !is_stateless,
         Needs::Tasks => has_tasks,
     });
     let Some(method) = method else {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn message(name: &str, params: Option<Value>) -> String {
-        undecodable(CustomRequest::new(name, params), true, false).message.into_owned()
+        undecodable(CustomRequest::new(name, params), false, false).message.into_owned()
     }
 
     #[test]

@@ -2,20 +2,24 @@
 //! until the record is completed.
 //!
 //! A host of the revision 2026-07-28 listens with a request that lasts (`subscriptions/listen`). A host of an older revision
-//! subscribes with `resources/subscribe`, for which it needs a session: standard input and output.
+//! subscribes with `resources/subscribe`. On standard input and output, its session hears of changes. Over HTTP there are no
+//! sessions: the response of the request goes on after the result.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
 use futures_util::future::join_all;
 use rmcp::{
     ErrorData, Peer, RoleServer,
-    model::{ErrorCode, ResourceUpdatedNotificationParam, SubscriptionFilter},
+    model::{
+        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ServerJsonRpcMessage, ServerResult,
+        SubscriptionFilter,
+    },
     service::{RequestContext, SubscriptionContext, SubscriptionSink},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -39,34 +43,79 @@ pub(super) struct Subscriptions {
     runner: ToolRunner,
     profile: Arc<ServerProfile>,
     places: Arc<Semaphore>,
-    sessions: Arc<SessionSubscriptions>,
+    ends: Ends,
 }
 
-/// The ends of the subscriptions with `resources/subscribe`, by URI.
-#[derive(Debug, Default)]
-struct SessionSubscriptions(Mutex<BTreeMap<String, CancellationToken>>);
+/// The messages of a response over HTTP that goes on after its result, in the extensions of the request.
+#[derive(Clone, Debug)]
+pub struct LastingResponse(pub mpsc::Sender<ServerJsonRpcMessage>);
 
-impl SessionSubscriptions {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, CancellationToken>> {
+/// What ends the subscriptions with `resources/subscribe` before their records are completed.
+#[derive(Debug, Default)]
+struct Ends(Mutex<Vec<Weak<End>>>);
+
+/// The end of a subscription with `resources/subscribe`.
+#[derive(Debug)]
+struct End {
+    uri: String,
+    token: CancellationToken,
+    /// Whether there was no other subscription to the record.
+    is_first: bool,
+}
+
+impl Ends {
+    fn add(&self, uri: &str) -> Arc<End> {
+        let mut ends = self.lock();
+        ends.retain(|end| end.strong_count() > 0);
+        let is_first = Self::of(&ends, uri).next().is_none();
+
+        let end = Arc::new(End { uri: uri.to_owned(), token: CancellationToken::new(), is_first });
+        ends.push(Arc::downgrade(&end));
+        end
+    }
+
+    fn contains(&self, uri: &str) -> bool {
+        Self::of(&self.lock(), uri).next().is_some()
+    }
+
+    /// Ends the subscriptions to a record.
+    fn end(&self, uri: &str) {
+        for end in Self::of(&self.lock(), uri) {
+            end.token.cancel();
+        }
+    }
+
+    /// Returns the ends of the subscriptions to a record.
+    fn of(ends: &[Weak<End>], uri: &str) -> impl Iterator<Item = Arc<End>> {
+        let running = ends.iter().filter_map(Weak::upgrade);
+        running.filter(move |end| end.uri == uri && !end.token.is_cancelled())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<End>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Receives the notifications.
 enum Listener {
-    /// A request that lasts.
+    /// A request of the revision 2026-07-28.
     Request(SubscriptionSink),
     /// A session.
     Session(Peer<RoleServer>),
+    /// A response that goes on after its result.
+    Response(LastingResponse),
 }
 
 impl Listener {
     /// Says that the resource has changed. Returns whether the host can still be told.
     async fn notify(&self, uri: &str) -> bool {
+        let changed = ResourceUpdatedNotificationParam::new(uri);
         match self {
             Self::Request(sink) => sink.notify_resource_updated(uri).await.is_ok(),
-            Self::Session(peer) => {
-                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_ok()
+            Self::Session(peer) => peer.notify_resource_updated(changed).await.is_ok(),
+            Self::Response(LastingResponse(messages)) => {
+                let notification = ResourceUpdatedNotification::new(changed);
+                messages.send(ServerJsonRpcMessage::notification(notification.into())).await.is_ok()
             }
         }
     }
@@ -75,7 +124,7 @@ impl Listener {
 impl Subscriptions {
     pub(super) fn new(runner: ToolRunner, profile: Arc<ServerProfile>) -> Self {
         let places = Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS));
-        Self { runner, profile, places, sessions: Arc::default() }
+        Self { runner, profile, places, ends: Ends::default() }
     }
 
     /// Returns what of a request to listen is accepted: the records that can be watched, as far as there are places. The
@@ -130,71 +179,73 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Subscribes the session to a record.
+    /// Subscribes to a record: the session, or over HTTP the request, which then lasts until the subscription ends.
     ///
     /// # Errors
-    /// No session, no record with this URI that can be watched or read, or too many subscriptions.
+    /// No record with this URI that can be watched or read, too many subscriptions, or a client that accepts no events.
     pub(super) async fn subscribe(
         &self,
         uri: String,
-        context: &RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        let response = context.extensions.remove::<LastingResponse>();
         if context.extensions.get::<WithoutSession>().is_some() {
-            let message =
-                "a server over HTTP keeps no sessions: use the revision 2026-07-28, and subscriptions/listen";
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None));
-        }
-        if self.sessions.lock().contains_key(&uri) {
-            return Ok(());
+            let message = "the client must accept text/event-stream to subscribe";
+            let response = response.ok_or_else(|| ErrorData::invalid_request(message, None))?;
+            return self.subscribe_response(uri, response, context).await;
         }
 
+        if self.ends.contains(&uri) {
+            return Ok(());
+        }
+        let subscription = self.begin(uri, &context).await?;
+        // The session may have asked twice at the same time.
+        if subscription.end.is_first {
+            tokio::spawn(subscription.run(Listener::Session(context.peer)));
+        }
+        Ok(())
+    }
+
+    /// Sends the result, and then the changes of the record.
+    async fn subscribe_response(
+        &self,
+        uri: String,
+        response: LastingResponse,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let subscription = self.begin(uri, &context).await?;
+        let result = ServerJsonRpcMessage::response(ServerResult::empty(()), context.id);
+        let LastingResponse(messages) = &response;
+
+        if messages.send(result).await.is_ok() {
+            tokio::select! {
+                () = subscription.run(Listener::Response(response)) => {}
+                () = context.ct.cancelled() => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the subscriptions to a record, if there are any.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        self.ends.end(uri);
+    }
+
+    /// Reads the record of a new subscription, and takes its place.
+    async fn begin(
+        &self,
+        uri: String,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Subscription, ErrorData> {
         let record = self.find(&uri)?;
         let place = self.take_places(1)?;
         let watch = tokio::select! {
             watch = self.open_and_read(record) => watch,
             () = context.ct.cancelled() => Err(Failure::new(Code::Cancelled, "cancelled by the caller")),
         };
+
         let watch = watch.map_err(|failure| resources::read_error(&uri, failure, &self.profile.config))?;
-
-        let end = CancellationToken::new();
-        match self.sessions.lock().entry(uri.clone()) {
-            Entry::Occupied(_) => return Ok(()),
-            Entry::Vacant(entry) => drop(entry.insert(end.clone())),
-        }
-        self.start(watch, uri, Listener::Session(context.peer.clone()), end, place);
-        Ok(())
-    }
-
-    /// Ends a subscription of the session, if there is one.
-    pub(super) fn unsubscribe(&self, uri: &str) {
-        if let Some(end) = self.sessions.lock().remove(uri) {
-            end.cancel();
-        }
-    }
-
-    /// Starts the task of a subscription. It ends with the record, the subscription, the session and the server.
-    fn start(
-        &self,
-        watch: Watch,
-        uri: String,
-        listener: Listener,
-        end: CancellationToken,
-        place: OwnedSemaphorePermit,
-    ) {
-        let (runner, sessions) = (self.runner.clone(), Arc::clone(&self.sessions));
-        tokio::spawn(async move {
-            tokio::select! {
-                outcome = follow(watch, &uri, &listener) => log_end(outcome),
-                () = end.cancelled() => {}
-                () = runner.stopped() => {}
-            }
-
-            // After a cancellation, the URI may belong to another subscription.
-            if !end.is_cancelled() {
-                sessions.lock().remove(&uri);
-            }
-            drop(place);
-        });
+        Ok(Subscription { watch, end: self.ends.add(&uri), runner: self.runner.clone(), _place: place })
     }
 
     fn find(&self, uri: &str) -> Result<WatchedRecord, ErrorData> {
@@ -221,6 +272,26 @@ impl Subscriptions {
             let message = format!("at most {MAX_SUBSCRIPTIONS} subscriptions at a time: end others first");
             ErrorData::invalid_request(message, None)
         })
+    }
+}
+
+/// A subscription with `resources/subscribe`.
+struct Subscription {
+    watch: Watch,
+    end: Arc<End>,
+    runner: ToolRunner,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Subscription {
+    /// Tells `listener` about changes until the record is completed, or the subscription, its host or the server ends.
+    async fn run(self, listener: Listener) {
+        let Self { watch, end, runner, _place } = self;
+        tokio::select! {
+            outcome = follow(watch, &end.uri, &listener) => log_end(outcome),
+            () = end.token.cancelled() => {}
+            () = runner.stopped() => {}
+        }
     }
 }
 

@@ -2,6 +2,9 @@
 // An adapter has two functions: `tools()` returns the names of the tools, `call(name, arguments)` the result of a call.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 
 /** Parses the single text block of a result, which is always JSON. */
 function text(result) {
@@ -46,6 +49,24 @@ export async function scenario(client) {
   assert.deepEqual([foreign.details.requested_project, foreign.details.owning_project], ['arena', 'demo']);
 
   return tools.length;
+}
+
+/** Starts a server over HTTP with these arguments. Returns the address of its endpoint. */
+export async function start(binary, args) {
+  const child = spawn(binary, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let address;
+  for await (const line of createInterface({ input: child.stderr })) {
+    address = line.match(/^listening on (\S+)$/)?.[1];
+    if (address) break;
+  }
+  assert.ok(address, 'the server does not listen');
+  child.stderr.resume();
+
+  const stop = async () => {
+    child.kill();
+    await once(child, 'exit');
+  };
+  return { address, stop };
 }
 
 /** Runs the scenario and prints one line with its result. */

@@ -2,17 +2,15 @@
 // Usage: node sign_in.mjs SERVER
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import Provider from 'oidc-provider';
-import { report, scenario } from './scenario.mjs';
+import { report, scenario, start } from './scenario.mjs';
 
 // The provider warns about parts that are for development only, which is what they are used for here.
 console.warn = () => {};
@@ -58,22 +56,13 @@ async function startServer(issuer) {
 
   const args = ['http', '--sandbox', '--listen', '127.0.0.1:0', '--admin', 'off', '--drain-s', '0',
     '--oauth-issuer', issuer, '--oauth-scopes', SCOPE, '--grants-file', grants];
-  const child = spawn(binary, args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  const lines = createInterface({ input: child.stderr });
-  let address;
-  for await (const line of lines) {
-    address = line.match(/^listening on (\S+)$/)?.[1];
-    if (address) break;
-  }
-  assert.ok(address, 'the server does not listen');
-  child.stderr.resume();
+  const server = await start(binary, args);
 
   const stop = async () => {
-    child.kill();
-    await once(child, 'exit');
+    await server.stop();
     await rm(directory, { recursive: true });
   };
-  return { address, stop };
+  return { address: server.address, stop };
 }
 
 /** The part of a client that keeps tokens. The browser is replaced by requests. */
