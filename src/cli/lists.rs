@@ -15,7 +15,6 @@ use super::{
     output::{Output, OutputFlags, Piped, note},
     records::{RecordPrinter, records},
     starts::Starts,
-    termination::TerminationSignals,
     tool_arguments::{self, ARGS, ProjectFlag, read_arguments},
 };
 use crate::{
@@ -250,21 +249,9 @@ impl Reading<'_> {
     }
 }
 
-/// Prints the records again and again, until the user interrupts it.
+/// Prints the records every few seconds, until a signal ends the process: on a terminal in place of the earlier ones, elsewhere
+/// what is new or has changed.
 async fn watch(
-    reading: &Reading<'_>,
-    arguments: &ListArguments,
-    printer: &RecordPrinter<'_>,
-) -> Result<ExitStatus, CommandError> {
-    let mut signals = TerminationSignals::new();
-    tokio::select! {
-        outcome = print_repeatedly(reading, arguments, printer) => outcome,
-        () = signals.next() => Ok(ExitStatus::Interrupted),
-    }
-}
-
-/// Prints the records every few seconds: on a terminal in place of the earlier ones, elsewhere what is new or has changed.
-async fn print_repeatedly(
     reading: &Reading<'_>,
     arguments: &ListArguments,
     printer: &RecordPrinter<'_>,

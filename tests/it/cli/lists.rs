@@ -279,6 +279,17 @@ async fn a_list_that_is_watched_is_drawn_again() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
+async fn an_interrupt_ends_a_watch_with_an_expression_that_never_ends() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TERM", "xterm")];
+    let watch = ["runs", "--watch", "--jq", r#""begun", last(repeat(0))"#];
+    let (code, text) = run_in_terminal(80, &watch, &variables, &[("begun", "\u{3}")]).await;
+    assert_eq!(code, Some(130), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
 async fn a_record_without_the_fields_of_the_columns_is_a_row() {
     let service = Service::start().await;
     let page = serde_json::json!({"data": [{"multiplayer_run_id": "r1"}], "pagination": {"page": 0, "page_size": 20, "total_count": 1, "total_pages": 1}});
