@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that a stranger who sends 10 MB/s without a credential disturbs nobody: stranger.py BINARY
+"""Checks that a stranger who sends 10 MB/s, without a credential or with a key of its own, disturbs nobody: stranger.py BINARY
 
 The server has its usual limits. The stranger has the address 127.0.0.1, and the caller, whose key is accepted, 127.0.0.2.
 """
@@ -31,6 +31,9 @@ def message(method, params):
 LIST = message("tools/list", {})
 DENSE = json.dumps([0] * 30_000, separators=(",", ":"))
 
+# The key of another project, which the service accepts.
+KEY = {"X-Api-Key": "svc_sandbox_arena"}
+
 # Each attack: the headers and the body of its requests.
 ATTACKS = {
     "a long name of a tool": ({}, message("tools/call", {"name": "x" * 4_000_000, "arguments": {}})),
@@ -49,6 +52,14 @@ ATTACKS = {
         ),
     ),
     "invented keys": ({"X-Api-Key": "svc_invented_1"}, message("tools/call", {"name": "list_runs", "arguments": {}})),
+    "long arguments of an accepted key": (
+        KEY,
+        message("tools/call", {"name": "list_runs", "arguments": {"tags": ["x" * 4_000_000]}}),
+    ),
+    "many arguments of an accepted key": (
+        KEY,
+        message("tools/call", {"name": "list_runs", "arguments": {"tags": ["x" * 10] * 200_000}}),
+    ),
     "deep nesting": ({}, b'{"jsonrpc":"2.0","id":1,"method":"a","params":%b}' % (b"[" * 30_000 + b"]" * 30_000)),
 }
 

@@ -39,7 +39,7 @@ fn run(script: &str, commands: &[&str], ci: &str) -> (bool, String) {
 
 #[test]
 fn a_check_without_its_tools_is_skipped_but_fails_in_ci() {
-    let cases: [(&str, &[&str]); 8] = [
+    let cases: [(&str, &[&str]); 9] = [
         ("completions", &[]),
         ("pages", &[]),
         ("pages", &["node"]),
@@ -47,6 +47,7 @@ fn a_check_without_its_tools_is_skipped_but_fails_in_ci() {
         ("clients", &[]),
         ("junit", &[]),
         ("dependencies", &[]),
+        ("advisories", &[]),
         ("packages", &[]),
     ];
 
