@@ -27,7 +27,7 @@ mod handler;
 mod issuer;
 mod limits;
 mod listen;
-mod long_message;
+mod long_work;
 mod metrics;
 mod oauth;
 mod origin;

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
     auth::Requester,
-    long_message::{MAX_INLINE_BYTES, aside},
+    long_work::{MAX_INLINE_BYTES, work_on},
     refusal::{Exceeded, Reason, Refusal},
     state::{Shared, SharedState},
 };
@@ -210,7 +210,7 @@ pub(super) async fn read_message(
     }
 
     requester.has_long_message = bytes.len() > MAX_INLINE_BYTES;
-    aside(requester.has_long_message, answer(parts, requester, bytes, held, next)).await
+    work_on(requester.has_long_message, answer(parts, requester, bytes, held, next)).await
 }
 
 /// Returns the response to a message whose body takes `held`.

@@ -4,7 +4,7 @@
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::long_work::aside;
 use crate::{
     call::{
         Caller, User,
@@ -88,19 +89,31 @@ impl GrantsFile {
 
     /// Returns the grants. Reads the file again if the last check is old. A file that cannot be used changes nothing.
     fn current(&self) -> Arc<[NamedGrant]> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if loaded.checked_at.elapsed() >= CHECK_PAUSE {
-            loaded.update(read_grants(&self.path));
+        if self.lock().begin_check() {
+            let read = aside(|| read_grants(&self.path));
+            self.lock().update(read);
         }
 
-        Arc::clone(&loaded.grants)
+        Arc::clone(&self.lock().grants)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LoadedGrants> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl LoadedGrants {
+    /// Returns whether the last check is old, so that this one begins. Other requests use the known grants meanwhile.
+    fn begin_check(&mut self) -> bool {
+        let is_old = self.checked_at.elapsed() >= CHECK_PAUSE;
+        if is_old {
+            self.checked_at = Instant::now();
+        }
+        is_old
+    }
+
     /// Takes over the grants that were read now, or logs why they cannot be used.
     fn update(&mut self, read: Result<Arc<[NamedGrant]>, UnusableGrants>) {
-        self.checked_at = Instant::now();
         let problem = read.map(|grants| self.grants = grants).err().map(|error| error.to_string());
 
         if let Some(problem) = problem.as_ref().filter(|problem| self.logged.as_ref() != Some(*problem)) {

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     access_log::{AccessLine, Ending, LISTEN, Operation, SUBSCRIBE},
     auth::Requester,
-    long_message::aside,
+    long_work::work_on,
     oauth::Person,
     refusal::Exceeded,
     request_id,
@@ -138,7 +138,7 @@ impl<S: ServerHandler> CallHandler<S> {
             }
         };
         // The library moves the future of a handler several times.
-        let call = Box::pin(aside(requester.has_long_message, call));
+        let call = Box::pin(work_on(requester.has_long_message, call));
         let outcome = AssertUnwindSafe(call).catch_unwind().await;
         let outcome = outcome.unwrap_or_else(|_| Err(internal_error(operation)));
         outcome.map_err(|error| in_revision(error, is_stateless))

@@ -22,6 +22,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::IssuerUnavailable::Unusable;
+use super::long_work::aside;
 use crate::{
     client::{Document, DocumentClient, HostUrl},
     settings::OauthSettings,
@@ -220,7 +221,7 @@ impl Issuer {
             let read = read.map_err(|reason| Unusable(format!("{address}: {reason}")))?;
             let Some(document) = read else { continue };
 
-            let metadata: Metadata = serde_json::from_slice(&document.body)
+            let metadata: Metadata = aside(|| serde_json::from_slice(&document.body))
                 .map_err(|error| Unusable(format!("{address}: unusable metadata: {error}")))?;
             if metadata.issuer != self.name {
                 let named = shorten_line(&metadata.issuer, MAX_NAME_CHARS);
@@ -235,7 +236,7 @@ impl Issuer {
 }
 
 fn parse_keys(body: &[u8]) -> Result<KeySet, IssuerUnavailable> {
-    KeySet::parse(body).map_err(Unusable)
+    aside(|| KeySet::parse(body)).map_err(Unusable)
 }
 
 /// Returns the addresses at which an issuer may have its metadata, in the order of the protocol.
