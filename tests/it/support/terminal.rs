@@ -18,8 +18,9 @@ pub(crate) async fn run_in_terminal(
     typed: &[(&str, &str)],
 ) -> (Option<i32>, String) {
     let quoted: Vec<_> = arguments.iter().map(|argument| format!("'{argument}'")).collect();
+    // A background job, as which tests may run, ignores interrupts, and so would what it starts.
     let shell = format!(
-        "stty -echo rows 40 cols {columns}; exec '{}' {}",
+        "stty -echo rows 40 cols {columns}; exec env --default-signal=INT '{}' {}",
         env!("CARGO_BIN_EXE_tas-mcp"),
         quoted.join(" ")
     );
