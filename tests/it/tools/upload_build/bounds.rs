@@ -69,7 +69,10 @@ async fn upload_without_privileges(
 
     // The build directory may be unreadable for the other user.
     let program = elsewhere.path().join("tas-mcp");
-    fs::copy(plain.as_std().get_program(), &program).expect("it can be copied");
+    // A program that another test starts at this moment would inherit the open copy, which cannot be run then.
+    let mut copy = Command::new("cp");
+    let copied = copy.arg(plain.as_std().get_program()).arg(&program).status().await.expect("`cp` starts");
+    assert!(copied.success(), "it can be copied");
 
     let mut other = with_program(&plain, &program);
     other.args(plain.as_std().get_args()).env("HOME", session.state()).uid(NOBODY).gid(NOBODY);
