@@ -180,7 +180,7 @@ fn read_file(path: &str) -> Result<String, Failure> {
     fs::read_to_string(file).map_err(|error| failure(error.to_string()))
 }
 
-/// Returns a call of `tool` with its required arguments, and with the first ones of alternatives.
+/// Returns an example of a call of `tool`. It has the required arguments, and the first one of arguments of which one is required.
 fn example(tool: &ToolDefinition) -> String {
     let required = tool.input_schema().get("required").and_then(Value::as_array);
     let required = required.into_iter().flatten().filter_map(Value::as_str);
@@ -244,7 +244,7 @@ mod tests {
             let flags = example.split(" --").skip(1).filter_map(|flag| flag.split_once(' '));
             let given: Fields = flags.map(|(name, value)| (name.replace('-', "_"), value.into())).collect();
 
-            // A function checks values, and an example has none.
+            // Custom rules check values, and the values of an example are placeholders.
             let rules = tool.info.rules.iter().chain(tool.info.own_rules);
             let mut violations = Vec::new();
             for rule in rules.filter(|rule| !matches!(rule, Rule::Custom(_))) {

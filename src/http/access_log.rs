@@ -122,7 +122,7 @@ impl Operation {
         self.tool == WaitForCompletion::NAME || self.is_subscription()
     }
 
-    /// Returns whether the operation has no result to wait for, so that it ends with its connection.
+    /// Returns whether the operation is a subscription, which ends when the client closes the response.
     pub(super) fn is_subscription(self) -> bool {
         matches!(self.method, LISTEN | SUBSCRIBE)
     }

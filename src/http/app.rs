@@ -249,8 +249,8 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     response.map(|body| Body::new(HoldingBody { body, _memory: memory }))
 }
 
-/// Returns a response with this result and with the messages after it. It ends when the method does, whose result is sent
-/// already, and the method ends with it.
+/// Returns a response that sends this result, and then the messages of the method. It ends when the method returns. If the client
+/// closes it, the method is cancelled.
 fn lasting_response(
     result: ServerJsonRpcMessage,
     mut messages: mpsc::Receiver<ServerJsonRpcMessage>,

@@ -44,7 +44,7 @@ pub(super) struct Requester {
     pub(super) rate: Result<(), Exceeded>,
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
-    /// Whether the message is so long that the work on it would delay others. It is not read yet when this value is made.
+    /// Whether the message is too long to be decoded on a thread that serves others. It is set when the body was read.
     pub(super) has_long_message: bool,
 }
 

@@ -155,7 +155,7 @@ fn hold(held: &mut TakenMemory, requester: &Requester, bytes: usize) -> Result<(
     Err(Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S))
 }
 
-/// Returns the message in a form that the library decodes.
+/// Checks the message in a body, and returns it in a form that the library can decode.
 fn checked(body: Bytes) -> Result<Bytes, Refusal> {
     let repaired = match check(&body) {
         Ok(Cow::Borrowed(_)) => None,
@@ -286,6 +286,7 @@ async fn as_json_rpc(response: Response, message: &[u8], version: Option<&Header
     if is_json {
         return with_reason(response).await;
     }
+
     let known = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str);
     let text = if version.is_some_and(|version| known.clone().all(|known| version != known)) {
         format!("unknown MCP-Protocol-Version; known are {}", known.collect::<Vec<_>>().join(", "))
@@ -293,6 +294,7 @@ async fn as_json_rpc(response: Response, message: &[u8], version: Option<&Header
         let text = to_bytes(response.into_body(), MAX_TEXT_BYTES).await.unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()
     };
+
     Refusal::new(status, text).of_message(message_id(message)).into_response()
 }
 

@@ -103,7 +103,7 @@ impl GrantsFile {
 }
 
 impl LoadedGrants {
-    /// Returns whether the last check is old, so that this one begins. Other requests use the known grants meanwhile.
+    /// Returns whether the last check is old. If so, a new pause begins, so that other requests do not check at the same time.
     fn begin_check(&mut self) -> bool {
         let is_old = self.checked_at.elapsed() >= CHECK_PAUSE;
         if is_old {

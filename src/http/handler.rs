@@ -49,7 +49,7 @@ pub(super) struct CallHandler<S> {
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
     /// The memory of the result, which the response holds until it is sent.
     pub(super) memory: Arc<OnceLock<HeldMemory>>,
-    /// The response, until a method takes it that goes on after its result.
+    /// Sends messages after the result. The method of a subscription takes it.
     pub(super) lasting: Mutex<Option<LastingResponse>>,
 }
 
@@ -188,7 +188,7 @@ fn accepts_events(context: &RequestContext<RoleServer>) -> bool {
     requester.is_none_or(|requester| requester.accepts_events)
 }
 
-/// Runs the method of a subscription until it ends, or until the grants of the person end.
+/// Runs the method of a subscription until it returns, or until the grants of the person end.
 async fn until_grants_end<F: Future<Output = Result<(), ErrorData>>>(
     context: RequestContext<RoleServer>,
     method: impl FnOnce(RequestContext<RoleServer>) -> F,

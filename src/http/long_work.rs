@@ -1,4 +1,4 @@
-//! Long work, which does not delay the requests of others.
+//! Runs long computations without a delay for the requests of others.
 
 use std::{future::poll_fn, pin::pin};
 
@@ -10,7 +10,7 @@ use tokio::{
 /// Longest message that is checked and decoded on a thread that serves other requests, in bytes.
 pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 
-/// Does the work of a request, and each step of it aside if its message `is_long`.
+/// Handles a request. If its message `is_long`, each step of the handling runs [`aside`].
 pub(super) async fn work_on<T>(is_long: bool, work: impl Future<Output = T>) -> T {
     if !is_long {
         return work.await;
@@ -19,8 +19,8 @@ pub(super) async fn work_on<T>(is_long: bool, work: impl Future<Output = T>) -> 
     poll_fn(|context| aside(|| work.as_mut().poll(context))).await
 }
 
-/// Does work that takes the processor for long. The other requests of this thread move to another one before. A runtime with one
-/// thread has no other.
+/// Runs work that occupies the processor for long. Before it starts, the runtime moves the other requests of this thread to another
+/// thread. In a runtime with a single thread, the work delays them.
 pub(super) fn aside<T>(work: impl FnOnce() -> T) -> T {
     let flavor = Handle::try_current().map(|handle| handle.runtime_flavor());
     if matches!(flavor, Ok(RuntimeFlavor::MultiThread)) { block_in_place(work) } else { work() }

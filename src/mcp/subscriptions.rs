@@ -46,20 +46,21 @@ pub(super) struct Subscriptions {
     ends: Ends,
 }
 
-/// The messages of a response over HTTP that goes on after its result, in the extensions of the request.
+/// Sends messages in the response to a request over HTTP, which stays open after the result. It is in the extensions of the
+/// request.
 #[derive(Clone, Debug)]
 pub struct LastingResponse(pub mpsc::Sender<ServerJsonRpcMessage>);
 
-/// What ends the subscriptions with `resources/subscribe` before their records are completed.
+/// The running subscriptions of `resources/subscribe`, so that `resources/unsubscribe` can end them.
 #[derive(Debug, Default)]
 struct Ends(Mutex<Vec<Weak<End>>>);
 
-/// The end of a subscription with `resources/subscribe`.
+/// A running subscription: its record, and the token that ends it.
 #[derive(Debug)]
 struct End {
     uri: String,
     token: CancellationToken,
-    /// Whether there was no other subscription to the record.
+    /// Whether no other subscription to the record was running when this one began.
     is_first: bool,
 }
 
@@ -199,14 +200,14 @@ impl Subscriptions {
             return Ok(());
         }
         let subscription = self.begin(uri, &context).await?;
-        // The session may have asked twice at the same time.
+        // Two equal requests at the same time start one task only.
         if subscription.end.is_first {
             tokio::spawn(subscription.run(Listener::Session(context.peer)));
         }
         Ok(())
     }
 
-    /// Sends the result, and then the changes of the record.
+    /// Sends the result at once, and then a notification for each change of the record.
     async fn subscribe_response(
         &self,
         uri: String,
@@ -231,7 +232,7 @@ impl Subscriptions {
         self.ends.end(uri);
     }
 
-    /// Reads the record of a new subscription, and takes its place.
+    /// Takes a place for a new subscription, and reads its record.
     async fn begin(
         &self,
         uri: String,

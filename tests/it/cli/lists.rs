@@ -312,6 +312,7 @@ async fn verdicts_have_colours_where_the_terminal_shows_them() {
         (&[("TERM", "dumb"), ("CI", "1")], true),
     ] {
         let (code, text) = terminal_text(120, &["runs", "--failed"], variables).await;
+
         assert_eq!(
             (code, text.contains("\u{1b}[31mFAILED")),
             (Some(0), has_colours),

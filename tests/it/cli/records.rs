@@ -123,6 +123,7 @@ async fn a_pattern_that_matches_nothing_is_an_error_with_the_files() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let to = directory.path().join("files").display().to_string();
+
     for arguments in [
         &["download", "run", "x03031trjx0", "--pattern", "*.png", "--pattern", "*.zip", "--to", &to][..],
         &["files", "x03031trjx0", "--pattern", "*.zip"],

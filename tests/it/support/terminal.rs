@@ -18,7 +18,7 @@ pub(crate) async fn run_in_terminal(
     typed: &[(&str, &str)],
 ) -> (Option<i32>, String) {
     let quoted: Vec<_> = arguments.iter().map(|argument| format!("'{argument}'")).collect();
-    // A background job, as which tests may run, ignores interrupts, and so would what it starts.
+    // Tests may run as a background job, which ignores SIGINT. Its child processes inherit that.
     let shell = format!(
         "stty -echo rows 40 cols {columns}; exec env --default-signal=INT '{}' {}",
         env!("CARGO_BIN_EXE_tas-mcp"),

@@ -69,7 +69,8 @@ async fn upload_without_privileges(
 
     // The build directory may be unreadable for the other user.
     let program = elsewhere.path().join("tas-mcp");
-    // A program that another test starts at this moment would inherit the open copy, which cannot be run then.
+    // Another process writes the copy. Else a program that another test starts meanwhile would inherit the file open for writing,
+    // and the system refuses to run such a file.
     let mut copy = Command::new("cp");
     let copied = copy.arg(plain.as_std().get_program()).arg(&program).status().await.expect("`cp` starts");
     assert!(copied.success(), "it can be copied");
