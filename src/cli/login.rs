@@ -29,7 +29,7 @@ const EXAMPLES: [&str; 3] = [
 ];
 
 /// What the help says about the key.
-const NOTES: &str = "The key is stored in the keychain of the system, or with `--store file` in a file that only you can read. It is sent only to the address for which it was stored. A key in TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND comes before a stored key. The account has the name of a profile, which --profile chooses.";
+const NOTES: &str = "The key is stored in a file that only you can read. The packages of a release store it in the keychain of the system, unless `--store file` is given. It is sent only to the address for which it was stored. A key in TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND comes before a stored key. The account has the name of a profile, which --profile chooses.";
 
 /// Maximum size of standard input with a key, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
@@ -40,7 +40,7 @@ struct LoginArguments {
     #[arg(long)]
     with_key: bool,
 
-    /// Where the key is stored; without this flag in the keychain, and if there is none, in a file after a question
+    /// Where the key is stored; the default is `keychain` in the packages of a release, which ask whether to use a file if there is none, else `file`
     #[arg(long, value_name = "PLACE")]
     store: Option<Store>,
 
@@ -291,11 +291,11 @@ async fn store_new_key(
     account: &str,
     record: StoredRecord,
 ) -> Result<KeyPlace, CommandError> {
-    let place = chosen.map_or(KeyPlace::Keychain, KeyPlace::from);
+    let place = chosen.map_or(KeyPlace::DEFAULT, KeyPlace::from);
 
     match save(accounts, place, account, record.clone()).await {
         Ok(()) => Ok(place),
-        Err(error) if chosen.is_none() && accepts_file(accounts, &error)? => {
+        Err(error) if chosen.is_none() && place == KeyPlace::Keychain && accepts_file(accounts, &error)? => {
             let saved = save(accounts, KeyPlace::File, account, record).await;
             saved.map(|()| KeyPlace::File).map_err(|error| key_failure(&error))
         }

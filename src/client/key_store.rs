@@ -23,6 +23,11 @@ pub enum KeyPlace {
     File,
 }
 
+impl KeyPlace {
+    /// Where keys are stored unless the user chooses a place.
+    pub const DEFAULT: Self = if cfg!(feature = "keychain") { Self::Keychain } else { Self::File };
+}
+
 /// A key, and the addresses for which it was stored.
 #[derive(Clone, Debug)]
 pub struct StoredRecord {

@@ -1,38 +1,44 @@
-"""Reads JUnit reports with junitparser and compares them with the seed data of the sandbox."""
+"""Reads JUnit reports of the binary with junitparser and compares them with the seed data of the sandbox.
+Usage: junit.py BINARY"""
 
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml
 
-
-def check_execution(report):
-    """Expects three passed tests and one failed test."""
-    suites = list(report)
-    assert (report.tests, report.failures, report.errors) == (4, 1, 0), report
-    assert len(suites) == 4 and all(suite.tests == 1 for suite in suites), suites
-    cases = [case for suite in suites for case in suite]
-    failed = [case for case in cases if not case.is_passed]
-    assert [case.name for case in failed] == ["Pause and resume [Pixel 8]"], failed
-    (result,) = failed[0].result
-    assert isinstance(result, Failure) and result.type == "FAILED", result
-    assert "step 2: Pause the game" in result.text, result.text
-    assert {case.classname for case in cases} == {"Release smoke"}
-    for suite in suites:
-        names = {one.name for one in suite.properties()}
-        assert {"run_id", "job_id", "build_id"} <= names, names
+# An execution of four tests, one of which failed; and jobs that passed, failed, were stopped and were rejected.
+EXECUTION = "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
+JOBS = [
+    "3126ec62-851c-4a5f-bce1-dd354c0912de",
+    "c6d93b34-4d30-49de-b6d9-07f35d4ccea7",
+    "ea26706d-1702-4fbe-8f57-398b3819e141",
+    "e701a9df-17a2-4c93-b881-5332156ffc2a",
+]
 
 
-def check_jobs(report):
-    """Expects a passed, a failed, a stopped and a rejected job."""
-    assert (report.tests, report.failures, report.errors) == (4, 1, 2), report
-    results = [case.result for suite in report for case in suite]
-    kinds = [[(type(one), one.type) for one in result] for result in results]
-    expected = [[], [(Failure, "FAILED")], [(Error, "STOPPED")], [(Error, "no_run")]]
-    assert kinds == expected, kinds
-    assert results[3][0].message == "no_run: no_device_available", results[3][0].message
+def report(binary, ids):
+    """Waits for results that have ended, some of them with a failure. Returns the report."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "report.xml")
+        command = [binary, "--sandbox", "wait", *ids, "--junit", file]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 10, done.stderr
+        return JUnitXml.fromfile(str(file))
 
 
-kind, path = sys.argv[1:]
-report = JUnitXml.fromfile(path)
-{"execution": check_execution, "jobs": check_jobs}[kind](report)
-print(f"junitparser, {kind}: {report.tests} cases, {report.failures} failed, {report.errors} errors, {report.time} s")
+def main(binary):
+    execution = report(binary, [EXECUTION])
+    assert (execution.tests, execution.failures, execution.errors) == (4, 1, 0), execution
+    (failed,) = (case for suite in execution for case in suite if not case.is_passed)
+    (result,) = failed.result
+    assert isinstance(result, Failure) and "step 2: Pause the game" in result.text, result.text
+
+    jobs = report(binary, JOBS)
+    kinds = [[type(result) for result in case.result] for suite in jobs for case in suite]
+    assert kinds == [[], [Failure], [Error], [Error]], kinds
+    print("ok      junitparser: an execution and four jobs")
+
+
+main(sys.argv[1])

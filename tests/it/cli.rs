@@ -13,7 +13,6 @@ use crate::support::{
 
 mod account;
 #[cfg(unix)]
-mod ci_scripts;
 #[cfg(target_os = "linux")]
 mod closed_streams;
 mod completions;

@@ -12,8 +12,7 @@
 //! | `http` | the server over HTTP, request by request |
 //! | `cli` | the built binary as a command line, and the documentation |
 //! | `soak` | many calls to the built binary while the service fails now and then |
-//! | `resource_limits` | time and memory of the built binary (Linux only) |
-//! | `layers` | the imports between the modules of the crate |
+//! | `layers` | the imports between the layers of the crate |
 //! | `support` | fixtures: service, host, clock, contract |
 #![expect(
     clippy::expect_used,
@@ -30,8 +29,6 @@ mod client;
 mod http;
 mod layers;
 mod mcp;
-#[cfg(target_os = "linux")]
-mod resource_limits;
 mod sandbox;
 mod service;
 mod settings;

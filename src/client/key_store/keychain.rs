@@ -79,20 +79,18 @@ mod system {
 mod absent {
     use super::{KeyStoreError, StoredRecord};
 
+    #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
     pub(crate) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
-        Err(no_keychain())
+        Ok(None)
     }
 
     pub(crate) fn save(_: &str, _: &StoredRecord) -> Result<(), KeyStoreError> {
-        Err(no_keychain())
+        Err(KeyStoreError::NoKeychain("this program was built without the feature `keychain`".to_owned()))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
     pub(crate) fn remove(_: &str) -> Result<bool, KeyStoreError> {
-        Err(no_keychain())
-    }
-
-    fn no_keychain() -> KeyStoreError {
-        KeyStoreError::NoKeychain("this program was built without the feature `keychain`".to_owned())
+        Ok(false)
     }
 }
 

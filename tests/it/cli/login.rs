@@ -179,38 +179,26 @@ async fn nothing_is_stored_unless_the_service_accepts_the_key() {
 }
 
 #[tokio::test]
-async fn without_a_keychain_and_a_terminal_the_file_must_be_chosen() {
+async fn a_keychain_is_used_only_where_there_is_one() {
     let person = Person::new().await;
-    for flags in [&[][..], &["--store", "keychain"]] {
-        let end = person.login(keys::DEMO, flags).await;
-        assert_eq!(end.code, Some(2));
-        assert!(
-            end.errors.contains("there is no keychain") && end.errors.contains("--store file"),
-            "{}",
-            end.errors
-        );
-        assert!(!person.has_account());
-    }
+    let end = person.login(keys::DEMO, &["--store", "keychain"]).await;
+    let is_explained = end.errors.contains("there is no keychain") && end.errors.contains("--store file");
+
+    assert!(end.code == Some(2) && is_explained && !person.has_account(), "{}", end.errors);
 }
 
 #[tokio::test]
-async fn a_person_types_the_address_and_the_key_and_accepts_the_file() {
+async fn a_person_types_the_address_and_the_key() {
     let person = Person::new().await;
     let (address, key) = (format!("{}\n", person.service.base_url()), format!("{}\n", keys::DEMO));
+    let typed = [("Address", address.as_str()), ("Host of screenshots", "\n"), ("API key for", &key)];
+    // With a keychain, a person would have to agree to the file.
+    let flags = if cfg!(feature = "keychain") { &["login", "--store", "file"][..] } else { &["login"] };
+    let (end, screen) = run_in_terminal(200, flags, &person.home.variables(&[]), &typed).await;
 
-    for (answer, code) in [("n\n", 2), ("y\n", 0)] {
-        let typed = [
-            ("Address", address.as_str()),
-            ("Host of screenshots", "\n"),
-            ("API key for", &key),
-            ("Continue? [y/N]", answer),
-        ];
-        let (end, screen) = run_in_terminal(200, &["login"], &person.home.variables(&[]), &typed).await;
-
-        assert_eq!((end, person.home.at(KEYS).exists()), (Some(code), code == 0), "{screen}");
-        assert!(!screen.contains(keys::DEMO), "{screen}");
-        assert!(screen.contains("✓ may       project:read-runs") == (code == 0), "{screen}");
-    }
+    assert_eq!((end, person.home.at(KEYS).exists()), (Some(0), true), "{screen}");
+    assert!(!screen.contains(keys::DEMO), "{screen}");
+    assert!(screen.contains("✓ may       project:read-runs"), "{screen}");
 }
 
 #[tokio::test]
@@ -226,10 +214,10 @@ async fn the_knowledge_host_is_asked_for_with_a_proposal_and_its_absence_has_con
             ("Address", format!("{short}\n")),
             (proposed.as_str(), answer.to_owned()),
             ("API key for", key.clone()),
-            ("Continue? [y/N]", "y\n".to_owned()),
         ];
         let typed: Vec<_> = typed.iter().map(|(expected, text)| (*expected, text.as_str())).collect();
-        let (end, screen) = run_in_terminal(200, &["login"], &person.home.variables(&[]), &typed).await;
+        let (end, screen) =
+            run_in_terminal(200, &["login", "--store", "file"], &person.home.variables(&[]), &typed).await;
         assert_eq!(end, Some(0), "{screen}");
         assert!(screen.contains(&format!("note: the address is {base_url}")), "{screen}");
         assert_eq!(screen.contains("tas-mcp login --knowledge-url URL"), !stored, "{screen}");
