@@ -25,6 +25,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::Instant;
 
+pub(crate) use self::request::LONG_WORK;
 pub use self::{
     arguments::CheckedArguments,
     artifact::{Artifact, OpenRefusal},
@@ -40,7 +41,7 @@ use self::{
     shared_store::{CALLS, SharedStore},
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, MemoryShare},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
     clock::Clock,
     failure::{Cause, Code, Failure},
     service::{
@@ -103,8 +104,6 @@ pub struct User {
     pub principal: String,
     /// The key from which the secrets are derived.
     pub key: ApiKey,
-    /// The share of the user in the memory of the process.
-    pub memory: MemoryShare,
 }
 
 /// A call whose arguments are checked. Its project is not known yet.
@@ -163,8 +162,7 @@ impl Caller {
         Ok(reply.with_warnings(&warnings))
     }
 
-    /// Calls an operation for another tool, which knows what a repetition does. The reply holds no memory, because the tool
-    /// may keep it while it makes other calls.
+    /// Calls an operation for another tool, which knows what a repetition does.
     pub async fn call(
         &self,
         entry: &'static OperationEntry,
@@ -173,8 +171,7 @@ impl Caller {
         let checked = self.check_call(entry, arguments)?;
         let call = self.prepare_call(entry, checked).await?;
 
-        let reply = Box::pin(self.execute(call)).await?;
-        Ok(reply.without_memory())
+        Box::pin(self.execute(call)).await
     }
 
     /// Returns the project that calls of `entry` without ids go to; `None` if the key decides it.
@@ -263,8 +260,6 @@ impl Caller {
         // A part of a picture cannot be decoded, so that the complete file is requested.
         let full = files::full_picture_arguments(request.entry, &request.arguments, &answer.response);
         if let Some(arguments) = full {
-            // Its memory is free for the file.
-            drop(answer);
             request = sender.request(request.entry, arguments)?;
             answer = sender.send_successfully(&request, project.as_deref()).await?;
         }
@@ -278,7 +273,7 @@ impl Caller {
             self.scope.remember_owner(project, ids);
         }
 
-        Ok(reply.with_decoded_pictures(self.memory(), sender.deadline).await.with_project(project))
+        Ok(reply.with_decoded_pictures(sender.deadline).await.with_project(project))
     }
 
     /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its
@@ -297,9 +292,8 @@ impl Caller {
         let Ok(Some(record)) = self.read_current_record(request, sender, project).await else {
             return failure;
         };
-        // A long record is cut off the serving thread. The failure is then cut on it.
         let (max_chars, source) = (self.reply_settings.max_reply_chars, ReplySource::Call(request.entry));
-        failure.hint(MERGE).detail("current", record.into_limited(max_chars, source).await.0)
+        failure.hint(MERGE).detail("current", record.into_limited(max_chars, source).0)
     }
 
     /// Reads the record that `request` changes. Returns `None` if the operation names no way to read it.

@@ -14,7 +14,6 @@ mod key;
 mod key_command;
 mod key_source;
 mod key_store;
-mod memory;
 mod proxy;
 mod refusal;
 mod request;
@@ -50,7 +49,6 @@ pub use self::{
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
-    memory::{HeldMemory, LIST_BYTES, MAX_FREE_BYTES, MemoryShare, TakenMemory, memory_of_json},
     proxy::proxy_for,
     refusal::refusal_failure,
     request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
@@ -105,7 +103,6 @@ pub struct Client {
     key: KeySource,
     /// The clients of all keys share the connections.
     hosts: Arc<Hosts>,
-    memory: MemoryShare,
     is_key_accepted: AtomicBool,
 }
 
@@ -140,29 +137,17 @@ impl Client {
         let traffic = ServiceTraffic::default();
         let hosts = Hosts { main: base_url, knowledge: knowledge_url, timeout, connections, traffic };
 
-        Self {
-            key,
-            hosts: Arc::new(hosts),
-            memory: MemoryShare::default(),
-            is_key_accepted: AtomicBool::new(false),
-        }
+        Self { key, hosts: Arc::new(hosts), is_key_accepted: AtomicBool::new(false) }
     }
 
-    /// Returns a client with another key that shares the connections of this client. `memory` is the share of its
-    /// credential.
+    /// Returns a client with another key that shares the connections of this client.
     #[must_use]
-    pub fn with_key(&self, key: ApiKey, memory: MemoryShare) -> Self {
+    pub fn with_key(&self, key: ApiKey) -> Self {
         Self {
             key: KeySource::Fixed(key),
             hosts: Arc::clone(&self.hosts),
-            memory,
             is_key_accepted: AtomicBool::new(false),
         }
-    }
-
-    /// Returns the share of the credential in the memory of the process.
-    pub fn memory(&self) -> &MemoryShare {
-        &self.memory
     }
 
     /// Returns the numbers about the requests to the service with any key.
@@ -213,15 +198,14 @@ impl Client {
 
         loop {
             let limit = self.hosts.timeout.min(time_left());
-            let end = Instant::now() + limit;
             let exchange = async {
                 let response = self.hosts.request_with_key(request, &url, &range, key)?.send().await?;
                 match request.part {
                     Some(part) => {
                         let file = FinalResponse::follow(response, &range, &self.hosts.connections).await?;
-                        file.read_part(part, &self.memory, end).await
+                        file.read_part(part).await
                     }
-                    None => HttpResponse::read(response, &self.memory, end).await,
+                    None => HttpResponse::read(response).await,
                 }
             };
             let started = Instant::now();

@@ -7,7 +7,6 @@ use std::io::Cursor;
 
 use bytes::Bytes;
 use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder};
-use tokio::sync::Semaphore;
 
 /// Longest side of a delivered image, in pixels. Models scale larger images down themselves.
 pub const MAX_SIDE: u32 = 1_568;
@@ -26,9 +25,6 @@ const JPEG_QUALITY: u8 = 80;
 
 /// Maximum length of a stated content type in a message, in characters.
 const MAX_CONTENT_TYPE_CHARACTERS: usize = 40;
-
-/// Permits this process to decode one image at a time, because each needs much memory.
-pub static DECODER: Semaphore = Semaphore::const_new(1);
 
 /// An image that can be delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::{
     shared_store::SharedStore,
 };
 use crate::{
-    client::{ApiKey, Client, HostProbe, KeyKind, MemoryShare, ServiceTraffic},
+    client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
     clock::{Clock, SystemClock},
     failure::Failure,
     service::{
@@ -62,33 +62,19 @@ impl Caller {
     /// Returns a caller with another key. Both share connections, but nothing that they remember.
     #[must_use]
     pub fn with_key(&self, key: ApiKey) -> Self {
-        self.with_key_and_memory(key, self.new_memory())
-    }
-
-    /// Returns the share of the credential in the memory of the process.
-    pub(crate) fn memory(&self) -> &MemoryShare {
-        self.client.memory()
-    }
-
-    /// Returns the numbers about the requests to the service.
-    pub fn traffic(&self) -> &ServiceTraffic {
-        self.client.traffic()
-    }
-
-    /// Returns the share of another credential.
-    pub fn new_memory(&self) -> MemoryShare {
-        self.client.memory().of_other_credential()
-    }
-
-    fn with_key_and_memory(&self, key: ApiKey, memory: MemoryShare) -> Self {
         Self {
-            client: Arc::new(self.client.with_key(key, memory)),
+            client: Arc::new(self.client.with_key(key)),
             scope: self.scope.for_other_key(None),
             permissions: None,
             user: None,
             guard: Arc::default(),
             ..self.clone()
         }
+    }
+
+    /// Returns the numbers about the requests to the service.
+    pub fn traffic(&self) -> &ServiceTraffic {
+        self.client.traffic()
     }
 
     /// Returns the caller for one of the keys that a signed-in user may use, within `projects` and `permissions`.
@@ -102,7 +88,7 @@ impl Caller {
         permissions: Option<Arc<[String]>>,
     ) -> Self {
         let scope = self.scope.for_other_key(projects);
-        let caller = self.with_key_and_memory(key, user.memory.clone());
+        let caller = self.with_key(key);
         Self { scope, permissions, user: Some(user), ..caller }
     }
 

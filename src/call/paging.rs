@@ -4,11 +4,7 @@
 //! reader has found what it needs. Both take the request of a page as a closure, so that each reader keeps its own
 //! way to the service.
 
-use std::{
-    collections::BTreeMap,
-    ops::ControlFlow,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -16,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    client::{HeldMemory, LIST_BYTES, MemoryShare},
     failure::{Code, Failure},
     fields::Fields,
 };
@@ -32,9 +27,6 @@ pub(crate) const LONG_LIST_PAGES: u64 = 50;
 
 /// Largest number of requests that one reader has in flight.
 pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
-
-/// Number of fields that the smallest object has room for.
-const MIN_FIELDS: usize = 3;
 
 /// Something that could not be read, and the reason.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -58,8 +50,6 @@ pub(crate) struct Page {
     pub(crate) total_pages: Option<u64>,
     /// Number of records of the whole list, if the service states it.
     pub(crate) total_records: Option<u64>,
-    /// The memory of the records, if they are part of a whole list.
-    memory: HeldMemory,
 }
 
 impl Page {
@@ -76,7 +66,7 @@ impl Page {
             return Err(Failure::new(Code::BadResponse, message));
         };
 
-        Ok(Self { records, total_pages, total_records, memory: HeldMemory::default() })
+        Ok(Self { records, total_pages, total_records })
     }
 
     /// Returns whether this page, which has the number `number`, is the last one. If the service does not state the
@@ -144,16 +134,9 @@ pub(crate) struct ListRecords {
     pub(crate) failed_pages: Vec<(u64, Failure)>,
     /// Whether the list has, or may have, more pages than the limit.
     pub(crate) has_more_pages: bool,
-    /// The memory of the records.
-    memory: Vec<HeldMemory>,
 }
 
 impl ListRecords {
-    fn add(&mut self, page: Page) {
-        self.records.extend(page.records);
-        self.memory.push(page.memory);
-    }
-
     /// Returns the pages of the list `list` that were not read. `max_pages` is the limit of [`read_all`].
     pub(crate) fn unread_pages(&self, list: &str, max_pages: u64) -> Vec<Omission> {
         let failed = self.failed_pages.iter().map(|(page, failure)| Omission {
@@ -169,27 +152,17 @@ impl ListRecords {
     }
 }
 
-/// Reads all pages of a list, at most `max_pages`, into `memory`. `read` requests the page with a number.
+/// Reads all pages of a list, at most `max_pages`. `read` requests the page with a number.
 ///
 /// The pages after the first are read concurrently if the first page states how many there are.
 ///
 /// # Errors
 /// The failure of the first page. A failure of a later page is part of the result.
-pub(crate) async fn read_all<R, F>(
-    max_pages: u64,
-    memory: &MemoryShare,
-    read: R,
-) -> Result<ListRecords, Failure>
+pub(crate) async fn read_all<R, F>(max_pages: u64, read: R) -> Result<ListRecords, Failure>
 where
     R: Fn(u64) -> F,
     F: Future<Output = Result<Page, Failure>>,
 {
-    let budget = ListBudget { memory, used: AtomicUsize::new(0) };
-    let read = |number| {
-        let (page, budget) = (read(number), &budget);
-        async move { budget.admit(page.await?) }
-    };
-
     let first = read(0).await?;
     match first.total_pages {
         Some(total) => Ok(read_concurrently(first, total, max_pages, read).await),
@@ -206,11 +179,11 @@ where
     let pages: Vec<_> =
         stream::iter(numbers.clone()).map(read).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
     let mut list = ListRecords { has_more_pages: total_pages > max_pages, ..ListRecords::default() };
-    list.add(first);
+    list.records.extend(first.records);
 
     for (number, page) in numbers.zip(pages) {
         match page {
-            Ok(page) => list.add(page),
+            Ok(page) => list.records.extend(page.records),
             Err(failure) => list.failed_pages.push((number, failure)),
         }
     }
@@ -225,7 +198,7 @@ where
     F: Future<Output = Result<Page, Failure>>,
 {
     let mut list = ListRecords::default();
-    list.add(first);
+    list.records.extend(first.records);
     if list.records.is_empty() {
         return list;
     }
@@ -234,7 +207,7 @@ where
         match read(number).await {
             // An empty page is the end. A service without pages repeats the same records for every page number.
             Ok(page) if list.records.ends_with(&page.records) => return list,
-            Ok(page) => list.add(page),
+            Ok(page) => list.records.extend(page.records),
             Err(failure) => {
                 list.failed_pages.push((number, failure));
                 return list;
@@ -245,49 +218,6 @@ where
     list.has_more_pages = true;
 
     list
-}
-
-/// Memory of the pages of one list that were read so far.
-#[derive(Debug)]
-struct ListBudget<'a> {
-    memory: &'a MemoryShare,
-    used: AtomicUsize,
-}
-
-impl ListBudget<'_> {
-    /// Returns the page with its memory, if it fits in addition to the earlier ones.
-    ///
-    /// # Errors
-    /// `too_large` if it does not fit, or `service_unavailable` if other lists use the memory. Its memory is released.
-    fn admit(&self, page: Page) -> Result<Page, Failure> {
-        let size: usize = page.records.iter().map(|record| size_of::<Value>() + heap_bytes(record)).sum();
-        if self.used.fetch_add(size, Ordering::Relaxed) + size > LIST_BYTES {
-            let message = format!("the records of the list take more than {} MiB", LIST_BYTES / 1024 / 1024);
-            return Err(Failure::new(Code::TooLarge, message).hint("ask for a smaller part of the list"));
-        }
-
-        let memory = self.memory.keep(size).ok_or_else(|| {
-            let message = "the server has no memory for more records now";
-            Failure::new(Code::ServiceUnavailable, message)
-                .hint("call again in a few seconds, or ask for a smaller part of the list")
-        })?;
-        Ok(Page { memory: memory.into(), ..page })
-    }
-}
-
-/// Returns about how much memory a value takes beside the `Value` itself, in bytes.
-fn heap_bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 0,
-        Value::Number(number) => number.as_str().len(),
-        Value::String(text) => text.len(),
-        Value::Array(items) => size_of_val(&**items) + items.iter().map(heap_bytes).sum::<usize>(),
-        Value::Object(fields) if fields.is_empty() => 0,
-        Value::Object(fields) => {
-            let room = fields.len().max(MIN_FIELDS) * size_of::<(usize, String, Value)>();
-            room + fields.iter().map(|(name, value)| name.len() + heap_bytes(value)).sum::<usize>()
-        }
-    }
 }
 
 /// Returns the records sorted by the field `id_field`, each id once.
@@ -362,45 +292,5 @@ mod tests {
         let records = ["B", "a", "b"].map(|id| json!({"id": id})).into_iter().chain([json!({"n": 1})]);
         let expected = [json!({"id": "a"}), json!({"id": "b"}), json!({"n": 1})];
         assert_eq!(deduplicate(records.collect(), "id"), expected);
-    }
-
-    fn page(text_length: usize) -> Page {
-        Page::parse("list_runs", json!({"data": [{"a": "x".repeat(text_length)}]})).expect("a page")
-    }
-
-    #[test]
-    fn pages_are_admitted_until_the_memory_is_used() {
-        let memory = MemoryShare::default();
-        let budget = ListBudget { memory: &memory, used: AtomicUsize::new(0) };
-        assert!(budget.admit(page(LIST_BYTES / 2)).is_ok());
-        assert_eq!(budget.admit(page(LIST_BYTES / 2)).expect_err("too large").code, Code::TooLarge);
-    }
-
-    #[tokio::test]
-    async fn lists_of_a_credential_share_its_memory_until_they_are_dropped() {
-        let memory = MemoryShare::default();
-        let read = |memory| read_all(1, memory, |_| std::future::ready(Ok(page(LIST_BYTES / 2))));
-        let other = memory.of_other_credential();
-
-        let first = read(&memory).await.expect("a list");
-        assert_eq!(read(&memory).await.expect_err("no memory").code, Code::ServiceUnavailable);
-        assert!(read(&other).await.is_ok());
-
-        drop(first);
-        assert!(read(&memory).await.is_ok());
-    }
-
-    #[test]
-    fn the_room_of_small_objects_is_counted() {
-        let field = size_of::<(usize, String, Value)>();
-        for (value, expected) in [
-            (json!({}), 0),
-            (json!({"a": 1}), 3 * field + 2),
-            (json!({"a": {"b": null}}), 6 * field + 2),
-            (json!({"a": 1, "b": 2, "c": 3, "d": 4}), 4 * field + 8),
-            (json!(["x", []]), 2 * size_of::<Value>() + 1),
-        ] {
-            assert_eq!(heap_bytes(&value), expected, "{value}");
-        }
     }
 }

@@ -10,18 +10,15 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::{task::spawn_blocking, time::Instant};
 
+use super::request::LONG_WORK;
 use crate::{
-    client::{HeldMemory, MemoryShare, TakenMemory},
     fields::Fields,
-    picture::{self, DECODER, Picture},
+    picture::{self, Picture},
     service::operation::Pictures,
 };
 
 /// Largest number of pictures in one reply. A run has few players, and a picture costs a model as much as a long text.
 const MAX_PICTURES: usize = 16;
-
-/// How much memory a picture takes until the response with it is sent, in lengths of its file: the Base64 text of the file, twice.
-const COPIES: usize = 3;
 
 /// Standard Base64, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -102,24 +99,18 @@ fn extract_one(field: &mut Value, pointer: String) -> Option<ExtractedPicture> {
 }
 
 /// Decodes the pictures one after the other, and describes each one in `answer`: its number, or why it is omitted.
-/// Pictures that are not decoded by `deadline`, or for which there is no memory, are omitted. Returns the pictures and their memory.
+/// Pictures that are not decoded by `deadline` are omitted.
 pub(super) async fn decode_all(
     answer: &mut Value,
     extracted: Vec<ExtractedPicture>,
-    memory: &MemoryShare,
     deadline: Instant,
-) -> (Vec<Picture>, HeldMemory) {
-    let (mut pictures, mut taken) = (Vec::new(), TakenMemory::default());
+) -> Vec<Picture> {
+    let mut pictures = Vec::new();
 
     for one in extracted {
         let (pointer, hint_if_omitted) = (one.pointer.clone(), one.hint_if_omitted);
         let decoded = if pictures.len() < MAX_PICTURES {
-            decode(one, deadline).await.and_then(|picture| {
-                let no_memory =
-                    || "the server has no memory for it now: call again in a few seconds".to_owned();
-                taken.add(memory.keep(COPIES * picture.data.len()).ok_or_else(no_memory)?);
-                Ok(picture)
-            })
+            decode(one, deadline).await
         } else {
             Err(format!("only the first {MAX_PICTURES} pictures are shown"))
         };
@@ -145,14 +136,14 @@ pub(super) async fn decode_all(
         *object = description;
     }
 
-    (pictures, taken.into())
+    pictures
 }
 
 /// Decodes a picture, or returns why it cannot be delivered.
 async fn decode(extracted: ExtractedPicture, deadline: Instant) -> Result<Picture, String> {
     let decoding = async {
         // The permit stays with the thread, which continues after the deadline.
-        let permit = DECODER.acquire().await;
+        let permit = LONG_WORK.acquire().await;
         // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the
         // call.
         spawn_blocking(move || {
@@ -206,36 +197,4 @@ fn describe(number: usize, picture: &Picture) -> Fields {
 /// Returns the Base64 text of a picture.
 pub fn base64(picture: &Picture) -> String {
     BASE64.encode(&picture.data)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::client::LIST_BYTES;
-
-    #[tokio::test]
-    async fn a_picture_without_memory_is_omitted_and_one_with_memory_holds_it() {
-        let mut file = std::io::Cursor::new(Vec::new());
-        let picture = image::RgbImage::new(1, 1);
-        picture.write_to(&mut file, image::ImageFormat::Png).expect("a PNG");
-        let file = Bytes::from(file.into_inner());
-        let decode = async |memory: &MemoryShare| {
-            let mut answer = json!({"a": {}});
-            let extracted = vec![ExtractedPicture::from_file("/a", file.clone(), "image/png", "hint")];
-            let deadline = Instant::now() + std::time::Duration::from_secs(10);
-            let (pictures, held) = decode_all(&mut answer, extracted, memory, deadline).await;
-            (pictures.len(), answer["a"]["omitted"].clone(), held)
-        };
-        let memory = MemoryShare::default();
-
-        let (count, _, held) = decode(&memory).await;
-        assert_eq!(count, 1);
-        assert!(memory.keep(LIST_BYTES).is_none(), "the picture has a part of the share");
-        drop(held);
-
-        let _used = memory.keep(LIST_BYTES).expect("the whole share");
-        let (count, omitted, _) = decode(&memory).await;
-        assert_eq!(count, 0);
-        assert_eq!(omitted, "the server has no memory for it now: call again in a few seconds");
-    }
 }

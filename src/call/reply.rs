@@ -3,7 +3,7 @@
 use http::Method;
 use indexmap::IndexSet;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{task::spawn_blocking, time::Instant};
 
 use super::{
     files,
@@ -12,7 +12,7 @@ use super::{
     limit::NEXT,
     links,
     pictures::{self, ExtractedPicture},
-    request::{Answer, MAX_INLINE_BYTES, OperationRequest, off_thread},
+    request::{Answer, LONG_WORK, MAX_INLINE_BYTES, OperationRequest},
     scope::owned_ids,
 };
 pub use super::{
@@ -22,7 +22,7 @@ pub use super::{
     selection::{FieldSelection, INCOMPLETE},
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HeldMemory, HttpResponse, MemoryShare, ServiceHost},
+    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
     failure::{Code, Failure, quote},
     fields::Fields,
     json::parse_json,
@@ -66,11 +66,6 @@ pub struct Reply {
     project: Option<Box<str>>,
     /// How its records are limited, if not by pages.
     record_limit: Option<RecordLimit>,
-    /// Length of the answer that the reply was made of, in bytes; 0 for other replies.
-    answer_length: usize,
-    /// The memory of the answer.
-    _memory: HeldMemory,
-    memory_of_pictures: HeldMemory,
 }
 
 impl Reply {
@@ -132,14 +127,7 @@ impl Reply {
         }
 
         let links = links::link(kind, &response, &request.arguments, policy).into_iter().collect();
-        let (answer_length, memory) = (response.body.len(), response.memory.clone());
-        Ok(Self { value, links, extracted, answer_length, _memory: memory, ..Self::default() })
-    }
-
-    /// Releases the memory of the answer. A value that is kept beside other calls does not count.
-    #[must_use]
-    pub fn without_memory(self) -> Self {
-        Self { _memory: HeldMemory::default(), ..self }
+        Ok(Self { value, links, extracted, ..Self::default() })
     }
 
     /// Creates a reply that is not an answer of the service.
@@ -149,13 +137,12 @@ impl Reply {
         Self { value, ..Self::default() }
     }
 
-    /// Decodes the pictures that can be delivered by `deadline`, and for which there is memory.
+    /// Decodes the pictures that can be delivered by `deadline`.
     #[must_use]
-    pub(super) async fn with_decoded_pictures(mut self, memory: &MemoryShare, deadline: Instant) -> Self {
+    pub(super) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         if !extracted.is_empty() {
-            (self.pictures, self.memory_of_pictures) =
-                pictures::decode_all(&mut self.value, extracted, memory, deadline).await;
+            self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
         }
 
         self
@@ -227,30 +214,21 @@ impl Reply {
 
     /// Returns the reply and its compact JSON, cut to at most `max_chars` characters. The field `truncated` of a cut
     /// reply says what is missing and how to get it.
-    pub async fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
-        // Even to release the memory of what was cut takes long.
-        off_thread(self.answer_length, move || {
-            let mut value = self.value;
-            let text = compact(&value);
-            if text.len() <= max_chars || text.chars().count() <= max_chars {
-                return (value, text);
-            }
+    pub fn into_limited(self, max_chars: usize, source: ReplySource) -> (Value, String) {
+        let mut value = self.value;
+        let text = compact(&value);
+        if text.len() <= max_chars || text.chars().count() <= max_chars {
+            return (value, text);
+        }
 
-            limit::cut_reply(&mut value, max_chars, source, self.record_limit);
-            let text = compact(&value);
-            (value, text)
-        })
-        .await
+        limit::cut_reply(&mut value, max_chars, source, self.record_limit);
+        let text = compact(&value);
+        (value, text)
     }
 
     /// Returns the pictures, in the order in which the fields `image` number them from 1.
     pub fn pictures(&self) -> &[Picture] {
         &self.pictures
-    }
-
-    /// Returns the memory of the pictures, which is held until they are sent.
-    pub fn memory_of_pictures(&self) -> HeldMemory {
-        self.memory_of_pictures.clone()
     }
 
     /// Returns the links to files that the reply is about.
@@ -295,20 +273,29 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Returns the reply, and all ids in the answer: the selection may leave ids out.
+    /// A long answer is converted on another thread, because this one serves the other calls.
     pub(super) async fn run(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
-        off_thread(self.answer.response.body.len(), move || {
-            let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;
-            let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
-            if let Some(selection) = self.selection {
-                reply.select(selection);
-            }
-            if self.request.entry.takes_pages() {
-                reply.add_next_page();
-            }
+        if self.answer.response.body.len() <= MAX_INLINE_BYTES {
+            return self.convert();
+        }
 
-            Ok((reply, ids))
-        })
-        .await
+        // The semaphore is never closed.
+        let _permit = LONG_WORK.acquire().await;
+        let thread = spawn_blocking(move || self.convert());
+        thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+
+    fn convert(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
+        let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;
+        let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
+        if let Some(selection) = self.selection {
+            reply.select(selection);
+        }
+        if self.request.entry.takes_pages() {
+            reply.add_next_page();
+        }
+
+        Ok((reply, ids))
     }
 }
 
@@ -386,8 +373,8 @@ mod tests {
     fn response(status: u16, body: Vec<u8>) -> HttpResponse {
         let (location, file) = (None, FileMetadata::default());
         let body = body.into();
-        let (memory, retry_after, date) = Default::default();
-        HttpResponse { status, body, memory, location, retry_after, date, attempts: 1, file }
+        let (retry_after, date) = Default::default();
+        HttpResponse { status, body, location, retry_after, date, attempts: 1, file }
     }
 
     /// Returns the text of the reply, or of the failure, that an answer to `entry` becomes.
@@ -411,8 +398,8 @@ mod tests {
             match Reply::new(&request, answer, &key, &settings) {
                 Ok(reply) => {
                     let deadline = Instant::now() + Duration::from_secs(60);
-                    let reply = reply.with_decoded_pictures(&MemoryShare::default(), deadline).await;
-                    reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).await.1
+                    let reply = reply.with_decoded_pictures(deadline).await;
+                    reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).1
                 }
                 Err(failure) => limit_failure(failure, MAX_CHARS).to_json(),
             }

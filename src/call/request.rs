@@ -103,29 +103,9 @@ impl OperationRequest {
 /// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
 pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 
-/// The permit for work on a long answer. The values of an answer take several times the memory of its text, so that the
-/// process works on one long answer at a time.
-static LONG_WORK: Semaphore = Semaphore::const_new(1);
-
-/// Runs `work` on an answer of `length` bytes. Work on a long answer runs on another thread, because this one serves
-/// the other calls.
-pub(super) async fn off_thread<T: Send + 'static>(
-    length: usize,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> T {
-    if length <= MAX_INLINE_BYTES {
-        return work();
-    }
-
-    let permit = LONG_WORK.acquire().await;
-    // The permit stays with the thread, which continues after the caller has gone.
-    let thread = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    });
-
-    thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-}
+/// Limits how many long answers and pictures are worked on at a time: the values of an answer take several times the memory
+/// of its text.
+pub(crate) static LONG_WORK: Semaphore = Semaphore::const_new(2);
 
 /// An answer of the service, whatever its status is.
 #[derive(Clone, Debug)]
@@ -136,13 +116,9 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Parses the body. A long body is parsed on another thread.
-    pub(super) async fn parsed(self) -> Self {
-        if self.json.is_some() {
-            return self;
-        }
-        let body = self.response.body.clone();
-        let json = off_thread(body.len(), move || parse_json(&body)).await.ok();
+    /// Parses the body.
+    pub(super) fn parsed(self) -> Self {
+        let json = self.json.or_else(|| parse_json(&self.response.body).ok());
         Self { json, ..self }
     }
 
@@ -262,7 +238,7 @@ impl RequestSender<'_> {
         let read = |number| async move {
             let request = self.request(list, paging::page_arguments(&Fields::new(), number))?;
             let response = self.client.send(&request.to_http(project), &self.key, self.deadline).await?;
-            Ok(Answer { response, json: None }.parsed().await)
+            Ok(Answer { response, json: None }.parsed())
         };
 
         let end = paging::scan(MAX_FALLBACK_PAGES, read, |number, mut answer: Answer| {

@@ -6,17 +6,15 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use reqwest::Response;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{
     MAX_RESPONSE_BYTES,
     address::{AddressPolicy, PresignedAddress},
     connection::Connections,
-    memory::{Content, GrowingBody, MemoryShare},
     response::{FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start},
     transport_error::TransportError,
 };
@@ -168,13 +166,8 @@ impl FinalResponse {
     }
 
     /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out
-    /// of it. The memory of a long part is waited for until `deadline`.
-    pub(super) async fn read_part(
-        self,
-        part: FileRange,
-        memory: &MemoryShare,
-        deadline: Instant,
-    ) -> Result<HttpResponse, TransportError> {
+    /// of it.
+    pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
         let Self { response, redirected_to, redirect_error } = self;
         let mut answer = HttpResponse::without_body(&response);
         let (start, total) = content_range(response.headers());
@@ -187,20 +180,19 @@ impl FinalResponse {
         };
 
         let stated = response.content_length();
-        let length = part.length.min(stated.unwrap_or(u64::MAX)).min(MAX_RESPONSE_BYTES as u64);
-        let body =
-            memory.body(Content::File, usize::try_from(length).unwrap_or(MAX_RESPONSE_BYTES), deadline);
+        let length = usize::try_from(part.length).unwrap_or(usize::MAX).min(MAX_RESPONSE_BYTES);
 
         match response.status() {
             StatusCode::PARTIAL_CONTENT => {
                 file.offset = start.unwrap_or(part.offset);
-                read_window(response, 0, body, &mut answer).await?;
+                (answer.body, _) = read_window(response, 0, length).await?;
             }
             StatusCode::OK => {
                 file.total = stated;
                 // The size of a longer file is reported, so that the caller can explain why it is not read.
                 if file.total.is_none_or(|total| total <= MAX_RESPONSE_BYTES as u64) {
-                    let counted = read_window(response, part.offset, body, &mut answer).await?;
+                    let counted;
+                    (answer.body, counted) = read_window(response, part.offset, length).await?;
                     file.total = file.total.or(counted);
                 }
             }
@@ -251,16 +243,14 @@ fn range_headers(range: &str) -> HeaderMap {
     HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
 }
 
-/// Skips `skip` bytes of a response, and reads the next ones into `answer` until `body` is full. Returns the size of the file
-/// if it was read to its end.
+/// Skips `skip` bytes of a response, and returns the next ones, at most `length`, and the size of the file if it was read
+/// to its end.
 async fn read_window(
     mut response: Response,
     mut skip: u64,
-    mut body: GrowingBody<'_>,
-    answer: &mut HttpResponse,
-) -> Result<Option<u64>, TransportError> {
-    let mut received = 0;
-    let mut is_full = false;
+    length: usize,
+) -> Result<(Bytes, Option<u64>), TransportError> {
+    let (mut body, mut received, mut is_full) = (BytesMut::new(), 0, false);
 
     while !is_full && let Some(mut chunk) = next_chunk(&mut response).await? {
         received += chunk.len() as u64;
@@ -268,17 +258,16 @@ async fn read_window(
         chunk.advance(skipped);
         skip -= skipped as u64;
 
-        is_full = chunk.len() > body.room();
-        chunk.truncate(body.room());
-        body.push(&chunk).await?;
+        is_full = chunk.len() > length - body.len();
+        chunk.truncate(length - body.len());
+        body.extend_from_slice(&chunk);
         // A body without a stated length is skipped up to the same limit.
-        if received > MAX_RESPONSE_BYTES as u64 && body.len() == 0 {
+        if received > MAX_RESPONSE_BYTES as u64 && body.is_empty() {
             return Err(TransportError::TooLong);
         }
     }
 
-    (answer.body, answer.memory) = body.finish().await?;
-    Ok((!is_full).then_some(received))
+    Ok((body.freeze(), (!is_full).then_some(received)))
 }
 
 /// Reads the header `Content-Range`: position of the part, and size of the whole file.

@@ -91,7 +91,6 @@ pub(super) enum ErrorKind {
     Lost,
     Truncated,
     TooLong,
-    NoMemory,
 }
 
 /// Kind of a request, by what a repetition can do.

@@ -6,15 +6,16 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
-use tokio::time::Instant;
 use url::Url;
 
 use super::{
     MAX_RESPONSE_BYTES,
     address::PresignedAddress,
-    memory::{Content, HeldMemory, MAX_FREE_BYTES, MemoryShare},
     transport_error::{TransportError, error_chain},
 };
+
+/// How much of the body of an error is kept, in bytes.
+const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// A response of the service with its body.
 #[derive(Clone, Debug)]
@@ -23,8 +24,6 @@ pub struct HttpResponse {
     pub status: u16,
     /// Body, at most [`MAX_RESPONSE_BYTES`] bytes. The body of an error is cut.
     pub body: Bytes,
-    /// The memory that the body and what is made of it take.
-    pub memory: HeldMemory,
     /// The header `Location` of a redirect, as an absolute address.
     pub location: Option<String>,
     /// How long the service asks to wait before the next request.
@@ -55,19 +54,13 @@ pub struct FileMetadata {
 }
 
 impl HttpResponse {
-    /// Reads the body, which waits for the memory of a long one until `deadline`.
-    pub(super) async fn read(
-        response: Response,
-        memory: &MemoryShare,
-        deadline: Instant,
-    ) -> Result<Self, TransportError> {
+    /// Reads the whole body of a success, or the beginning of that of an error.
+    pub(super) async fn read(response: Response) -> Result<Self, TransportError> {
         let answer = Self::without_body(&response);
         if !answer.is_success() {
             return Self::read_error(response).await;
         }
-        let (body, memory) = read_long_body(response, memory, deadline).await?;
-
-        Ok(Self { body, memory, ..answer })
+        Ok(Self { body: read_body(response, MAX_RESPONSE_BYTES).await?, ..answer })
     }
 
     /// Reads the body of an error, whose beginning says enough.
@@ -88,7 +81,6 @@ impl HttpResponse {
         Self {
             status: response.status().as_u16(),
             body: Bytes::new(),
-            memory: HeldMemory::default(),
             location: text(header::LOCATION).map(absolute),
             retry_after: retry_after(response.headers()),
             date: date(response.headers()),
@@ -107,7 +99,7 @@ impl HttpResponse {
     }
 }
 
-/// Reads the whole body of a short document.
+/// Reads a whole body.
 ///
 /// # Errors
 /// The body is longer than `limit`, or the connection was lost. A body that states a longer length is not read at all.
@@ -123,7 +115,7 @@ pub(super) async fn read_body(mut response: Response, limit: usize) -> Result<By
     Ok(body.freeze())
 }
 
-/// Reads a body that explains an error, and returns its first [`MAX_FREE_BYTES`].
+/// Reads a body that explains an error, and returns its first [`MAX_ERROR_BYTES`].
 pub(super) async fn read_start(mut response: Response) -> Result<Bytes, TransportError> {
     check_length(response.content_length().unwrap_or_default(), MAX_RESPONSE_BYTES)?;
 
@@ -131,30 +123,11 @@ pub(super) async fn read_start(mut response: Response) -> Result<Bytes, Transpor
     while let Some(mut chunk) = next_chunk(&mut response).await? {
         received += chunk.len() as u64;
         check_length(received, MAX_RESPONSE_BYTES)?;
-        chunk.truncate(MAX_FREE_BYTES - body.len());
+        chunk.truncate(MAX_ERROR_BYTES - body.len());
         body.extend_from_slice(&chunk);
     }
 
     Ok(body.freeze())
-}
-
-/// Reads the whole body of a JSON document, and takes the memory for it if it is long.
-async fn read_long_body(
-    mut response: Response,
-    memory: &MemoryShare,
-    deadline: Instant,
-) -> Result<(Bytes, HeldMemory), TransportError> {
-    let stated = response.content_length();
-    check_length(stated.unwrap_or_default(), MAX_RESPONSE_BYTES)?;
-
-    let expected = stated.and_then(|length| usize::try_from(length).ok()).unwrap_or(MAX_RESPONSE_BYTES);
-    let mut body = memory.body(Content::Json, expected, deadline);
-    while let Some(chunk) = next_chunk(&mut response).await? {
-        check_length((body.len() + chunk.len()) as u64, MAX_RESPONSE_BYTES)?;
-        body.push(&chunk).await?;
-    }
-
-    body.finish().await
 }
 
 fn check_length(length: u64, limit: usize) -> Result<(), TransportError> {

@@ -97,8 +97,8 @@ impl ServiceTraffic {
     ) {
         let status_class = match outcome {
             Ok(status) => status_class(status),
-            // Nothing was sent, or the process had no memory for the response.
-            Err(error) if matches!(error.kind(), ErrorKind::Setup | ErrorKind::NoMemory) => return,
+            // Nothing was sent.
+            Err(error) if error.kind() == ErrorKind::Setup => return,
             Err(_) => "none",
         };
         let (host, setting) = match host {
@@ -145,7 +145,7 @@ mod tests {
         let second = Duration::from_secs(1);
         assert!(traffic.outages().is_empty());
 
-        for outcome in [Err(&lost), Ok(503), Err(&TransportError::NoMemory)] {
+        for outcome in [Err(&lost), Ok(503)] {
             traffic.record(ServiceHost::Main, outcome, second);
             tokio::time::advance(second).await;
         }

@@ -32,8 +32,6 @@ pub(super) enum TransportError {
     Truncated(String),
     #[error("the response is longer than {} MiB", MAX_RESPONSE_BYTES / 1024 / 1024)]
     TooLong,
-    #[error("the server has no memory for the answer now")]
-    NoMemory,
 }
 
 impl TransportError {
@@ -46,7 +44,6 @@ impl TransportError {
             Self::Lost(_) => ErrorKind::Lost,
             Self::Truncated(_) => ErrorKind::Truncated,
             Self::TooLong => ErrorKind::TooLong,
-            Self::NoMemory => ErrorKind::NoMemory,
         }
     }
 
@@ -90,7 +87,6 @@ impl TransportError {
                 Code::BadResponse,
                 "call again later; if it fails again, a proxy or gateway cuts off responses of the service",
             ),
-            Self::NoMemory => (Code::ServiceUnavailable, "call again in a few seconds"),
             Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
             Self::Tls(problem) => return (Code::ServiceUnavailable, problem.hint(setting)),

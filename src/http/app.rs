@@ -2,14 +2,12 @@
 
 use std::{
     net::IpAddr,
-    pin::Pin,
     sync::{Arc, OnceLock},
-    task::{Context, Poll},
 };
 
 use axum::{
     Router,
-    body::{Body, Bytes, to_bytes},
+    body::{Body, to_bytes},
     extract::{Extension, Request, State},
     middleware::{Next, from_fn_with_state, map_request},
     response::{
@@ -20,7 +18,6 @@ use axum::{
 };
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
-use hyper::body::{Frame, SizeHint};
 use rmcp::{
     ServerHandler,
     model::ServerJsonRpcMessage,
@@ -50,7 +47,6 @@ use super::{
     state::{Shared, SharedState},
 };
 use crate::{
-    client::HeldMemory,
     failure::Failure,
     mcp::LastingResponse,
     settings::{HttpSettings, Settings},
@@ -210,13 +206,12 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
 
 /// Lets the library answer a request, whose message is a whole body, through `server`.
 async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Request) -> Response {
-    let (exceeded, memory) = (Arc::<OnceLock<_>>::default(), Arc::<OnceLock<_>>::default());
+    let exceeded = Arc::<OnceLock<_>>::default();
     let (messages, mut lasting) = mpsc::channel(1);
     let handler = Arc::new(CallHandler {
         server,
         app: shared,
         exceeded: Arc::clone(&exceeded),
-        memory: Arc::clone(&memory),
         lasting: Some(LastingResponse(messages)).into(),
     });
     // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
@@ -245,8 +240,7 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
         *response.status_mut() = exceeded.status();
         response.headers_mut().insert(header::RETRY_AFTER, exceeded.pause_seconds().into());
     }
-    // A client may read slowly. The call has set the memory by now, or sets it before the end of its stream of events.
-    response.map(|body| Body::new(HoldingBody { body, _memory: memory }))
+    response
 }
 
 /// Returns a response that sends this result, and then the messages of the method. It ends when the method returns. If the client
@@ -262,29 +256,6 @@ fn lasting_response(
     let mut response = Sse::new(events.chain(end)).keep_alive(KeepAlive::default()).into_response();
     response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
-}
-
-/// A body that holds the memory of what is in it until it is sent. It never says that its last bytes are the last ones: hyper
-/// would drop it before these are sent. Now it keeps the body until it wants more bytes than those that are waiting.
-struct HoldingBody {
-    body: Body,
-    _memory: Arc<OnceLock<HeldMemory>>,
-}
-
-impl hyper::body::Body for HoldingBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }
 
 /// Returns the answer without the notifications before it, for a client that accepts no events: the last event contains it.
@@ -324,38 +295,4 @@ async fn method_not_allowed(method: Method) -> Refusal {
 /// Returns the response to a request whose handling has failed outside of a method.
 fn internal_error() -> Response {
     Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error").into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::convert::Infallible;
-
-    use hyper::{server::conn::http1, service::service_fn};
-    use hyper_util::rt::TokioIo;
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-    use super::*;
-    use crate::client::{LIST_BYTES, MemoryShare};
-
-    #[tokio::test]
-    async fn a_body_holds_its_memory_until_it_is_sent() {
-        let share = MemoryShare::default();
-        let of_body = share.clone();
-        let service = service_fn(move |_| {
-            let memory = HeldMemory::from(of_body.keep(LIST_BYTES).expect("memory"));
-            let body = HoldingBody { body: vec![0; 1024 * 1024].into(), _memory: Arc::new(memory.into()) };
-            async { Ok::<_, Infallible>(Response::new(body)) }
-        });
-        let (mut client, server) = tokio::io::duplex(1024);
-        let connection = http1::Builder::new().serve_connection(TokioIo::new(server), service);
-        let serving = tokio::spawn(connection);
-
-        client.write_all(b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n").await.expect("a connection");
-        client.read_exact(&mut [0; 1024]).await.expect("the begin of an answer");
-        assert!(share.keep(1).is_none(), "most of the answer is not sent");
-
-        client.read_to_end(&mut Vec::new()).await.expect("the rest");
-        serving.await.expect("no panic").expect("a complete answer");
-        assert!(share.keep(1).is_some());
-    }
 }

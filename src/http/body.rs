@@ -1,4 +1,4 @@
-//! The message in the body of a request, before the library reads it: limits of size, time, memory and number of values. What
+//! The message in the body of a request, before the library reads it: limits of size, time and number of values. What
 //! the library answers as plain text becomes a JSON-RPC error here.
 
 use std::{borrow::Cow, time::Duration};
@@ -22,11 +22,7 @@ use super::{
     refusal::{Exceeded, Reason, Refusal},
     state::{Shared, SharedState},
 };
-use crate::{
-    client::{HeldMemory, MAX_FREE_BYTES, TakenMemory, memory_of_json},
-    failure::Failure,
-    mcp::message::check,
-};
+use crate::{failure::Failure, mcp::message::check};
 
 /// Time limit of reading a body.
 const READ_LIMIT: Duration = Duration::from_secs(30);
@@ -43,7 +39,7 @@ const FREE_PIECES: usize = 128;
 const LEAST_MEAN: usize = 64;
 
 /// Longest body of a credential that the service has not accepted, in bytes.
-const MAX_UNCONFIRMED_BYTES: usize = MAX_FREE_BYTES;
+const MAX_UNCONFIRMED_BYTES: usize = 64 * 1024;
 
 /// Longest message of a client that sends too much which is decoded, so that its method refuses it, in bytes. A call of
 /// 64 KiB takes milliseconds.
@@ -55,9 +51,6 @@ const MAX_DISCARDED_BYTES: usize = 64 * 1024 * 1024;
 /// Time limit of reading a body that is refused.
 const DISCARD_LIMIT: Duration = Duration::from_secs(2);
 
-/// How long a client waits before it sends a body again, in seconds.
-const PAUSE_S: u64 = 1;
-
 /// Longest plain text of the library that becomes a message, in bytes.
 const MAX_TEXT_BYTES: usize = 16 * 1024;
 
@@ -67,23 +60,23 @@ const VERSION: &str = "mcp-protocol-version";
 /// The media types that the library asks a client to accept.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// Reads a body, and returns it with the memory that it takes. Only what has arrived takes memory: a stated length costs nothing.
+/// Reads a body.
 async fn read(
     app: &Shared,
     headers: &HeaderMap,
     chunks: &mut BodyDataStream,
     requester: &Requester,
-) -> Result<(Bytes, TakenMemory), Refusal> {
+) -> Result<Bytes, Refusal> {
     let stated = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let mut is_confirmed = !app.confirms_credentials;
     check_length(stated.unwrap_or_default(), app, requester, &mut is_confirmed).await?;
 
     let mut start = Instant::now();
-    let (mut bytes, mut held) = (BytesMut::new(), TakenMemory::default());
+    let mut bytes = BytesMut::new();
     for pieces in 1.. {
         let deadline = start + time_for(bytes.len());
         let Some(chunk) = timeout_at(deadline, chunks.next()).await.map_err(|_| too_slow())? else {
-            return Ok((bytes.freeze(), held));
+            return Ok(bytes.freeze());
         };
         let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body is incomplete"))?;
 
@@ -93,7 +86,6 @@ async fn read(
         }
         // The time of a question to the service is not the client's.
         start += check_length(length, app, requester, &mut is_confirmed).await?;
-        hold(&mut held, requester, length)?;
         bytes.extend_from_slice(&chunk);
     }
 
@@ -146,15 +138,6 @@ fn time_for(length: usize) -> Duration {
     (GRACE + Duration::from_secs(seconds)).min(READ_LIMIT)
 }
 
-/// Takes memory until `held` is enough for a message that takes `bytes`.
-fn hold(held: &mut TakenMemory, requester: &Requester, bytes: usize) -> Result<(), Refusal> {
-    if requester.limits.memory.grow_message(held, bytes) {
-        return Ok(());
-    }
-    let message = "the server is busy: too many long requests at the same time";
-    Err(Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, PAUSE_S))
-}
-
 /// Checks the message in a body, and returns it in a form that the library can decode.
 fn checked(body: Bytes) -> Result<Bytes, Refusal> {
     let repaired = match check(&body) {
@@ -180,8 +163,8 @@ fn too_slow() -> Refusal {
 /// Reads the body once, and passes the request on with the whole body.
 ///
 /// # Errors
-/// Status 415 for another media type than JSON, 413 for a long body, 429 if the client sends too much, 503 if the memory is used
-/// up, 408 for a slow body, and 400 if the body ends early, arrives in many small pieces, has too many values, or comes with an
+/// Status 415 for another media type than JSON, 413 for a long body, 429 if the client sends too much,
+/// 408 for a slow body, and 400 if the body ends early, arrives in many small pieces, has too many values, or comes with an
 /// unusable version.
 pub(super) async fn read_message(
     State(app): State<SharedState>,
@@ -192,7 +175,7 @@ pub(super) async fn read_message(
     check_media_type(request.headers())?;
     let (parts, body) = request.into_parts();
     let mut chunks = body.into_data_stream();
-    let (bytes, held) = match read(&app, &parts.headers, &mut chunks, &requester).await {
+    let bytes = match read(&app, &parts.headers, &mut chunks, &requester).await {
         Ok(body) => body,
         Err(refusal) => {
             discard(chunks).await;
@@ -210,24 +193,20 @@ pub(super) async fn read_message(
     }
 
     requester.has_long_message = bytes.len() > MAX_INLINE_BYTES;
-    work_on(requester.has_long_message, answer(parts, requester, bytes, held, next)).await
+    work_on(requester.has_long_message, answer(parts, requester, bytes, next)).await
 }
 
-/// Returns the response to a message whose body takes `held`.
+/// Returns the response to a message.
 async fn answer(
     mut parts: Parts,
     requester: Requester,
     body: Bytes,
-    mut held: TakenMemory,
     next: Next,
 ) -> Result<Response, Refusal> {
-    hold(&mut held, &requester, memory_of_json(&body))?;
     let message = checked(body)?;
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
 
-    // The handler holds the memory as long as the request, which may last longer than the beginning of its response.
-    parts.extensions.insert(HeldMemory::from(held));
     parts.extensions.insert(requester);
     parts.headers.insert(header::ACCEPT, ACCEPTED);
     let response = next.run(Request::from_parts(parts, message.clone().into())).await;

@@ -20,7 +20,7 @@ use crate::{
         arguments::{CommonArguments, ToolArguments},
         scope::ASK_OPERATOR,
     },
-    client::{ApiKey, KeySource, MemoryShare},
+    client::{ApiKey, KeySource},
     failure::{Code, Failure},
     fields::Fields,
     home_path::expand_home_path,
@@ -310,15 +310,10 @@ impl GrantedCallers {
 
     /// Returns the callers of the user `principal`, who share the connections of `configured`, but nothing that it remembers.
     /// Without a grant every call is refused.
-    pub(super) fn of_user(
-        configured: &Caller,
-        memory: MemoryShare,
-        principal: &str,
-        grants: &[Grant],
-    ) -> Self {
+    pub(super) fn of_user(configured: &Caller, principal: &str, grants: &[Grant]) -> Self {
         let Some(first) = grants.first() else { return Self(Ok(Vec::new())) };
 
-        let user = Arc::new(User { principal: principal.to_owned(), key: first.key.clone(), memory });
+        let user = Arc::new(User { principal: principal.to_owned(), key: first.key.clone() });
         let caller = |Grant { key, limits: GrantLimits { projects, permissions } }: Grant| {
             configured.with_key_of_user(Arc::clone(&user), key, projects, permissions)
         };
@@ -554,7 +549,7 @@ mod tests {
         for (limits, project, lists_runs, lists_steps) in cases {
             let key = ApiKey::parse("svc_demo_key").expect("a key");
             let grant = Grant { key, limits: limits.clone() };
-            let callers = GrantedCallers::of_user(&configured, configured.new_memory(), "user", &[grant]);
+            let callers = GrantedCallers::of_user(&configured, "user", &[grant]);
             let caller = callers.first().expect("a caller");
             let permitted =
                 [ListRuns::entry(), ListSharedSteps::entry()].map(|entry| caller.permits(entry, project));

@@ -31,7 +31,6 @@ use super::{
     state::SharedState,
 };
 use crate::{
-    client::HeldMemory,
     failure::Code,
     mcp::{self, CallReport, EndOfWait, LastingResponse, WithoutSession},
     service::tool::DRY_RUN,
@@ -47,8 +46,6 @@ pub(super) struct CallHandler<S> {
     pub(super) app: SharedState,
     /// The limit that the request exceeds. The response gets its status, because the library knows only those of the protocol.
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
-    /// The memory of the result, which the response holds until it is sent.
-    pub(super) memory: Arc<OnceLock<HeldMemory>>,
     /// Sends messages after the result. The method of a subscription takes it.
     pub(super) lasting: Mutex<Option<LastingResponse>>,
 }
@@ -108,8 +105,6 @@ impl<S: ServerHandler> CallHandler<S> {
                 span,
             );
         }
-        // The library makes a handler for each request.
-        self.memory.set(facts.memory).unwrap_or_default();
         outcome
     }
 

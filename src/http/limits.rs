@@ -14,7 +14,7 @@ use tokio::{
 use tokio_io_timeout::TimeoutWriter;
 
 use super::refusal::Exceeded;
-use crate::{client::MemoryShare, settings::HttpSettings};
+use crate::settings::HttpSettings;
 
 /// How many seconds of the allowed rate may arrive at once.
 const BURST_SECONDS: u32 = 3;
@@ -55,19 +55,16 @@ pub(super) struct Admission {
 #[derive(Debug)]
 pub(super) struct ClientLimits {
     places: Arc<Semaphore>,
-    /// The memory of its messages.
-    pub(super) memory: MemoryShare,
     rate: DefaultDirectRateLimiter,
     /// Largest number of requests at once.
     burst: NonZeroU32,
 }
 
 impl ClientLimits {
-    /// Creates the limits of a credential, with its share of the memory.
-    pub(super) fn new(settings: &HttpSettings, memory: MemoryShare) -> Self {
+    pub(super) fn new(settings: &HttpSettings) -> Self {
         let burst = settings.rate.saturating_mul(NonZeroU32::MIN.saturating_add(BURST_SECONDS - 1));
         let quota = Quota::per_second(settings.rate).allow_burst(burst);
-        Self { places: semaphore(settings.concurrency), memory, rate: RateLimiter::direct(quota), burst }
+        Self { places: semaphore(settings.concurrency), rate: RateLimiter::direct(quota), burst }
     }
 
     /// Counts a request, before any work is done for it.

@@ -175,8 +175,7 @@ fn is_vague(grant: &Grant) -> bool {
 
 async fn check_grant(grant: &Grant, configured: &Caller) -> Result<(), Failure> {
     let projects = grant.limits.projects.as_deref().unwrap_or_default();
-    let callers =
-        GrantedCallers::of_user(configured, configured.new_memory(), "doctor", std::slice::from_ref(grant));
+    let callers = GrantedCallers::of_user(configured, "doctor", std::slice::from_ref(grant));
     let arguments = Fields::from_iter([("page_size".to_owned(), 1.into())]);
     let common = CommonArguments::in_project(projects.first().map(String::as_str));
 

@@ -18,7 +18,7 @@ use super::{
     oauth::Person,
 };
 use crate::{
-    client::{ApiKey, MemoryShare},
+    client::ApiKey,
     failure::Failure,
     mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile, SharedOffers},
     settings::HttpSettings,
@@ -36,9 +36,6 @@ const MAX_PROFILES: u64 = 64;
 
 /// Largest number of endpoints of one credential whose servers are kept.
 const MAX_ENDPOINTS: NonZeroUsize = NonZeroUsize::new(8).expect("not zero");
-
-/// Least memory of the messages of the clients at one address without an accepted credential, in bytes.
-const MIN_MESSAGES_BYTES: usize = 4 * 1024 * 1024;
 
 /// Purpose of the derived key that identifies a person with grants.
 const PERSON_PURPOSE: &str = "tas-mcp persons 1";
@@ -84,8 +81,7 @@ impl Tenants {
         settings: HttpSettings,
         stopping: Stopping,
     ) -> Self {
-        let memory = keyless.caller.memory().clone();
-        let anonymous = Arc::new(Tenant::new(Vec::new(), anonymous, memory, &settings));
+        let anonymous = Arc::new(Tenant::new(Vec::new(), anonymous, &settings));
 
         Self {
             anonymous,
@@ -106,22 +102,15 @@ impl Tenants {
     pub(super) fn tenant(&self, key: &ApiKey) -> Arc<Tenant> {
         self.find_or_create(key.derive_key(ID_PURPOSE), |id| {
             let caller = self.keyless.caller.with_key(key.clone());
-            let memory = caller.memory().clone();
-            Tenant::new(id, GrantedCallers::one(Ok(caller)), memory, &self.settings)
+            Tenant::new(id, GrantedCallers::one(Ok(caller)), &self.settings)
         })
     }
 
     /// Returns the tenant of a person. A person whose grants have changed is another tenant.
     pub(super) fn tenant_of_person(&self, person: &Person) -> Arc<Tenant> {
         self.find_or_create(person_id(person), |id| {
-            let memory = self.keyless.caller.new_memory();
-            let callers = GrantedCallers::of_user(
-                &self.keyless.caller,
-                memory.clone(),
-                &person.principal,
-                &person.grants,
-            );
-            let tenant = Tenant::new(id, callers, memory, &self.settings);
+            let callers = GrantedCallers::of_user(&self.keyless.caller, &person.principal, &person.grants);
+            let tenant = Tenant::new(id, callers, &self.settings);
             Tenant { subject: person.subject.clone(), ..tenant }
         })
     }
@@ -178,11 +167,7 @@ impl Tenants {
 
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
     pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
-        self.addresses.get_with(limited_address(address), || {
-            let memory =
-                self.keyless.caller.memory().with_messages(self.settings.max_body.max(MIN_MESSAGES_BYTES));
-            Arc::new(ClientLimits::new(&self.settings, memory))
-        })
+        self.addresses.get_with(limited_address(address), || Arc::new(ClientLimits::new(&self.settings)))
     }
 
     /// Returns the server for the requests of `tenant` to an endpoint.
@@ -215,12 +200,12 @@ impl Tenants {
 }
 
 impl Tenant {
-    fn new(id: Vec<u8>, callers: GrantedCallers, memory: MemoryShare, settings: &HttpSettings) -> Self {
+    fn new(id: Vec<u8>, callers: GrantedCallers, settings: &HttpSettings) -> Self {
         Self {
             id,
             subject: String::new(),
             callers,
-            limits: Arc::new(ClientLimits::new(settings, memory)),
+            limits: Arc::new(ClientLimits::new(settings)),
             servers: Mutex::new(LruCache::new(MAX_ENDPOINTS)),
         }
     }

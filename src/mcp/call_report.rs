@@ -1,4 +1,4 @@
-//! What a transport learns of a call beside its result: for its log, and for the time in which it sends the result.
+//! What a transport learns of a call beside its result, for its log.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,7 +6,6 @@ use rmcp::{RoleServer, service::RequestContext};
 
 use crate::{
     call::{RecordId, record_ids, reply::Reply},
-    client::HeldMemory,
     failure::{Code, Failure},
     fields::Fields,
     service::tool::ToolDefinition,
@@ -28,8 +27,6 @@ pub struct CallFacts {
     pub project: Option<String>,
     /// The records that a writing call names, or has made.
     pub ids: Vec<RecordId>,
-    /// The memory of the pictures in the result.
-    pub memory: HeldMemory,
 }
 
 impl CallReport {
@@ -51,7 +48,6 @@ impl CallReport {
         match outcome {
             Ok(reply) => {
                 facts.project = reply.project().map(str::to_owned);
-                facts.memory = reply.memory_of_pictures();
                 if let Some(answer) = reply.value().as_object().filter(|_| !tool.effect.is_read_only()) {
                     let more = record_ids(answer, MAX_IDS - facts.ids.len());
                     let new: Vec<_> = more.into_iter().filter(|id| !facts.ids.contains(id)).collect();

@@ -107,7 +107,7 @@ pub(super) async fn read(
     let reply = runner.run(tool, ToolArguments::new(record.arguments, common), context).await;
     let reply = reply.map_err(|failure| read_error(uri, failure, config))?;
 
-    let (_, text) = reply.into_limited(config.max_reply_chars, ReplySource::Resource(tool.info)).await;
+    let (_, text) = reply.into_limited(config.max_reply_chars, ReplySource::Resource(tool.info));
     let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
     let result = ReadResourceResult::new(vec![contents]);
 

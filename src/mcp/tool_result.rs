@@ -94,7 +94,7 @@ async fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
     let links = if config.gives_links() { reply.links().to_vec() } else { Vec::new() };
     // Both forms have the same limit, because it is unknown which of them a host shows.
-    let (structure, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool)).await;
+    let (structure, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool));
     let links = link_blocks(&links, &text, max_reply_chars);
     let content = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
 

@@ -77,7 +77,7 @@ impl ListReader {
             Ok(page)
         };
 
-        paging::read_all(LONG_LIST_PAGES, self.client.caller.memory(), read).await
+        paging::read_all(LONG_LIST_PAGES, read).await
     }
 
     /// Reads a record.

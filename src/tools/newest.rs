@@ -190,7 +190,7 @@ async fn read_sorted(
     let client = ProjectClient { caller: caller.clone(), project: checked.project_id.clone() };
     let reader = PageReader { client, list, stop: StopSignal::default(), pages: AtomicU64::new(0) };
     let read = |number| reader.read_page(&checked.own, number);
-    let pages = paging::read_all(LONG_LIST_PAGES, caller.memory(), read);
+    let pages = paging::read_all(LONG_LIST_PAGES, read);
     let listed = run_with_limit(&reader, &**caller.clock(), options, pages).await?;
 
     let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);

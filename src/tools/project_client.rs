@@ -33,10 +33,10 @@ impl ProjectClient {
     }
 
     /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked
-    /// whether the earlier call happened. As there, the reply holds no memory.
+    /// whether the earlier call happened.
     pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
         let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
-        self.caller.call_guarded(O::entry(), arguments).await.map(Reply::without_memory)
+        self.caller.call_guarded(O::entry(), arguments).await
     }
 
     /// Returns the request of `operation`, which is not sent.
@@ -81,7 +81,7 @@ impl ProjectClient {
         let read = |number| async move {
             Page::parse(L::NAME, self.list_page::<L>(filter, number).await?.into_value())
         };
-        let listed = paging::read_all(MAX_PAGES, self.caller.memory(), read).await?;
+        let listed = paging::read_all(MAX_PAGES, read).await?;
 
         if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
             return Err(failure);

@@ -8,7 +8,6 @@ mod bodies;
 mod connections;
 mod encoding;
 mod hostile_service;
-mod memory;
 mod proxy;
 mod retries;
 mod secrecy;

@@ -6,7 +6,6 @@ mod ending;
 mod endpoints;
 mod limits;
 mod links;
-mod long_answers;
 mod other_services;
 mod parity;
 mod refusals;

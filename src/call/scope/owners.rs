@@ -323,7 +323,7 @@ impl OwnerLookup<'_> {
             return Err(self.sender.refusal(&request, None, &answer.response));
         }
 
-        let page = answer.parsed().await.json;
+        let page = answer.parsed().json;
         Ok(project_of(page.as_ref().and_then(|page| page.pointer("/data/0"))))
     }
 
@@ -383,7 +383,7 @@ impl OwnerLookup<'_> {
             401 | 403 => Ok(self.without_access(refusal(), id, project)),
             _ if !answer.response.is_success() => Err(refusal()),
             _ => {
-                let answer = answer.parsed().await;
+                let answer = answer.parsed();
                 let is_record = answer.json.as_ref().is_some_and(Value::is_object);
                 let record = OwnerRecord { request, answer };
                 Ok(if is_record { LookupResult::Found(Box::new(record)) } else { LookupResult::NotFound })

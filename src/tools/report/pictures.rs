@@ -12,12 +12,12 @@ use super::screenshots::{Screenshot, select};
 use crate::{
     backoff::Backoff,
     call::{
-        Artifact, Caller, OpenRefusal,
+        Artifact, Caller, LONG_WORK, OpenRefusal,
         paging::{MAX_CONCURRENT_REQUESTS, Omission},
     },
     client::{MAX_RESPONSE_BYTES, ResumeFrom},
     failure::{Code, Failure},
-    picture::{self, DECODER, Picture},
+    picture::{self, Picture},
     service::api::{
         Id,
         bugs::RunBug,
@@ -356,7 +356,7 @@ fn check_size(source: &Screenshot, size: u64) -> Result<(), Failure> {
 /// Decodes and scales a picture, or returns why this is not possible.
 async fn scale(bytes: Bytes, width: u32) -> Result<Picture, String> {
     // The permit stays with the thread, which continues if the caller is cancelled.
-    let permit = DECODER.acquire().await;
+    let permit = LONG_WORK.acquire().await;
     // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
     let scaling = spawn_blocking(move || {
         let _permit = permit;

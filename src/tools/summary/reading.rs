@@ -100,7 +100,7 @@ impl SummaryReader {
         filter: &Fields,
         max_pages: u64,
     ) -> Result<ListRecords, Failure> {
-        paging::read_all(max_pages, self.caller.memory(), |page| self.list_page::<L>(filter, page)).await
+        paging::read_all(max_pages, |page| self.list_page::<L>(filter, page)).await
     }
 
     /// Reads the executions of a plan, those that were started last first, until `examine` has found what it needs.

@@ -445,7 +445,7 @@ async fn list_jobs(client: &ProjectClient, execution: &ResultId) -> Result<Optio
         let page = client.list_page::<ListJobs>(&filter, number);
         async move { Page::parse(ListJobs::NAME, page.await?.into_value()) }
     };
-    let listed = match paging::read_all(MAX_PAGES, client.caller.memory(), read).await {
+    let listed = match paging::read_all(MAX_PAGES, read).await {
         Ok(listed) => listed,
         Err(failure) if is_list_missing(failure.code) => return Ok(None),
         Err(failure) => return Err(failure),

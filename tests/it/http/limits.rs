@@ -1,16 +1,11 @@
-//! The limits of the number of requests and of the memory of their bodies.
+//! The limits of the number and the length of requests.
 
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-    sync::Semaphore,
-    time::Instant,
-};
+use tokio::{sync::Semaphore, time::Instant};
 
 use crate::support::{
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
@@ -167,95 +162,6 @@ async fn waits_leave_half_of_the_places_to_other_calls() {
 
     assert!(refused.to_string().contains("too many simultaneous waits of all clients"), "{refused}");
     assert_eq!(allowed["isError"], false, "{allowed}");
-}
-
-#[tokio::test]
-async fn announced_bodies_take_no_memory_of_other_clients() {
-    /// More than the memory of all bodies, if each had the stated length.
-    const ANNOUNCED: usize = 70;
-
-    let service = Service::start().await;
-    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
-    let server = HttpUnderTest::start(&service.settings("", &variables));
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: {}\r\ncontent-type: application/json\r\ncontent-length: 4194000\r\nexpect: 100-continue\r\n\r\n",
-        keys::DEMO
-    );
-
-    let mut open = Vec::new();
-    for _ in 0..ANNOUNCED {
-        let mut stream = TcpStream::connect(server.address).await.expect("a connection");
-        stream.write_all(head.as_bytes()).await.expect("a sent head");
-        // The server answers as soon as it waits for the body.
-        let mut start = [0; 12];
-        stream.read_exact(&mut start).await.expect("an answer");
-        open.push(stream);
-    }
-
-    let listed = server.modern("/mcp", &[("x-api-key", keys::ARENA)], "tools/list", json!({})).await;
-    assert_eq!(listed.status().as_u16(), 200);
-    drop(open);
-}
-
-#[tokio::test]
-async fn a_message_takes_memory_of_its_credential_until_its_call_has_ended() {
-    let (service, gate) = start_gated_service().await;
-    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
-    let server = HttpUnderTest::start(&service.settings("", &variables));
-    let (demo, arena) = ([("x-api-key", keys::DEMO)], [("x-api-key", keys::ARENA)]);
-    // The service has accepted both keys.
-    for headers in [demo, arena] {
-        server.call("/mcp", &headers, "list_builds", json!({})).await;
-    }
-    // A message and its copy: six take the share of a credential.
-    let padding = "x".repeat(1_000_000);
-    let status = async |headers: &[(&str, &str)], tool: &str| {
-        let call = json!({"name": tool, "arguments": {}, "padding": padding});
-        server.modern("/mcp", headers, "tools/call", call).await.status().as_u16()
-    };
-
-    let held = join_all([(); 6].map(|()| status(&demo, "list_runs")));
-    let others = async {
-        wait_for_requests(&service, 8).await;
-        let statuses = [status(&demo, "list_builds").await, status(&arena, "list_builds").await];
-        gate.add_permits(6);
-        statuses
-    };
-    let (held, others) = tokio::join!(held, others);
-
-    assert_eq!((held, others), (vec![200; 6], [503, 200]));
-    assert_eq!(status(&demo, "list_builds").await, 200, "the memory is free again");
-}
-
-#[tokio::test]
-async fn clients_at_one_address_hold_one_long_body_together_until_a_call_was_accepted() {
-    let service = Service::start().await;
-    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
-    let server = HttpUnderTest::start(&service.settings("", &variables));
-    let mut stream = TcpStream::connect(server.address).await.expect("a connection");
-    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-api-key: svc_one\r\ncontent-type: application/json\r\ncontent-length: 4194304\r\n\r\n".replace("svc_one", keys::DEMO);
-    stream.write_all(head.as_bytes()).await.expect("a sent head");
-    stream.write_all(&vec![b' '; 4_190_000]).await.expect("a part of a body");
-
-    let call = async |key: &str| {
-        let arguments = json!({"name": "list_runs", "arguments": {"unknown": "x".repeat(30_000)}});
-        server.modern("/mcp", &[("x-api-key", key)], "tools/call", arguments).await.status().as_u16()
-    };
-    // The server may not have read all of the long body yet.
-    let refused = async {
-        while call("svc_two").await != 503 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), refused).await.expect("a refusal");
-
-    drop(stream);
-    let accepted = async {
-        while call("svc_two").await != 200 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), accepted).await.expect("memory that is free again");
 }
 
 #[tokio::test]
