@@ -1,14 +1,12 @@
-//! One call of one operation: argument check, project scope, duplicate guard, request, reply.
+//! One call of one operation: argument check, project scope, request, reply.
 //!
-//! [`Caller::call_guarded`] is the path of a call. It uses, in this order, `arguments`, `scope`, `guard`, `request` and
-//! `reply`.
+//! [`Caller::call`] is the path of a call. It uses, in this order, `arguments`, `scope`, `request` and `reply`.
 
 pub mod arguments;
 mod artifact;
 mod caller;
 mod dry_run;
 mod files;
-mod guard;
 mod ids;
 pub mod limit;
 mod links;
@@ -18,7 +16,6 @@ pub mod reply;
 mod request;
 pub mod scope;
 mod selection;
-pub mod shared_store;
 
 use std::sync::Arc;
 
@@ -34,11 +31,9 @@ pub use self::{
 };
 use self::{
     arguments::ToolArguments,
-    guard::{CallDigest, Guard, duplicate_check},
     reply::{Conversion, FieldSelection, Reply, ReplySettings, ReplySource},
     request::{Answer, OperationRequest, RequestSender},
     scope::{ResolvedProject, Scope},
-    shared_store::{CALLS, SharedStore},
 };
 use crate::{
     client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
@@ -90,11 +85,7 @@ pub struct Caller {
     /// Whether irreversible or costly calls need the agreement of a user.
     requires_confirmation: bool,
     is_read_only: bool,
-    /// Calls of unknown outcome.
-    guard: Arc<Guard>,
     clock: Arc<dyn Clock>,
-    /// What several processes remember together, if they share a store.
-    shared_store: Option<Arc<dyn SharedStore>>,
 }
 
 /// A signed-in user. All callers of one user derive the same secrets, so that a token of one is valid for the others.
@@ -119,7 +110,6 @@ struct CheckedCall {
 }
 
 /// A call whose arguments are checked and whose project is known.
-#[derive(Clone)]
 struct PreparedCall<'a> {
     request: OperationRequest,
     sender: RequestSender<'a>,
@@ -132,14 +122,11 @@ struct PreparedCall<'a> {
 }
 
 impl Caller {
-    /// Calls an operation for a host.
-    ///
-    /// If the call repeats a call of unknown outcome, the service is first asked whether the earlier call happened.
+    /// Calls an operation.
     ///
     /// # Errors
-    /// Every failure of the operation; `conflict` if the earlier call seems to have happened; `outcome_unknown` if the
-    /// service cannot tell.
-    pub async fn call_guarded(
+    /// Every failure of the operation; `outcome_unknown` if the answer to a writing request is missing.
+    pub async fn call(
         &self,
         entry: &'static OperationEntry,
         arguments: ToolArguments,
@@ -149,29 +136,13 @@ impl Caller {
         let warnings = std::mem::take(&mut checked.warnings);
         let call = self.prepare_call(entry, checked).await?;
 
-        let reply = match duplicate_check(entry, &call.request.arguments) {
-            _ if is_dry_run => Box::pin(self.dry_run(call)).await?,
-            None => Box::pin(self.execute(call)).await?,
-            Some(check) => {
-                let digest = CallDigest::new(entry.name, call.project.as_deref(), &call.request.arguments);
-                let store = self.shared_place(CALLS, digest.as_bytes()).await?;
-                Box::pin(guard::run(self, call, check, digest, store)).await?
-            }
+        let reply = if is_dry_run {
+            Box::pin(self.dry_run(call)).await?
+        } else {
+            Box::pin(self.execute(call)).await?
         };
 
         Ok(reply.with_warnings(&warnings))
-    }
-
-    /// Calls an operation for another tool, which knows what a repetition does.
-    pub async fn call(
-        &self,
-        entry: &'static OperationEntry,
-        arguments: ToolArguments,
-    ) -> Result<Reply, Failure> {
-        let checked = self.check_call(entry, arguments)?;
-        let call = self.prepare_call(entry, checked).await?;
-
-        Box::pin(self.execute(call)).await
     }
 
     /// Returns the project that calls of `entry` without ids go to; `None` if the key decides it.

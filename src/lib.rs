@@ -11,10 +11,9 @@
 //! | [`http`] | MCP over Streamable HTTP for many callers | `mcp`, `settings` and every layer below them, except `sandbox` |
 //! | [`cli`] | the command line for users and CI | `http`, `mcp` and every layer below them, except `sandbox` |
 //! | [`mcp`] | the MCP protocol, on standard input and output | `settings` and every layer below it, except `sandbox` |
-//! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `store`, `tools` and every layer below them, except `sandbox` |
-//! | [`store`] | the store that several HTTP servers share: Redis or Valkey | `call` |
+//! | [`settings`] | flags, environment variables and files; the configuration of each lower layer | `tools` and every layer below them, except `sandbox` |
 //! | [`tools`] | the list of all tools, selection, composite tools, local files | `call`, `client`, `service` |
-//! | [`call`] | calls of operations with one key: argument check, project scope, duplicate guard, request, reply | `client`, `service` |
+//! | [`call`] | calls of operations with one key: argument check, project scope, request, reply | `client`, `service` |
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
@@ -31,7 +30,7 @@
 //!    outcome.
 //! 3. `run_operation` is what [`tools::catalog::Tool::run`] points to. A composite tool has a function of its own,
 //!    which calls several operations.
-//! 4. [`call::Caller::call_guarded`] reports every violation of the arguments at once: of the schema
+//! 4. [`call::Caller::call`] reports every violation of the arguments at once: of the schema
 //!    ([`service::arguments::check`]), the rules ([`service::rule::Rule::check`]) and the path
 //!    ([`service::request::layout`]). It finds the project. If it is not known whether an earlier equal call happened,
 //!    it asks the service first.
@@ -84,7 +83,6 @@ pub mod sandbox;
 mod sealing;
 pub mod service;
 pub mod settings;
-pub mod store;
 pub mod text;
 pub mod text_file;
 pub mod toml_text;

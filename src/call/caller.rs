@@ -7,7 +7,6 @@ use super::{
     arguments::ToolArguments,
     reply::ReplySettings,
     scope::{Scope, find_invalid_ids, ids_of_call, owned_ids},
-    shared_store::SharedStore,
 };
 use crate::{
     client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
@@ -41,9 +40,7 @@ impl Caller {
             reply_settings,
             requires_confirmation: config.asks_first,
             is_read_only: config.read_only,
-            guard: Arc::default(),
             clock: Arc::new(SystemClock::default()),
-            shared_store: None,
         }
     }
 
@@ -51,12 +48,6 @@ impl Caller {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
-    }
-
-    /// Returns the same caller with a store that it shares with other processes.
-    #[must_use]
-    pub fn with_shared_store(self, store: Arc<dyn SharedStore>) -> Self {
-        Self { shared_store: Some(store), ..self }
     }
 
     /// Returns a caller with another key. Both share connections, but nothing that they remember.
@@ -67,7 +58,6 @@ impl Caller {
             scope: self.scope.for_other_key(None),
             permissions: None,
             user: None,
-            guard: Arc::default(),
             ..self.clone()
         }
     }
@@ -144,11 +134,6 @@ impl Caller {
     /// Returns whether the service has accepted the key.
     pub fn is_key_accepted(&self) -> bool {
         self.client.is_key_accepted()
-    }
-
-    /// Returns whether the caller remembers calls of unknown outcome.
-    pub fn has_uncertain_calls(&self) -> bool {
-        self.guard.has_calls()
     }
 
     /// Returns the clock.

@@ -34,6 +34,9 @@ use crate::{
 /// Largest number of pages of a list that are searched for a single record.
 const MAX_FALLBACK_PAGES: u64 = 50;
 
+/// Least time for a write. With less time its outcome would probably remain unknown.
+const WRITE_RESERVE: Duration = Duration::from_secs(10);
+
 /// Largest number of records and of ids that a subject names.
 const MAX_NAMED: usize = 3;
 
@@ -151,12 +154,6 @@ impl RequestSender<'_> {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// Returns a sender with a deadline that is earlier by `reserve`.
-    #[must_use]
-    pub(super) fn reserving(&self, reserve: Duration) -> Self {
-        Self { deadline: Instant::now() + self.remaining().saturating_sub(reserve), ..self.clone() }
-    }
-
     /// Lays out a request of `entry`.
     ///
     /// # Errors
@@ -178,6 +175,12 @@ impl RequestSender<'_> {
         request: &OperationRequest,
         project: Option<&str>,
     ) -> Result<Answer, Failure> {
+        if !request.entry.effect.is_read_only() && self.remaining() < WRITE_RESERVE {
+            let message =
+                format!("{}: not sent: too little of the time limit of the call is left", request.entry.name);
+            return Err(Failure::new(Code::Timeout, message).hint("nothing was sent: call again"));
+        }
+
         let response = self.client.send(&request.to_http(project), &self.key, self.deadline).await?;
         let answer = Answer { response, json: None };
         let status = answer.response.status;

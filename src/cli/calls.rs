@@ -135,7 +135,7 @@ pub(super) async fn show_request(
     output: &Output,
 ) -> Result<ExitStatus, CommandError> {
     arguments.common.is_dry_run = true;
-    let reply = caller.call_guarded(entry, arguments).await?;
+    let reply = caller.call(entry, arguments).await?;
 
     output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value()))
 }

@@ -110,7 +110,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         confirm()?;
     }
 
-    let reply = caller.call_guarded(ExportTmsysRun::entry(), call).await?;
+    let reply = caller.call(ExportTmsysRun::entry(), call).await?;
     let result = reply.view::<ExportTmsysRun>();
     let status = if result.success { ExitStatus::Success } else { ExitStatus::Rejected };
 

@@ -340,7 +340,7 @@ pub(super) fn stop_arguments(project: Option<&str>, jobs: &[String]) -> ToolArgu
 
 /// Stops jobs.
 pub(super) async fn stop_jobs(resolver: NameResolver<'_>, jobs: &[String]) -> Result<Reply, Failure> {
-    resolver.caller.call_guarded(StopRuns::entry(), stop_arguments(resolver.project, jobs)).await
+    resolver.caller.call(StopRuns::entry(), stop_arguments(resolver.project, jobs)).await
 }
 
 /// Returns whether a job is queued or running, so that it can be stopped.

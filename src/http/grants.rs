@@ -349,11 +349,6 @@ impl GrantedCallers {
         caller.call(ListTests::entry(), ToolArguments::new(arguments, common)).await.map(drop)
     }
 
-    /// Returns whether a caller remembers calls of unknown outcome.
-    pub(super) fn has_uncertain_calls(&self) -> bool {
-        self.all().iter().any(Caller::has_uncertain_calls)
-    }
-
     fn all(&self) -> &[Caller] {
         self.0.as_deref().unwrap_or_default()
     }

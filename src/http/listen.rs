@@ -112,9 +112,6 @@ impl HttpServer {
         if let Some(admin) = admin {
             tokio::spawn(admin::serve(admin, Arc::clone(&shared)));
         }
-        if let Some(store) = shared.store.clone() {
-            tokio::spawn(async move { store.check().await });
-        }
 
         let connections = Connections::new(application);
         let request = tokio::select! {

@@ -19,7 +19,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use crate::{client::ServiceTraffic, store::StoreHealth};
+use crate::client::ServiceTraffic;
 
 /// Upper bounds of the buckets of durations, in seconds (`OpenTelemetry`, semantic conventions for MCP).
 const BUCKETS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
@@ -60,7 +60,7 @@ pub(super) struct Metrics {
 impl Metrics {
     /// Creates the numbers. `store` is the store that several processes share, if there is one, and `traffic` counts the requests to
     /// the service.
-    pub(super) fn new(store: Option<&StoreHealth>, traffic: &ServiceTraffic) -> Self {
+    pub(super) fn new(traffic: &ServiceTraffic) -> Self {
         let mut registry = Registry::default();
         let durations: Family<_, _, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(BUCKETS));
@@ -84,9 +84,6 @@ impl Metrics {
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("tas_mcp_build", "Version of the program", version);
         traffic.register(&mut registry);
-        if let Some(store) = store {
-            store.register(&mut registry);
-        }
         registry.register_collector(Box::new(ProcessNumbers { started: SystemTime::now() }));
 
         Self { registry, durations, failures, refusals, connections, tenants }

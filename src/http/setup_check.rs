@@ -18,7 +18,6 @@ use crate::{
     mcp::Callers as _,
     service::{api::shared_steps::ListSharedSteps, catalog::ListedOperation as _},
     settings::{HttpSettings, Settings, is_loopback_host},
-    store::RedisStore,
 };
 
 /// Largest difference between the clocks of the issuer and of this machine, in seconds.
@@ -45,7 +44,7 @@ impl SetupCheck {
     }
 }
 
-/// Checks the settings of the HTTP server, and what they name: the public URL, the shared store, the issuer, the
+/// Checks the settings of the HTTP server, and what they name: the public URL, the issuer, the
 /// grants and the proxies.
 ///
 /// # Errors
@@ -57,9 +56,6 @@ pub async fn check_setup(settings: &Settings) -> Result<Vec<SetupCheck>, Failure
 
     let mut checks = vec![check_listener(&http), check_proxies(&http)];
     checks.extend(check_public_url(&http, ca_file).await);
-    if let Some(store) = http.shared_store.clone().map(RedisStore::new) {
-        checks.push(check_store(&store).await);
-    }
     match authorization {
         Err(error) => checks.push(SetupCheck::problem("grants", error.to_string())),
         Ok(None) => checks.push(SetupCheck::ok("sign-in", "no issuer: every credential is an API key")),
@@ -119,13 +115,6 @@ async fn check_public_url(http: &HttpSettings, ca_file: Option<std::path::PathBu
         }
         Ok(_) => SetupCheck::problem(checked, format!("{address} is not the answer of this server")),
     })
-}
-
-async fn check_store(store: &RedisStore) -> SetupCheck {
-    match store.examine().await {
-        Ok(()) => SetupCheck::ok("shared store", "it answers"),
-        Err(reason) => SetupCheck::problem("shared store", format!("it is not available: {reason}")),
-    }
 }
 
 fn check_issuer(examined: Result<IssuerReport, IssuerUnavailable>) -> Vec<SetupCheck> {

@@ -23,12 +23,10 @@ use super::{
     tenants::Tenants,
 };
 use crate::{
-    call::shared_store::SharedStore,
     client::{Outage, ServiceTraffic},
     failure::{Code, Failure},
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
-    store::RedisStore,
     tools::{call_options::Stopping, context::CallerWithFiles},
 };
 
@@ -60,8 +58,6 @@ pub(super) struct Shared {
     /// Sends spans, if there is a collector.
     #[cfg(feature = "otlp")]
     pub(super) traces: Option<Traces>,
-    /// The store that several processes share, if there is one.
-    pub(super) store: Option<Arc<RedisStore>>,
     /// Whether the process is about to stop.
     is_draining: AtomicBool,
     pub(super) stopping: Stopping,
@@ -81,12 +77,7 @@ impl Shared {
             selection: (*config.selection).clone().without_local_files(),
         };
 
-        let store = http.shared_store.clone().map(RedisStore::new);
-        let tools = CallerWithFiles::new(tools);
-        let configured = match &store {
-            Some(store) => tools.with_shared_store(Arc::clone(store) as Arc<dyn SharedStore>),
-            None => tools,
-        };
+        let configured = CallerWithFiles::new(tools);
         let caller = &configured.caller;
         let traffic = caller.traffic().clone();
         let anonymous = if settings.has_key() { Ok(caller.clone()) } else { Err(credential_required()) };
@@ -107,13 +98,12 @@ impl Shared {
             confirms_credentials: true,
             authorization,
             places: Places::new(http.max_calls),
-            metrics: Arc::new(Metrics::new(store.as_deref().map(RedisStore::health), &traffic)),
+            metrics: Arc::new(Metrics::new(&traffic)),
             traffic,
             uses_sandbox: settings.wants_sandbox(),
             host_guides: OnceLock::new(),
             #[cfg(feature = "otlp")]
             traces: http.traces.as_ref().map(Traces::new).transpose()?,
-            store,
             is_draining: AtomicBool::new(false),
             stopping,
             settings: http,

@@ -145,7 +145,7 @@ impl Tenants {
     /// memory.
     pub(super) fn remember(&self, tenant: &Arc<Tenant>) {
         let callers = &tenant.callers;
-        if !tenant.id.is_empty() && (callers.is_key_accepted() || callers.has_uncertain_calls()) {
+        if !tenant.id.is_empty() && callers.is_key_accepted() {
             self.known.get_with_by_ref(&tenant.id, || Arc::clone(tenant));
         }
     }

@@ -135,19 +135,13 @@ impl Confirmer {
         if !is_recent(asked_at, caller.clock().timestamp()) {
             return Err(ConfirmationError::Late);
         }
-        if self.is_answered(id, caller).await {
+        if !self.answered.entry(id).or_insert(()).is_fresh() {
             return Err(ConfirmationError::AlreadyAnswered);
         }
 
         let answer = answers.and_then(|mut answers| answers.remove(CONFIRM));
         let answer = answer.and_then(|answer| serde_json::from_value(answer).ok());
         check_answer(&answer.ok_or(ConfirmationError::Unanswered)?)
-    }
-
-    /// Returns whether the question `id` was answered before, and records that it is answered.
-    async fn is_answered(&self, id: String, caller: &Caller) -> bool {
-        let is_first = self.answered.entry_by_ref(&id).or_insert(()).is_fresh();
-        !is_first || caller.is_used_elsewhere(&id, ANSWER_LIMIT).await
     }
 }
 

@@ -41,10 +41,7 @@ mod prelude {
     pub(super) use crate::{
         fields::Fields,
         service::{
-            operation::{
-                DuplicateCheck, Fallback, FieldMatch, ListProbe, Operation, Pictures, Probe, RequestInfo,
-                ResponseKind, UrlBase,
-            },
+            operation::{Fallback, Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
             rule::Rule,
             schema::passed_through,
             tool::{RecordKeys, ToolInfo, Toolset},

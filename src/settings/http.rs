@@ -18,14 +18,13 @@ use super::{
     problem::{SettingProblem, parse_values},
     values::Values,
 };
-use crate::{client::HostUrl, store::StoreUrl};
+use crate::client::HostUrl;
 
 const PUBLIC_URL: &str = "TAS_HTTP_PUBLIC_URL";
 const OAUTH_ISSUER: &str = "TAS_OAUTH_ISSUER";
 const OAUTH_AUDIENCE: &str = "TAS_OAUTH_AUDIENCE";
 const OAUTH_SCOPES: &str = "TAS_OAUTH_SCOPES";
 const GRANTS_FILE: &str = "TAS_GRANTS_FILE";
-const SHARED_URL: &str = "TAS_SHARED_URL";
 
 // OpenTelemetry defines these variables; its library reads those that are not named here.
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -111,12 +110,6 @@ pub struct HttpSettings {
     #[arg(long, env = GRANTS_FILE, value_name = "FILE", value_hint = ValueHint::FilePath)]
     grants_file: Option<PathBuf>,
 
-    /// Redis or Valkey, `redis://HOST:6379` or `rediss://USER:PASSWORD@HOST:6379/0` with TLS, in which several processes
-    /// remember calls of unknown outcome together
-    #[arg(long, env = SHARED_URL, value_name = "URL", value_parser = |text: &str| StoreUrl::parse(text, None))]
-    #[arg(add = WithoutFlag::Secret)]
-    pub shared_store: Option<StoreUrl>,
-
     /// Collector of traces, such as `http://127.0.0.1:4318`: spans are sent to `/v1/traces` below it. Needs a program that
     /// was built with the feature `otlp`
     #[arg(long, env = OTLP_ENDPOINT, value_name = "URL", value_parser = below_collector, add = WithoutFlag::Secret)]
@@ -190,7 +183,6 @@ impl HttpSettings {
 
         let mut found = Vec::new();
         let mut http: Self = parse_values(&HTTP_SETTINGS, values, is_used, &mut found);
-        http.trust(values, ca_file, &mut found);
         http.oauth = http.oauth_settings(values, ca_file, &mut found);
         let endpoint = http.otlp_traces_endpoint.as_ref().or(http.otlp_endpoint.as_ref());
         http.traces = endpoint.map(|endpoint| TraceSettings {
@@ -208,15 +200,6 @@ impl HttpSettings {
     pub(super) fn exposes_key(&self) -> bool {
         let is_reachable = !self.listen.ip().is_loopback() || self.public_url.is_some();
         is_reachable && self.oauth.is_none()
-    }
-
-    /// Adds the certificates of the other settings to the shared store.
-    fn trust(&mut self, values: &Values, ca_file: Option<&Path>, problems: &mut Vec<SettingProblem>) {
-        let Some(text) = values.text(SHARED_URL).filter(|_| self.shared_store.is_some()) else { return };
-        match StoreUrl::parse(text, ca_file) {
-            Ok(store) => self.shared_store = Some(store),
-            Err(reason) => problems.push(SettingProblem::new(values, SHARED_URL, reason)),
-        }
     }
 
     /// Returns who signs in persons. `None` if there is no issuer or a problem.

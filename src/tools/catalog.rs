@@ -157,7 +157,7 @@ async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result
     }
 
     let player = artifact_links::requested_player(entry, &arguments, &options);
-    let mut reply = caller.call_guarded(entry, arguments).await?;
+    let mut reply = caller.call(entry, arguments).await?;
     if let Some(player) = player {
         Box::pin(artifact_links::add_links(&caller, &player, &mut reply)).await;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    call::{Caller, arguments::ToolArguments, shared_store::SharedStore},
+    call::{Caller, arguments::ToolArguments},
     clock::Clock,
     tools::{call_options::CallOptions, config::ToolsConfig, upload::FileServices},
 };
@@ -28,12 +28,6 @@ impl CallerWithFiles {
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { caller: self.caller.with_clock(clock), ..self }
-    }
-
-    /// Returns the same with a store that it shares with other processes.
-    #[must_use]
-    pub fn with_shared_store(self, store: Arc<dyn SharedStore>) -> Self {
-        Self { caller: self.caller.with_shared_store(store), ..self }
     }
 
     /// Returns a call of a tool.

@@ -32,13 +32,6 @@ impl ProjectClient {
         self.send(O::entry(), arguments_of(operation)?).await
     }
 
-    /// Does the same as [`Self::call`], but if the call repeats a call of unknown outcome, the service is first asked
-    /// whether the earlier call happened.
-    pub(super) async fn call_guarded<O: ListedOperation>(&self, operation: &O) -> Result<Reply, Failure> {
-        let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());
-        self.caller.call_guarded(O::entry(), arguments).await
-    }
-
     /// Returns the request of `operation`, which is not sent.
     pub(super) async fn preview<O: ListedOperation>(&self, operation: &O) -> Result<RequestPreview, Failure> {
         let arguments = ToolArguments::new(arguments_of(operation)?, self.common_arguments());

@@ -93,7 +93,7 @@ async fn list_as_answered(
 ) -> Result<(Reply, Coverage), Failure> {
     let is_one_folder = own.contains_key("folder_path") || own.contains_key("folder_id");
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
-    let reply = caller.call_guarded(ListTests::entry(), arguments).await?;
+    let reply = caller.call(ListTests::entry(), arguments).await?;
 
     let tests = reply.value().get(RECORDS).and_then(Value::as_array);
     let covers = match tests {

@@ -4,7 +4,6 @@ mod artifacts;
 mod authoring;
 mod deleting;
 mod dry_run;
-mod duplicate_guard;
 mod exporting;
 mod knowledge;
 mod live;

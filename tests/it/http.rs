@@ -12,7 +12,6 @@ mod refusals;
 mod replicas;
 mod revisions;
 #[cfg(unix)]
-mod shared_store;
 mod streams;
 mod subscriptions;
 mod tenants;

@@ -12,12 +12,10 @@ pub(crate) mod http_client;
 #[cfg(unix)]
 pub(crate) mod http_process;
 pub(crate) mod issuer;
-pub(crate) mod memory_store;
 pub(crate) mod peer;
 #[cfg(feature = "otlp")]
 pub(crate) mod protocol_buffer;
 #[cfg(unix)]
-pub(crate) mod redis_server;
 pub(crate) mod service;
 pub(crate) mod stub;
 #[cfg(target_os = "linux")]

@@ -52,20 +52,7 @@ impl Operation for ExportTmsysRun {
     );
     const REQUEST: RequestInfo = RequestInfo::post("/runs/export/{tmsys}")
         .denies_unknown_fields()
-        // No operation lists exports. With `force_new_run: false` the service returns the existing export of an
-        // execution, and creates one only if there is none (service.md 2.7).
-        .duplicate_checks(&[
-            DuplicateCheck {
-                when_given: Some("test_plan_execution_id"),
-                probe: Probe::Repeat { argument: "force_new_run", value: false, found: "already_exported" },
-                advice: "use the existing export",
-            },
-            DuplicateCheck {
-                when_given: None,
-                probe: Probe::Unavailable("an export of runs"),
-                advice: "look in the test-management system",
-            },
-        ])
+        // With `force_new_run: false` the service returns the existing export of an execution (service.md 2.7).
         .repeatable_if(|arguments| {
             arguments.contains_key("test_plan_execution_id")
                 && arguments.get("force_new_run") == Some(&Value::Bool(false))

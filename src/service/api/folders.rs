@@ -45,45 +45,11 @@ impl Operation for CreateTestFolder {
             "the parent does not exist: pass an existing `parent_folder_id`[[ from `tool:list_test_folders`]], or a \
              `parent_path` with `create_intermediate_parents: true`",
         )
-        .conflict_hint("the folder exists: use it; its id is in `details.existing`[[, or from `tool:list_test_folders|find_by_name`]]")
+        .conflict_hint("the folder exists: use it[[; its id is in `tool:list_test_folders|find_by_name`]]")
         .recovery_hint("check with `tool:list_test_folders` before another call");
-    const REQUEST: RequestInfo =
-        RequestInfo::post("/test-folders").wrapped_in("test_folder").duplicate_checks(&[
-            DuplicateCheck {
-                when_given: Some("parent_folder_id"),
-                probe: Probe::List(ListProbe {
-                    matches: &[
-                        FieldMatch::new("name", "name"),
-                        FieldMatch::new("parent_folder_id", "parent_folder_id"),
-                    ],
-                    ..FOLDERS
-                }),
-                advice: "use the existing folder",
-            },
-            DuplicateCheck {
-                when_given: None,
-                probe: Probe::List(ListProbe {
-                    matches: &[
-                        FieldMatch::new("name", "name"),
-                        FieldMatch::new("parent_path", "parent_path").or_null("/"),
-                    ],
-                    ..FOLDERS
-                }),
-                advice: "use the existing folder",
-            },
-        ]);
+    const REQUEST: RequestInfo = RequestInfo::post("/test-folders").wrapped_in("test_folder");
     type Answer = CreatedTestFolder;
 }
-
-/// Search for a new folder in the list of folders.
-const FOLDERS: ListProbe = ListProbe {
-    list: ListTestFolders::NAME,
-    filters: &[],
-    newest_first: &[],
-    matches: &[],
-    created_at: Some("created_at"),
-    shown_fields: &["id", "path", "created_at"],
-};
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(name) = arguments.get("name").and_then(Value::as_str) else { return };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     prelude::*,
     run_start::{
-        EXECUTIONS, ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig,
-        all_devices_question, check_numbered_keys, check_options,
+        ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question,
+        check_numbered_keys, check_options,
     },
     steps::refuse_fields,
 };
@@ -86,19 +86,7 @@ impl Operation for CreateTestPlan {
     const TOOL: ToolInfo = ToolInfo::creates("create_test_plan", "Create a test plan", Toolset::Plans)
         .needs("project:edit-tests")
         .recovery_hint("check with `tool:list_test_plans` before another call");
-    const REQUEST: RequestInfo =
-        RequestInfo::post("/test-plans").wrapped_in("test_plan").duplicate_checks(&[DuplicateCheck {
-            when_given: None,
-            probe: Probe::List(ListProbe {
-                list: ListTestPlans::NAME,
-                filters: &[],
-                newest_first: &[("sort_by", "created_at"), ("sort_order", "desc")],
-                matches: &[FieldMatch::new("name", "name"), FieldMatch::new("id", "id")],
-                created_at: Some("created_at"),
-                shown_fields: &["id", "name", "created_at"],
-            }),
-            advice: "use the existing test plan",
-        }]);
+    const REQUEST: RequestInfo = RequestInfo::post("/test-plans").wrapped_in("test_plan");
     type Answer = TestPlan;
 }
 
@@ -206,8 +194,7 @@ impl Operation for StartTestPlanRun {
             .advisory_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
             .recovery_hint("check with `tool:list_test_plan_executions` before another call")
             .asks_confirmation(all_devices_question);
-    const REQUEST: RequestInfo =
-        RequestInfo::post("/test-plans/{test_plan_id}/runs").duplicate_checks(&[EXECUTIONS]);
+    const REQUEST: RequestInfo = RequestInfo::post("/test-plans/{test_plan_id}/runs");
     type Answer = StartRunResponse;
 }
 

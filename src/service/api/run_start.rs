@@ -2,7 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{executions::ListTestPlanExecutions, prelude::*};
+use super::prelude::*;
 use crate::service::schema::{OPEN, OR_TYPE};
 
 // The config of a player or a slot.
@@ -79,23 +79,6 @@ pub struct DeviceResult {
     #[schemars(with = "Option<Open>")]
     pub data: Option<Box<StartRunResponse>>,
 }
-
-/// Advice for a run that an earlier call started.
-pub(super) const WAIT: &str = "wait for the existing run with `tool:wait_for_completion`";
-
-/// Search for the execution that a start of a plan creates.
-pub(super) const EXECUTIONS: DuplicateCheck = DuplicateCheck {
-    when_given: None,
-    probe: Probe::List(ListProbe {
-        list: ListTestPlanExecutions::NAME,
-        filters: &["test_plan_id"],
-        newest_first: &[("sort_by", "start_time"), ("sort_order", "desc")],
-        matches: &[FieldMatch::new("build_id", "build_id")],
-        created_at: Some("started_at"),
-        shown_fields: &["id", "test_plan_name", "status", "started_at"],
-    }),
-    advice: WAIT,
-};
 
 /// A start on all devices needs a deployment config, which lists the devices.
 pub(super) const ON_ALL_DEVICES: Rule = Rule::WhenTrue(

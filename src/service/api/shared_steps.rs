@@ -61,20 +61,7 @@ impl Operation for CreateSharedStep {
                 refuse_managed_fields(arguments.get("steps_by_key"), "steps_by_key", violations);
             })])
             .recovery_hint("check with `tool:list_shared_steps` before another call");
-    const REQUEST: RequestInfo =
-        RequestInfo::post("/shared-steps").wrapped_in("shared_step").duplicate_checks(&[DuplicateCheck {
-            when_given: None,
-            probe: Probe::List(ListProbe {
-                list: ListSharedSteps::NAME,
-                filters: &[],
-                // The list cannot be sorted (service.md 8).
-                newest_first: &[],
-                matches: &[FieldMatch::new("name", "name"), FieldMatch::new("id", "id")],
-                created_at: Some("created_at"),
-                shown_fields: &["id", "name", "created_at"],
-            }),
-            advice: "use the existing collection",
-        }]);
+    const REQUEST: RequestInfo = RequestInfo::post("/shared-steps").wrapped_in("shared_step");
     type Answer = SharedStep;
 }
 

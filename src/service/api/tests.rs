@@ -103,47 +103,9 @@ impl Operation for CreateTest {
         ])
         .recovery_hint("check with `tool:list_tests` before another call");
     const REQUEST: RequestInfo = RequestInfo::post("/tests")
-        .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"])
-        .duplicate_checks(&[
-            DuplicateCheck {
-                when_given: Some("folder_id"),
-                probe: Probe::List(ListProbe { filters: &["folder_id"], ..TESTS }),
-                advice: COMPARE,
-            },
-            DuplicateCheck {
-                when_given: Some("folder_path"),
-                probe: Probe::List(ListProbe { filters: &["folder_path"], ..TESTS }),
-                advice: COMPARE,
-            },
-            DuplicateCheck {
-                when_given: None,
-                // Without a folder the list may have the tests of every folder, so that the folder is compared too.
-                probe: Probe::List(ListProbe {
-                    matches: &[
-                        FieldMatch::new("name", "test.name"),
-                        FieldMatch::new("id", "test.id"),
-                        FieldMatch::new("folder_path", "folder_path").or_null("/"),
-                    ],
-                    ..TESTS
-                }),
-                advice: COMPARE,
-            },
-        ]);
+        .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"]);
     type Answer = TestCase;
 }
-
-/// Search for a new test. The list has no creation times and cannot be sorted (service.md 6.1).
-const TESTS: ListProbe = ListProbe {
-    list: ListTests::NAME,
-    filters: &[],
-    newest_first: &[],
-    matches: &[FieldMatch::new("name", "test.name"), FieldMatch::new("id", "test.id")],
-    created_at: None,
-    shown_fields: &["id", "name", "folder_path"],
-};
-
-/// Advice for a test that matches the arguments.
-const COMPARE: &str = "compare it with `tool:get_test`";
 
 /// Deserializes text that may be `null`. An absent field is `None`, and `null` is `Some(None)`.
 #[expect(clippy::option_option, reason = "`null` and an absent field have different meanings")]

@@ -1,9 +1,6 @@
 //! Upload of a build in single steps (service.md 10.4 to 10.7).
 
-use super::{
-    builds::{BuildPlatform, ListBuilds},
-    prelude::*,
-};
+use super::{builds::BuildPlatform, prelude::*};
 
 /// Starts the upload of a build and reserves storage space.
 ///
@@ -46,25 +43,8 @@ impl Operation for InitiateBuildUpload {
         "storage space may be reserved until the upload times out; call again to start another upload",
     )
     .asks_confirmation(automatic_deletion_question);
-    const REQUEST: RequestInfo = RequestInfo::post("/builds/upload")
-        .below(UrlBase::NamedProject)
-        .with_project_in_body()
-        .duplicate_checks(&[DuplicateCheck {
-            when_given: None,
-            probe: Probe::List(ListProbe {
-                list: ListBuilds::NAME,
-                filters: &["platform"],
-                newest_first: &[],
-                matches: &[
-                    FieldMatch::new("name", "name"),
-                    FieldMatch::new("file_name", "file_name"),
-                    FieldMatch::new("file_size", "file_size"),
-                ],
-                created_at: Some("created_at"),
-                shown_fields: &["id", "name", "status", "created_at"],
-            }),
-            advice: "the existing upload cannot be resumed without its `upload_id`",
-        }]);
+    const REQUEST: RequestInfo =
+        RequestInfo::post("/builds/upload").below(UrlBase::NamedProject).with_project_in_body();
     type Answer = InitiatedUpload;
 }
 

@@ -119,7 +119,7 @@ impl RemoteUpload {
         self.session.resolve_project::<InitiateBuildUpload>().await?;
         let client = &self.session.client;
         let started = client.caller.clock().timestamp();
-        let reply = client.call_guarded(&initiation).await?;
+        let reply = client.call(&initiation).await?;
         let answer = reply.view::<InitiateBuildUpload>();
         let plan = self.session.plan_of(answer, initiation.file.file_size).await?;
 

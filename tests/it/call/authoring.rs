@@ -195,20 +195,6 @@ async fn the_hint_of_a_conflict_says_what_to_do_with_what_exists() {
 }
 
 #[tokio::test]
-async fn an_existing_folder_is_named_with_its_id() {
-    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let folder = json!({"name": "A new folder"});
-    let created = host.succeed("create_test_folder", folder.clone()).await;
-    let error = host.fail("create_test_folder", folder).await;
-
-    assert_eq!(
-        (&error["code"], &error["details"]["existing"][0]["id"]),
-        (&json!("conflict"), &created["id"]),
-        "{error}"
-    );
-}
-
-#[tokio::test]
 async fn a_long_current_record_is_cut() {
     let stub = Stub::start(async |target: String| {
         if target.starts_with("PATCH") {

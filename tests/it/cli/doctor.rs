@@ -92,14 +92,6 @@ async fn no_value_begins_a_line_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_address_of_a_shared_store_is_not_shown() {
-    let output =
-        run_binary(&["doctor"], &[("TAS_SHARED_URL", "redis://user:planted@127.0.0.1:1")], &[]).await;
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("TAS_SHARED_URL") && !text.contains("planted"), "{text}");
-}
-
-#[tokio::test]
 async fn the_report_names_the_unusable_settings() {
     let output = run_binary(&["doctor"], &[("TAS_BASE_URL", "http://service.example/api/v1")], &[]).await;
     let text = String::from_utf8(output.stdout).expect("UTF-8");

@@ -172,12 +172,9 @@ async fn every_unusable_setting_is_named() {
         ("TAS_HTTP_PUBLIC_URL", "http://tas.example.com"),
         ("TAS_HTTP_RATE", "0"),
         ("TAS_HTTP_TRUSTED_PROXIES", "10.0.0.0/99"),
-        ("TAS_SHARED_URL", "http://store.example/?password=planted"),
         ("TAS_TOOLSETS", "leen"),
     ];
     let refused = Application::from_settings(&service.settings("", &variables)).expect_err("a refusal");
-    assert!(!refused.message.contains("planted"), "{refused}");
-
     for (name, _) in variables {
         assert!(refused.message.contains(name), "{name}: {refused}");
     }

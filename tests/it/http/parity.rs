@@ -5,8 +5,7 @@ use std::process::{Command, Stdio};
 use crate::support::host::TRANSPORT;
 
 /// Modules whose tests run again: refusals, scope, faults, secrets and hostile services.
-const MODULES: [&str; 5] =
-    ["call::refusals", "call::scope", "call::duplicate_guard", "call::long_answers", "client::"];
+const MODULES: [&str; 4] = ["call::refusals", "call::scope", "call::long_answers", "client::"];
 
 /// Tests that do not run again: those of other modules with similar names, and those that need a session, in which a host
 /// cancels a call with a notification and answers questions.

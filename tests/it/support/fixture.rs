@@ -23,7 +23,6 @@ use tempfile::TempDir;
 pub(crate) use self::backend::Backend;
 use super::{
     host::Host,
-    memory_store::MemoryStore,
     service::{Service, still_sandbox},
     time::SimulatedClock,
 };
@@ -230,17 +229,6 @@ impl<S: Backend> Session<S> {
     pub(crate) fn another_server(&self, key: &str, variables: &[(&str, &str)]) -> Server {
         let settings = self.fixture.settings(&self.service, key, variables);
         Server::new(self.fixture.tools(&settings, &self.clock), &settings)
-    }
-
-    /// Starts another server for the service of this session, which shares `store` with other servers, and initializes a
-    /// session of another host.
-    pub(crate) async fn sharing_host(&self, store: &Arc<MemoryStore>) -> Host {
-        let settings = self.fixture.settings(&self.service, &self.fixture.key, &[]);
-        let tools = self.fixture.tools(&settings, &self.clock);
-        let tools = tools.map(|tools| tools.with_shared_store(store.clone()));
-        let mut host = Host::to(Server::new(tools, &settings));
-        host.initialize("2025-11-25").await;
-        host
     }
 
     /// Starts [another server](Self::another_server), and initializes a session of another host.
