@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -25,7 +25,7 @@ const MAX_LISTED_VIOLATIONS: usize = 50;
 const MAX_NAMED_VIOLATIONS: usize = 3;
 
 /// Kind of a failure. Callers branch on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// The arguments break rules of the tool. No request was sent.

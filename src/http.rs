@@ -39,7 +39,7 @@ mod tenants;
 #[cfg(feature = "otlp")]
 mod traces;
 
-pub use access_log::{ACCESS_TARGET, AUDIT_TARGET};
+pub use access_log::ACCESS_TARGET;
 pub use app::Application;
 pub use front_page::{HostGuide, HostGuides};
 pub use listen::{HttpServer, StopRequest};

@@ -17,7 +17,7 @@
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], `json`, [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], [`picture`], `sealing`, [`text`], [`text_file`], [`toml_text`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -26,8 +26,7 @@
 //!
 //! 1. `ServerHandler::call_tool` of [`mcp::Server`] finds the [`tools::catalog::Tool`]. A call that a user must
 //!    confirm, or that may become a task, takes several steps here.
-//! 2. `ToolRunner::run` chooses the caller ([`mcp::Callers`]), sends progress, ends a cancelled call, and logs the
-//!    outcome.
+//! 2. `ToolRunner::run` chooses the caller ([`mcp::Callers`]), sends progress, and ends a cancelled call.
 //! 3. `run_operation` is what [`tools::catalog::Tool::run`] points to. A composite tool has a function of its own,
 //!    which calls several operations.
 //! 4. [`call::Caller::call`] reports every violation of the arguments at once: of the schema
@@ -74,7 +73,6 @@ pub mod failure;
 pub mod fields;
 pub mod home_path;
 pub mod http;
-mod json;
 pub mod mcp;
 pub mod picture;
 #[cfg(test)]

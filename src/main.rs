@@ -106,7 +106,11 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     tokio::spawn(async move {
         // A request that has arrived already is answered first.
         tokio::task::yield_now().await;
-        TerminationSignals::new().next().await;
+        let mut signals = TerminationSignals::new();
+        tokio::select! {
+            _ = signals.next() => {}
+            () = mcp::parent_exit() => {}
+        }
         stopping.cancel();
     });
 

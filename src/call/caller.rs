@@ -181,11 +181,6 @@ impl Caller {
         Self::of_key_source(crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")))
     }
 
-    /// Returns a caller that needs another key for its calls.
-    pub(crate) fn without_key() -> Self {
-        Self::of_key_source(crate::client::KeySource::EachCall)
-    }
-
     fn of_key_source(key: crate::client::KeySource) -> Self {
         let client = crate::client::ClientConfig {
             base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),

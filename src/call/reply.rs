@@ -25,7 +25,6 @@ use crate::{
     client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
     failure::{Code, Failure, quote},
     fields::Fields,
-    json::parse_json,
     picture::Picture,
     service::{
         catalog::OperationEntry,
@@ -90,10 +89,9 @@ impl Reply {
             (ResponseKind::Json | ResponseKind::Status, Some(json)) => json,
             // The status says that the record is gone. Its ids are the answer.
             (ResponseKind::Json, None) if is_empty_deletion => Value::Object(request.arguments.clone()),
-            (ResponseKind::Json, None) => {
-                parse_json(&response.body).map_err(|reason| bad_response(&reason))?
-            }
-            (ResponseKind::Status, None) => parse_json(&response.body).unwrap_or_default(),
+            (ResponseKind::Json, None) => serde_json::from_slice(&response.body)
+                .map_err(|error| bad_response(&format!("is not JSON ({error})")))?,
+            (ResponseKind::Status, None) => serde_json::from_slice(&response.body).unwrap_or_default(),
             (ResponseKind::Redirect, _) => links::redirect_reply(&response, policy)
                 .ok_or_else(|| bad_response("names no https address in `Location`"))?,
             (ResponseKind::File, _) => {

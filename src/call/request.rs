@@ -20,7 +20,6 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
-    json::parse_json,
     service::{
         catalog::{self, OperationEntry},
         operation::{Fallback, ResponseKind},
@@ -121,7 +120,7 @@ pub(super) struct Answer {
 impl Answer {
     /// Parses the body.
     pub(super) fn parsed(self) -> Self {
-        let json = self.json.or_else(|| parse_json(&self.response.body).ok());
+        let json = self.json.or_else(|| serde_json::from_slice(&self.response.body).ok());
         Self { json, ..self }
     }
 

@@ -7,7 +7,8 @@ use tracing_subscriber::{
 };
 
 use crate::{
-    http::{ACCESS_TARGET, AUDIT_TARGET},
+    http::ACCESS_TARGET,
+    mcp::AUDIT_TARGET,
     settings::{LogFormat, Settings},
     text::single_line,
 };
@@ -28,7 +29,7 @@ pub fn start_logging(settings: &Settings) {
     let lines = tracing_subscriber::fmt::layer().with_writer(LogOutput::default).with_ansi(false);
     let lines = lines.log_internal_errors(false);
     let lines = match settings.server().log_format {
-        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
         LogFormat::Text => lines.boxed(),
     };
     tracing_subscriber::registry().with(lines.with_filter(is_own)).with(filter).init();

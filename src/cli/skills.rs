@@ -106,9 +106,9 @@ fn read_targets(directory: &Path, settings: &Settings) -> Result<Vec<ExportedFil
     let tools = settings.selection();
     let mut files = Vec::new();
 
-    for skill in SKILLS {
+    for skill in &SKILLS {
         for (path, text) in skill.files_for(&tools).unwrap_or_default() {
-            let path = directory.join(skill.name()).join(path);
+            let path = directory.join(skill.name).join(path);
             let target = TextFile::read(&path, MAX_BYTES).map_err(|error| unusable(&path, &error))?;
             files.push(ExportedFile { path, text, target });
         }

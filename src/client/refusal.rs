@@ -13,7 +13,6 @@ use super::{
 use crate::{
     failure::{Cause, Code, Failure, quote},
     fields::Fields,
-    json::parse_json,
     service::{
         operation::UrlBase,
         view::{lenient, objects, view},
@@ -236,7 +235,7 @@ fn with_alternative(hint: &str, alternative: Option<&str>) -> String {
 /// Returns the fields of a body. The text of a body that is no JSON object, or that is too long for an explanation, is
 /// the field `error`.
 fn fields_of_body(body: &[u8]) -> Fields {
-    let parsed = if body.len() <= MAX_PARSED_BYTES { parse_json(body).ok() } else { None };
+    let parsed = if body.len() <= MAX_PARSED_BYTES { serde_json::from_slice(body).ok() } else { None };
     if let Some(Value::Object(fields)) = parsed {
         return fields;
     }

@@ -21,23 +21,14 @@ use super::{
     tenants::Tenant,
 };
 use crate::{
-    call::RecordId,
     client::KEY_PREFIX,
     failure::Code,
-    mcp::CallFacts,
     text::shorten_line,
     tools::composite::{CompositeTool as _, WaitForCompletion},
 };
 
 /// Target of the lines of requests. The log filter `access=off` switches them off.
 pub const ACCESS_TARGET: &str = "access";
-
-/// Target of the lines of calls that write.
-pub const AUDIT_TARGET: &str = "audit";
-
-/// Methods of requests that last, like a wait.
-pub(super) const LISTEN: &str = "subscriptions/listen";
-pub(super) const SUBSCRIBE: &str = "resources/subscribe";
 
 /// Longest path, reason or name in a line, in characters. A client may send any.
 const MAX_TEXT_LENGTH: usize = 200;
@@ -109,8 +100,6 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     /// Name of a tool of the list; empty for other methods and unknown tools.
     pub(super) tool: &'static str,
-    /// Whether the tool changes anything.
-    pub(super) writes: bool,
     /// Name of a prompt of the list.
     #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "only spans contain it"))]
     pub(super) prompt: Option<&'static str>,
@@ -119,12 +108,7 @@ pub(super) struct Operation {
 impl Operation {
     /// Returns whether the operation waits for changes of runs.
     pub(super) fn is_wait(self) -> bool {
-        self.tool == WaitForCompletion::NAME || self.is_subscription()
-    }
-
-    /// Returns whether the operation is a subscription, which ends when the client closes the response.
-    pub(super) fn is_subscription(self) -> bool {
-        matches!(self.method, LISTEN | SUBSCRIBE)
+        self.tool == WaitForCompletion::NAME
     }
 }
 
@@ -196,21 +180,10 @@ pub(super) struct AccessEntry {
 }
 
 impl AccessEntry {
-    /// Logs a request that a method has answered. `facts` are those of a call of a tool.
-    pub(super) fn log_end(
-        mut self,
-        ending: Ending,
-        facts: &CallFacts,
-        #[cfg(feature = "otlp")] span: Option<RequestSpan>,
-    ) {
+    /// Logs a request that a method has answered.
+    pub(super) fn log_end(self, ending: Ending, #[cfg(feature = "otlp")] span: Option<RequestSpan>) {
         let duration = self.started.elapsed();
-        if let Some(project) = &facts.project {
-            self.project = without_keys(project);
-        }
         self.log(StatusCode::OK, ending.level(), &ending.code(), "", duration);
-        if self.operation.writes {
-            self.log_write(ending, &facts.ids);
-        }
 
         let Operation { method, tool, .. } = self.operation;
         let labels = OperationLabels {
@@ -268,19 +241,6 @@ impl AccessEntry {
             Level::WARN => write_line!(Level::WARN),
             _ => write_line!(Level::INFO),
         }
-    }
-
-    /// Logs who has called a tool that writes, for which records, and what has become of it.
-    fn log_write(&self, ending: Ending, ids: &[RecordId]) {
-        let Self { client, id, credential, subject, project, operation: Operation { tool, .. }, .. } = self;
-        let outcome = match ending {
-            Ending::Success => "done".to_owned(),
-            Ending::Asked => "asked".to_owned(),
-            _ => ending.code(),
-        };
-        let ids: Vec<_> = ids.iter().map(|RecordId { field, id }| format!("{field}={id}")).collect();
-        let ids = ids.join(" ");
-        tracing::info!(target: AUDIT_TARGET, %client, id, credential, subject, project, tool, ids, outcome);
     }
 }
 

@@ -10,22 +10,17 @@ use axum::{
     body::{Body, to_bytes},
     extract::{Extension, Request, State},
     middleware::{Next, from_fn_with_state, map_request},
-    response::{
-        IntoResponse as _, Response,
-        sse::{Event, KeepAlive, Sse},
-    },
+    response::{IntoResponse as _, Response},
     routing::{get, post},
 };
-use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use rmcp::{
     ServerHandler,
-    model::ServerJsonRpcMessage,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use tokio::{sync::mpsc, time::sleep};
+use tokio::time::sleep;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
@@ -48,7 +43,6 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    mcp::LastingResponse,
     settings::{HttpSettings, Settings},
 };
 
@@ -207,13 +201,7 @@ async fn observe(State(shared): State<SharedState>, mut request: Request, next: 
 /// Lets the library answer a request, whose message is a whole body, through `server`.
 async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Request) -> Response {
     let exceeded = Arc::<OnceLock<_>>::default();
-    let (messages, mut lasting) = mpsc::channel(1);
-    let handler = Arc::new(CallHandler {
-        server,
-        app: shared,
-        exceeded: Arc::clone(&exceeded),
-        lasting: Some(LastingResponse(messages)).into(),
-    });
+    let handler = Arc::new(CallHandler { server, app: shared, exceeded: Arc::clone(&exceeded) });
     // Hosts and origins are checked on every route. The calls of a process that stops are cancelled by their server, so that
     // they are answered, and not by this token.
     let accepts_events =
@@ -227,12 +215,7 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
     let sessions = Arc::new(NeverSessionManager::default());
 
     let service = StreamableHttpService::new(move || Ok(Arc::clone(&handler)), sessions, config);
-    let mut answering = Box::pin(async move { service.handle(request).await.map(Body::new) });
-    let mut response = tokio::select! {
-        biased;
-        Some(result) = lasting.recv() => lasting_response(result, lasting, answering),
-        response = &mut answering => response,
-    };
+    let mut response = service.handle(request).await.map(Body::new);
     if !accepts_events {
         response = answer_only(response).await;
     }
@@ -240,21 +223,6 @@ async fn serve<S: ServerHandler>(shared: SharedState, server: S, request: Reques
         *response.status_mut() = exceeded.status();
         response.headers_mut().insert(header::RETRY_AFTER, exceeded.pause_seconds().into());
     }
-    response
-}
-
-/// Returns a response that sends this result, and then the messages of the method. It ends when the method returns. If the client
-/// closes it, the method is cancelled.
-fn lasting_response(
-    result: ServerJsonRpcMessage,
-    mut messages: mpsc::Receiver<ServerJsonRpcMessage>,
-    method: impl Future<Output = Response> + Send + 'static,
-) -> Response {
-    let messages = stream::iter([result]).chain(stream::poll_fn(move |context| messages.poll_recv(context)));
-    let events = messages.map(|message| Event::default().json_data(message));
-    let end = stream::once(method).filter_map(async |_| None);
-    let mut response = Sse::new(events.chain(end)).keep_alive(KeepAlive::default()).into_response();
-    response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 

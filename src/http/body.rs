@@ -1,7 +1,7 @@
-//! The message in the body of a request, before the library reads it: limits of size, time and number of values. What
+//! The message in the body of a request, before the library reads it: limits of size and time. What
 //! the library answers as plain text becomes a JSON-RPC error here.
 
-use std::{borrow::Cow, time::Duration};
+use std::time::Duration;
 
 use axum::{
     body::{BodyDataStream, Bytes, to_bytes},
@@ -22,7 +22,7 @@ use super::{
     refusal::{Exceeded, Reason, Refusal},
     state::{Shared, SharedState},
 };
-use crate::{failure::Failure, mcp::message::check};
+use crate::failure::Failure;
 
 /// Time limit of reading a body.
 const READ_LIMIT: Duration = Duration::from_secs(30);
@@ -138,18 +138,6 @@ fn time_for(length: usize) -> Duration {
     (GRACE + Duration::from_secs(seconds)).min(READ_LIMIT)
 }
 
-/// Checks the message in a body, and returns it in a form that the library can decode.
-fn checked(body: Bytes) -> Result<Bytes, Refusal> {
-    let repaired = match check(&body) {
-        Ok(Cow::Borrowed(_)) => None,
-        Ok(Cow::Owned(repaired)) => Some(repaired),
-        Err(invalid) => {
-            return Err(Refusal::with_error(StatusCode::BAD_REQUEST, invalid.error).of_message(invalid.id));
-        }
-    };
-    Ok(repaired.map_or(body, Bytes::from))
-}
-
 fn too_slow() -> Refusal {
     let rate = LEAST_RATE / 1024;
     let message = format!(
@@ -164,7 +152,7 @@ fn too_slow() -> Refusal {
 ///
 /// # Errors
 /// Status 415 for another media type than JSON, 413 for a long body, 429 if the client sends too much,
-/// 408 for a slow body, and 400 if the body ends early, arrives in many small pieces, has too many values, or comes with an
+/// 408 for a slow body, and 400 if the body ends early, arrives in many small pieces, or comes with an
 /// unusable version.
 pub(super) async fn read_message(
     State(app): State<SharedState>,
@@ -203,7 +191,7 @@ async fn answer(
     body: Bytes,
     next: Next,
 ) -> Result<Response, Refusal> {
-    let message = checked(body)?;
+    let message = body;
     let version =
         single_version(&parts.headers).map_err(|refusal| refusal.of_message(message_id(&message)))?;
 

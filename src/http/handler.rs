@@ -8,7 +8,7 @@ use std::{
     borrow::Cow,
     convert::Infallible,
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use futures_util::FutureExt as _;
@@ -16,14 +16,14 @@ use http::{StatusCode, request::Parts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{self, CallToolResponse, ErrorCode, ProtocolVersion},
-    service::{RequestContext, SubscriptionContext},
+    service::RequestContext,
 };
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 
 use super::{
-    access_log::{AccessLine, Ending, LISTEN, Operation, SUBSCRIBE},
-    auth::Requester,
+    access_log::{AccessLine, Ending, Operation},
+    auth::{ClientAddress, Requester},
     long_work::work_on,
     oauth::Person,
     refusal::Exceeded,
@@ -31,9 +31,7 @@ use super::{
     state::SharedState,
 };
 use crate::{
-    failure::Code,
-    mcp::{self, CallReport, EndOfWait, LastingResponse, WithoutSession},
-    service::tool::DRY_RUN,
+    mcp::{self, AUDIT_TARGET, EndOfWait, WithoutSession},
     tools::catalog,
 };
 
@@ -46,19 +44,16 @@ pub(super) struct CallHandler<S> {
     pub(super) app: SharedState,
     /// The limit that the request exceeds. The response gets its status, because the library knows only those of the protocol.
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
-    /// Sends messages after the result. The method of a subscription takes it.
-    pub(super) lasting: Mutex<Option<LastingResponse>>,
 }
 
 impl<S: ServerHandler> CallHandler<S> {
-    /// Runs `method`, unless the caller has reached a limit: then `refuse` makes the outcome. `ending` says how a call has ended, of
-    /// whose failure the code may be known.
+    /// Runs `method`, unless the caller has reached a limit: then `refuse` makes the outcome. `ending` says how a call has ended.
     async fn run<T, F: Future<Output = Result<T, ErrorData>> + Send>(
         &self,
         operation: Operation,
         mut context: RequestContext<RoleServer>,
         method: impl FnOnce(RequestContext<RoleServer>) -> F,
-        ending: fn(&T, Option<Code>) -> Ending,
+        ending: fn(&T) -> Ending,
         refuse: impl FnOnce(Exceeded, &str) -> Result<T, ErrorData>,
     ) -> Result<T, ErrorData> {
         let parts = context.extensions.remove::<Parts>().ok_or_else(|| internal_error(operation))?;
@@ -86,21 +81,18 @@ impl<S: ServerHandler> CallHandler<S> {
         #[cfg(feature = "otlp")]
         let span = self.app.traces.as_ref().map(|traces| traces.begin(&parts, &context));
 
-        let report = CallReport::default();
-        context.extensions.insert(report.clone());
-        let outcome = self.perform(requester, operation, context, method).await;
+        let span = request_span(&parts, requester, line);
+        let outcome = self.perform(requester, operation, context, method).instrument(span).await;
         let outcome = outcome.map_err(|error| request_id::with_id(error, line.id()));
         self.app.tenants.remember(&requester.tenant);
         drop(admission);
-        let facts = report.facts();
         if let Some(entry) = entry {
             let ending = match &outcome {
-                Ok(result) => ending(result, facts.code),
+                Ok(result) => ending(result),
                 Err(error) => Ending::ProtocolError(error.code.0),
             };
             entry.log_end(
                 ending,
-                &facts,
                 #[cfg(feature = "otlp")]
                 span,
             );
@@ -118,7 +110,7 @@ impl<S: ServerHandler> CallHandler<S> {
     ) -> Result<T, ErrorData> {
         let version = context.meta.protocol_version();
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        prepare(&mut context, requester, is_stateless || operation.is_subscription());
+        prepare(&mut context, requester, is_stateless);
 
         let person = requester.person.as_deref().filter(|_| operation.is_wait());
         let wait = person.map(|person| (person, self.app.stopping.waits.child_token()));
@@ -149,6 +141,13 @@ impl<S: ServerHandler> CallHandler<S> {
     }
 }
 
+/// Returns the span of a request: who sends it. The spans of calls are below it.
+fn request_span(parts: &Parts, requester: &Requester, line: &AccessLine) -> Span {
+    let client = parts.extensions.get::<ClientAddress>().map(|ClientAddress(client)| client.to_string());
+    let (credential, subject) = (requester.tenant.log_name(), requester.tenant.subject());
+    tracing::info_span!(target: AUDIT_TARGET, "request", client, id = line.id(), credential, subject)
+}
+
 /// Adapts a request to a transport without sessions, and to its client.
 fn prepare(context: &mut RequestContext<RoleServer>, requester: &Requester, ends_with_connection: bool) {
     context.extensions.insert(WithoutSession);
@@ -170,28 +169,13 @@ fn in_revision(mut error: ErrorData, is_stateless: bool) -> ErrorData {
 }
 
 /// Returns how a call of a tool has ended.
-fn ending_of_call(response: &CallToolResponse, code: Option<Code>) -> Ending {
+fn ending_of_call(response: &CallToolResponse) -> Ending {
     match response {
-        CallToolResponse::Complete(result) if result.is_error == Some(true) => Ending::ToolFailure(code),
+        CallToolResponse::Complete(result) if result.is_error == Some(true) => {
+            Ending::ToolFailure(mcp::failure_code(result))
+        }
         CallToolResponse::InputRequired(_) => Ending::Asked,
         _ => Ending::Success,
-    }
-}
-
-fn accepts_events(context: &RequestContext<RoleServer>) -> bool {
-    let requester = context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<Requester>());
-    requester.is_none_or(|requester| requester.accepts_events)
-}
-
-/// Runs the method of a subscription until it returns, or until the grants of the person end.
-async fn until_grants_end<F: Future<Output = Result<(), ErrorData>>>(
-    context: RequestContext<RoleServer>,
-    method: impl FnOnce(RequestContext<RoleServer>) -> F,
-) -> Result<(), ErrorData> {
-    let end = context.extensions.get::<EndOfWait>().map(|EndOfWait(end)| end.clone()).unwrap_or_default();
-    tokio::select! {
-        outcome = method(context) => outcome,
-        () = end.cancelled() => Ok(()),
     }
 }
 
@@ -222,11 +206,11 @@ impl<S: ServerHandler> CallHandler<S> {
         method: impl FnOnce(RequestContext<RoleServer>) -> F,
     ) -> Result<T, ErrorData> {
         let refuse = |exceeded: Exceeded, _: &str| Err(self.exceeded.get_or_init(|| exceeded).error());
-        self.run(operation, context, method, |_, _| Ending::Success, refuse).await
+        self.run(operation, context, method, |_| Ending::Success, refuse).await
     }
 }
 
-#[expect(deprecated, reason = "older revisions have subscriptions and log levels")]
+#[expect(deprecated, reason = "older revisions have log levels")]
 impl<S: ServerHandler> ServerHandler for CallHandler<S> {
     forward! {
         "ping" ping() -> ();
@@ -240,7 +224,6 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         "skills/list" list_skills(request: Option<model::PaginatedRequestParams>) -> model::ListSkillsResult;
         "skills/get" get_skill(request: model::GetSkillRequestParams) -> model::GetSkillResult;
         "resources/read" read_resource(request: model::ReadResourceRequestParams) -> model::ReadResourceResponse;
-        "other" unsubscribe(request: model::UnsubscribeRequestParams) -> ();
         "tools/list" list_tools(request: Option<model::PaginatedRequestParams>) -> model::ListToolsResult;
         "tasks/get" get_task(request: model::GetTaskParams) -> model::GetTaskResult;
         "tasks/update" update_task(request: model::UpdateTaskParams) -> ();
@@ -253,14 +236,8 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = catalog::find_tool(&request.name);
-        let dry_run = request.arguments.as_ref().and_then(|arguments| arguments.get(DRY_RUN));
-        let operation = Operation {
-            method: "tools/call",
-            tool: tool.map_or("", |tool| tool.name),
-            writes: dry_run != Some(&Value::Bool(true))
-                && tool.is_some_and(|tool| !tool.effect.is_read_only()),
-            prompt: None,
-        };
+        let operation =
+            Operation { method: "tools/call", tool: tool.map_or("", |tool| tool.name), prompt: None };
 
         let call = |context| self.server.call_tool(request, context);
         let refuse = |exceeded: Exceeded, id: &str| Ok(exceeded.tool_result(id).into());
@@ -282,44 +259,8 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         request: model::CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<model::CustomResult, ErrorData> {
-        let method = mcp::known_method(&request.method).unwrap_or("other");
-        let operation = Operation { method, ..Operation::default() };
+        let operation = Operation { method: "other", ..Operation::default() };
         self.run_method(operation, context, |context| self.server.on_custom_request(request, context)).await
-    }
-
-    fn accepted_subscription_filter(
-        &self,
-        requested: &model::SubscriptionFilter,
-    ) -> Option<model::SubscriptionFilter> {
-        self.server.accepted_subscription_filter(requested)
-    }
-
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let request = context.request_context().clone();
-        if !accepts_events(&request) {
-            let message = "the client must accept text/event-stream to listen";
-            return Err(ErrorData::invalid_request(message, None));
-        }
-
-        let operation = Operation { method: LISTEN, ..Operation::default() };
-        let listen = |request| until_grants_end(request, |_| self.server.listen(context));
-        self.run_method(operation, request, listen).await
-    }
-
-    async fn subscribe(
-        &self,
-        request: model::SubscribeRequestParams,
-        mut context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let lasting = self.lasting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(lasting) = lasting.filter(|_| accepts_events(&context)) {
-            context.extensions.insert(lasting);
-        }
-
-        let operation = Operation { method: SUBSCRIBE, ..Operation::default() };
-        let subscribe =
-            |context| until_grants_end(context, |context| self.server.subscribe(request, context));
-        self.run_method(operation, context, subscribe).await
     }
 
     fn get_info(&self) -> model::ServerConfig {

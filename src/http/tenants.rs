@@ -20,7 +20,7 @@ use super::{
 use crate::{
     client::ApiKey,
     failure::Failure,
-    mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile, SharedOffers},
+    mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile},
     settings::HttpSettings,
     tools::{call_options::Stopping, context::CallerWithFiles},
 };
@@ -57,7 +57,6 @@ pub(super) struct Tenants {
     under_way: Mutex<BTreeMap<Vec<u8>, Weak<Tenant>>>,
     addresses: Cache<IpAddr, Arc<ClientLimits>>,
     profiles: Cache<Endpoint, Arc<ServerProfile>>,
-    offers: SharedOffers,
 }
 
 /// One credential.
@@ -94,7 +93,6 @@ impl Tenants {
             under_way: Mutex::default(),
             addresses: recently_used(),
             profiles: Cache::new(MAX_PROFILES),
-            offers: SharedOffers::default(),
         }
     }
 
@@ -193,7 +191,7 @@ impl Tenants {
                 selection: Arc::new(endpoint.selection.clone()),
                 ..self.config.clone()
             };
-            Arc::new(ServerProfile::sharing(config, &self.offers))
+            Arc::new(ServerProfile::new(config))
         };
         self.profiles.get_with_by_ref(endpoint, create)
     }

@@ -39,11 +39,6 @@ impl From<TaskStart> for CallResponse {
     }
 }
 
-/// Returns whether a call may take more than the call itself: it may become a task, or a user may be asked about it.
-pub(super) fn takes_several_steps(tool: Tool, context: &RequestContext<RoleServer>) -> bool {
-    tool.confirmation_question.is_some() || may_become_task(tool, context)
-}
-
 impl ServerState {
     /// Calls `tool`. Creates a task for a long wait, and asks the person first if the call needs confirmation.
     pub(super) async fn call_or_ask(
@@ -91,12 +86,7 @@ impl ServerState {
 
         // The answer to a question counts for the same call in the same scope only.
         let call = json!([self.config().project, tool.name, sent]).to_string();
-        let caller = match self.tool_runner.callers().first() {
-            Ok(caller) => caller,
-            Err(unusable) => return CallResponse::Ended(Err(unusable)),
-        };
-
-        match self.confirmer.ask(&call, &failure, retried, caller, context).await {
+        match self.confirmer.ask(&call, &failure, retried, self.tool_runner.callers(), context).await {
             ConfirmationOutcome::Confirmed => {
                 CallResponse::Ended(self.tool_runner.run(tool, arguments.confirmed(), context).await)
             }
@@ -107,6 +97,7 @@ impl ServerState {
             ConfirmationOutcome::NotConfirmed(error) => CallResponse::Ended(Err(error.into_failure(failure))),
             ConfirmationOutcome::InputRequired(question) => CallResponse::InputRequired(question),
             ConfirmationOutcome::Unsupported => CallResponse::Ended(Err(failure)),
+            ConfirmationOutcome::Unusable(unusable) => CallResponse::Ended(Err(unusable)),
         }
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 
 use futures_util::future::{BoxFuture, ready};
+use rmcp::model::RequestStateCodec;
 
 use crate::{
     call::{Caller, arguments::ToolArguments},
-    failure::Failure,
+    failure::{Code, Failure},
     service::tool::ToolDefinition,
 };
 
@@ -41,4 +42,14 @@ impl Callers for Result<Caller, Failure> {
     fn first(&self) -> Result<&Caller, Failure> {
         self.as_ref().map_err(Clone::clone)
     }
+}
+
+/// Returns what seals the state that a host keeps for the server. The key is derived from the credential, so that every process
+/// with the credential opens the state, and no other one.
+///
+/// # Errors
+/// The failure of every call, or there is no key.
+pub(super) async fn sealing(callers: &dyn Callers, purpose: &[u8]) -> Result<RequestStateCodec, Failure> {
+    let key = callers.first()?.derived_key(purpose).await?;
+    RequestStateCodec::try_new(key).map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))
 }

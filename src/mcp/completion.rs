@@ -1,228 +1,171 @@
-//! Completion of what a person types: ids for the variables of resource templates and the arguments of prompts, the
-//! newest first.
+//! Completion of what a person types: ids for the variables of resource templates and the arguments of prompts.
 //!
-//! A host sends a request for every keystroke. Therefore each list is read once and kept for a few seconds. A list that
-//! cannot be read is kept as an empty list, because hosts show an error at every keystroke.
+//! The values are those on the first page of the list of one project, because a person waits for them at every keystroke.
+//! A list that cannot be read has no values, because hosts show an error at every keystroke.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use lru::LruCache;
 use rmcp::{
     ErrorData,
     model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference},
 };
+use serde_json::Value;
+use tokio::time::timeout;
 
 use super::{
     callers::Callers,
     config::McpConfig,
-    prompts::{self, EXECUTION_ARGUMENT},
+    prompts,
     resources::{self, PROJECT_VARIABLE},
-    value_source::{Candidate, Candidates, ValueSource},
 };
 use crate::{
+    call::{
+        arguments::{CommonArguments, ToolArguments},
+        paging::{Page, page_arguments},
+    },
     failure::{Code, Failure},
-    service::{request::check_segment, tool::PROJECT_ID},
+    fields::{Fields, field_at},
+    service::{
+        api::{
+            bugs::ListBugs,
+            builds::ListBuilds,
+            configs::{ListAgentConfigs, ListDeploymentConfigs},
+            executions::ListTestPlanExecutions,
+            jobs::ListJobs,
+            plans::ListTestPlans,
+            runs::ListRuns,
+            shared_steps::ListSharedSteps,
+            tests::ListTests,
+        },
+        catalog::{ListedOperation as _, OperationEntry},
+        request::check_segment,
+        tool::PROJECT_ID,
+    },
     text::{composed, quoted_argument},
 };
 
-/// Time limit of reading a list. Later candidates are useless, because the person has continued to type.
+/// Time limit of reading a list. Later values are useless, because the person has continued to type.
 const READ_LIMIT: Duration = Duration::from_secs(3);
 
-/// How long a list is reused. A person usually completes the input within this time.
-const FRESH_FOR: Duration = Duration::from_secs(10);
-
-/// Maximum number of lists that are kept.
-const MAX_LISTS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
-
-/// Completes arguments of prompts and variables of resource templates.
-#[derive(Debug)]
-pub(super) struct Completer {
-    /// The lists that were read a few seconds ago, by source and entered project.
-    lists: Mutex<LruCache<(ValueSource, Option<String>), Slot>>,
+/// The values of one argument.
+#[derive(Debug, Default)]
+struct Values {
+    /// Each value, and the name that people know it by.
+    named: Vec<(String, String)>,
+    /// Whether the service has more records than were read.
+    has_more: bool,
 }
 
-/// The slot of one list. It is locked while the list is read, so that simultaneous requests for one list share one
-/// read, and requests for other lists do not wait.
-type Slot = Arc<tokio::sync::Mutex<Option<CachedList>>>;
+/// Returns the values for what was typed.
+///
+/// # Errors
+/// Invalid parameters if there is no such prompt, template, argument or variable.
+pub(super) async fn complete(
+    request: CompleteRequestParams,
+    config: &McpConfig,
+    callers: &dyn Callers,
+) -> Result<CompleteResult, ErrorData> {
+    let argument = find_argument(&request.r#ref, &request.argument.name, config)?;
+    let entered = |name: &str| {
+        let value = request.context.as_ref()?.get_argument(name)?;
+        (!value.is_empty()).then_some(value.as_str())
+    };
+    let project = entered(PROJECT_VARIABLE).or_else(|| entered(PROJECT_ID));
 
-/// A list and the time when it was read.
-#[derive(Debug)]
-struct CachedList {
-    read_at: Duration,
-    candidates: Arc<Candidates>,
+    let reading = async {
+        if argument == PROJECT_ID { Ok(projects(callers)) } else { read(argument, project, callers).await }
+    };
+    let late = |_| Failure::new(Code::Timeout, format!("no list within {} s", READ_LIMIT.as_secs()));
+    let values = timeout(READ_LIMIT, reading).await.map_err(late).flatten().unwrap_or_else(|failure| {
+        tracing::warn!(argument, code = ?failure.code, "no values to complete with: {failure}");
+        Values::default()
+    });
+
+    let matches = find_matches(&values.named, &request.argument.value);
+    let shown: Vec<_> =
+        matches.iter().take(CompletionInfo::MAX_VALUES).map(|&value| value.to_owned()).collect();
+    let has_more = values.has_more || shown.len() < matches.len();
+    // The number of matches among records that were not read is unknown.
+    let total = if values.has_more { None } else { u32::try_from(matches.len()).ok() };
+
+    let info = CompletionInfo::with_pagination(shown, total, has_more);
+    info.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))
 }
 
-impl Default for Completer {
-    fn default() -> Self {
-        Self { lists: Mutex::new(LruCache::new(MAX_LISTS)) }
-    }
-}
-
-impl Completer {
-    /// Returns the values for what was typed.
-    ///
-    /// # Errors
-    /// Invalid parameters if there is no such prompt, template, argument or variable.
-    pub(super) async fn complete(
-        &self,
-        request: CompleteRequestParams,
-        config: &McpConfig,
-        callers: &dyn Callers,
-    ) -> Result<CompleteResult, ErrorData> {
-        let source = find_source(&request.r#ref, &request.argument.name, config)?;
-        let entered = |name: &str| {
-            let value = request.context.as_ref()?.get_argument(name)?;
-            (!value.is_empty()).then_some(value)
-        };
-        let project = entered(PROJECT_VARIABLE).or_else(|| entered(PROJECT_ID));
-        let candidates = self.candidates(source, project.cloned(), callers).await;
-
-        // A comparison of an execution with itself shows no changes.
-        let excluded = entered(EXECUTION_ARGUMENT).filter(|_| source == ValueSource::ComparableExecutions);
-        let included = candidates.values.iter().filter(|candidate| Some(&candidate.value) != excluded);
-        let matches = find_matches(included, &request.argument.value);
-        let values = matches.iter().map(|candidate| candidate.value.clone());
-        let values: Vec<_> = values.take(CompletionInfo::MAX_VALUES).collect();
-
-        let has_more = candidates.has_more || values.len() < matches.len();
-        // The number of matches among records that were not read is unknown.
-        let total = if candidates.has_more { None } else { u32::try_from(matches.len()).ok() };
-        let info = CompletionInfo::with_pagination(values, total, has_more);
-
-        info.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))
-    }
-
-    /// Returns the candidates of a list, from the cache or from the service.
-    async fn candidates(
-        &self,
-        source: ValueSource,
-        project: Option<String>,
-        callers: &dyn Callers,
-    ) -> Arc<Candidates> {
-        // Nothing is stored for a text that cannot be a project.
-        if project.as_deref().is_some_and(|project| check_segment(project).is_err()) {
-            return Arc::default();
-        }
-
-        // Without usable settings and a key there is nothing to read. Callers without a key share one server.
-        let Ok(caller) = callers.first() else { return Arc::default() };
-        if caller.key_kind().await.is_err() {
-            return Arc::default();
-        }
-        let clock = caller.clock();
-        let slot = self.slot(source, project.clone());
-        let mut cached = slot.lock().await;
-
-        let is_fresh = |list: &&CachedList| clock.now().saturating_sub(list.read_at) < FRESH_FOR;
-        if let Some(list) = cached.as_ref().filter(is_fresh) {
-            return Arc::clone(&list.candidates);
-        }
-
-        let outcome = tokio::select! {
-            outcome = source.read(project.as_deref(), callers) => outcome,
-            () = clock.timeout(READ_LIMIT) => {
-                Err(Failure::new(Code::Timeout, format!("no list within {} s", READ_LIMIT.as_secs())))
-            }
-        };
-        let candidates = Arc::new(outcome.unwrap_or_else(|failure| {
-            tracing::warn!(?source, code = ?failure.code, "no values to complete with: {failure}");
-            Candidates::default()
-        }));
-
-        // A failure is cached, too: otherwise every keystroke would send a request.
-        *cached = Some(CachedList { read_at: clock.now(), candidates: Arc::clone(&candidates) });
-        candidates
-    }
-
-    fn slot(&self, source: ValueSource, project: Option<String>) -> Slot {
-        let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(lists.get_or_insert((source, project), Slot::default))
-    }
-}
-
-/// Finds the source of the values of an argument.
-fn find_source(reference: &Reference, argument: &str, config: &McpConfig) -> Result<ValueSource, ErrorData> {
-    let (name, found) = match reference {
+/// Returns the argument of an operation that an argument of a prompt or a variable of a template stands for.
+fn find_argument(reference: &Reference, name: &str, config: &McpConfig) -> Result<&'static str, ErrorData> {
+    let (place, found) = match reference {
         Reference::Resource(template) => {
             let mut offered = resources::offered_templates(&config.selection);
             let found = offered.find(|offered| offered.uri_template() == template.uri);
-            (&template.uri, found.map(|template| template.value_source(argument)))
+            (&template.uri, found.map(|template| template.argument_of(name)))
         }
-        Reference::Prompt(prompt) => {
-            let found = prompts::find_offered(&prompt.name, config);
-            (&prompt.name, found.map(|prompt| prompt.value_source(argument, config)))
-        }
+        Reference::Prompt(prompt) => (&prompt.name, prompts::find_argument(&prompt.name, name, config)),
         _ => return Err(ErrorData::invalid_params("unknown kind of reference", None)),
     };
 
-    match found {
-        Some(Some(source)) => Ok(source),
-        Some(None) => Err(ErrorData::invalid_params(
-            format!("`{}` has no argument `{}`", quoted_argument(name), quoted_argument(argument)),
-            None,
-        )),
-        None => {
-            Err(ErrorData::invalid_params(format!("no prompt or template `{}`", quoted_argument(name)), None))
-        }
+    let place = quoted_argument(place);
+    let missing = match found {
+        Some(Some(argument)) => return Ok(argument),
+        Some(None) => format!("`{place}` has no argument `{}`", quoted_argument(name)),
+        None => format!("no prompt or template `{place}`"),
+    };
+    Err(ErrorData::invalid_params(missing, None))
+}
+
+/// Returns the list whose records have the values of an argument.
+fn list_of(argument: &str) -> Option<&'static OperationEntry> {
+    match argument {
+        "run_id" => Some(ListRuns::entry()),
+        "job_id" => Some(ListJobs::entry()),
+        "bug_id" => Some(ListBugs::entry()),
+        "test_plan_id" => Some(ListTestPlans::entry()),
+        "test_plan_execution_id" | "compare_with" => Some(ListTestPlanExecutions::entry()),
+        "shared_step_id" => Some(ListSharedSteps::entry()),
+        "agent_id" => Some(ListAgentConfigs::entry()),
+        "test_id" | "test_case_id" => Some(ListTests::entry()),
+        "build_id" => Some(ListBuilds::entry()),
+        "deployment_config_id" => Some(ListDeploymentConfigs::entry()),
+        _ => None,
     }
 }
 
-/// Returns the candidates that match `typed`. Those whose value begins with it come before those with a name that
-/// contains it.
-fn find_matches<'a>(candidates: impl Iterator<Item = &'a Candidate>, typed: &str) -> Vec<&'a Candidate> {
-    let typed = composed(typed.trim()).to_lowercase();
-    let (mut matches, others): (Vec<_>, Vec<_>) =
-        candidates.partition(|candidate| candidate.value.to_lowercase().starts_with(&typed));
-
-    let has_name = |candidate: &&Candidate| candidate.names.iter().any(|name| name.contains(&typed));
-    matches.extend(others.into_iter().filter(has_name));
-    matches
+fn projects(callers: &dyn Callers) -> Values {
+    let named = callers.known_projects().into_iter().map(|project| (project, String::new())).collect();
+    Values { named, has_more: false }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::call::Caller;
+/// Reads the values of an argument. Without `project`, the list is that of the project of the settings, of the project of the
+/// key, or of the only known project.
+async fn read(argument: &str, project: Option<&str>, callers: &dyn Callers) -> Result<Values, Failure> {
+    let Some(list) = list_of(argument) else { return Ok(Values::default()) };
+    let arguments =
+        ToolArguments::new(page_arguments(&Fields::new(), 0), CommonArguments::in_project(project));
+    let caller = callers.choose(list, &arguments).await?;
+    let page = Page::parse(list.name, caller.call(list, arguments).await?.into_value())?;
 
-    #[tokio::test(start_paused = true)]
-    async fn nothing_is_stored_for_a_text_that_cannot_be_a_project() {
-        let callers = Ok(Caller::of_no_service());
-        let completer = Completer::default();
+    let read = page.records.len() as u64;
+    let has_more = page.total_records.is_some_and(|total| total > read);
+    let named = page.records.iter().filter_map(|record| named_value(list, record)).collect();
+    Ok(Values { named, has_more })
+}
 
-        for (project, stored) in [("x".repeat(4 << 20), 0), ("demo".to_owned(), 1)] {
-            completer.candidates(ValueSource::Runs, Some(project), &callers).await;
-            assert_eq!(completer.lists.lock().expect("no panic").len(), stored);
-        }
-    }
+/// Returns the id and the name of a record. Returns `None` if it has no usable id.
+fn named_value(list: &OperationEntry, record: &Value) -> Option<(String, String)> {
+    let (id, name) = list.tool.records.map_or(("id", "name"), |keys| (keys.id, keys.name));
+    let text = |field| field_at(record, field).and_then(Value::as_str);
+    let value = text(id).filter(|value| check_segment(value).is_ok())?;
 
-    #[tokio::test(start_paused = true)]
-    async fn nothing_is_stored_for_a_caller_without_a_key() {
-        let callers = Ok(Caller::without_key());
-        let completer = Completer::default();
-        completer.candidates(ValueSource::Runs, None, &callers).await;
-        assert!(completer.lists.lock().expect("no panic").is_empty());
-    }
+    Some((value.to_owned(), text(name).unwrap_or_default().to_owned()))
+}
 
-    #[test]
-    fn values_that_begin_with_the_typed_text_come_before_matching_names() {
-        let candidates = [("b1", "alpha a"), ("A2", "beta"), ("c3", "gamma")].map(|(value, name)| {
-            Candidate { value: value.to_owned(), names: vec![name.to_owned()], created_at: None }
-        });
+/// Returns the values that match `typed`. Those that begin with it come before those with a name that contains it.
+fn find_matches<'a>(named: &'a [(String, String)], typed: &str) -> Vec<&'a str> {
+    let folded = |text: &str| composed(text).to_lowercase();
+    let typed = folded(typed.trim());
+    let (begin, others): (Vec<_>, Vec<_>) =
+        named.iter().partition(|(value, _)| value.to_lowercase().starts_with(&typed));
+    let with_name = others.into_iter().filter(|(_, name)| folded(name).contains(&typed));
 
-        for (typed, expected) in [
-            (" a ", &["A2", "b1", "c3"][..]),
-            ("bet", &["A2"]),
-            ("BET", &["A2"]),
-            ("", &["b1", "A2", "c3"]),
-            ("x", &[]),
-        ] {
-            let matches = find_matches(candidates.iter(), typed);
-            let values: Vec<_> = matches.iter().map(|candidate| candidate.value.as_str()).collect();
-            assert_eq!(values, expected, "{typed}");
-        }
-    }
+    begin.into_iter().chain(with_name).map(|(value, _)| value.as_str()).collect()
 }

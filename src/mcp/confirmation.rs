@@ -6,38 +6,40 @@
 //! The state of a question is sealed with a key that is derived from the API key, so that every process with the same API
 //! key accepts the answer.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use jiff::{SignedDuration, Timestamp};
-use moka::{policy::EvictionPolicy, sync::Cache};
 use rmcp::{
     RoleServer,
     model::{
         ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
-        InputRequiredResult, InputResponses,
+        InputRequiredResult, InputResponses, SealOptions,
     },
     service::{RequestContext, ServiceError},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::revision::is_stateless;
+use super::{
+    callers::{Callers, sealing},
+    revision::is_stateless,
+};
 use crate::{
-    call::Caller,
     failure::{self, Code, Failure},
-    sealing,
     service::tool::CONFIRM,
     text::single_line,
 };
 
 /// Purpose of the derived key that seals the state of a question.
-const KEY_PURPOSE: &[u8] = b"tas-mcp confirmations 1";
+const KEY_PURPOSE: &[u8] = b"tas-mcp confirmations 2";
 
 /// How long a person may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(600);
-
-/// Largest number of answered questions that are remembered.
-const MAX_ANSWERED: u64 = 100_000;
 
 /// What a host adds when it repeats a call after `input_required`.
 #[derive(Debug, Default)]
@@ -57,6 +59,8 @@ pub(super) enum ConfirmationOutcome {
     InputRequired(Box<InputRequiredResult>),
     /// The host cannot ask.
     Unsupported,
+    /// The settings are unusable.
+    Unusable(Failure),
 }
 
 impl From<Result<(), ConfirmationError>> for ConfirmationOutcome {
@@ -72,33 +76,32 @@ pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// Asks persons to confirm calls. All servers of a process share one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Confirmer {
-    /// Ids of the questions that were answered. Each answer counts once in this process, and once in all processes that
-    /// share a store.
-    answered: Cache<String, ()>,
+    /// The questions that were answered and could be answered again. Each answer counts once in this process.
+    answered: Mutex<HashMap<Uuid, Timestamp>>,
 }
 
-impl Default for Confirmer {
-    fn default() -> Self {
-        let answered = Cache::builder().max_capacity(MAX_ANSWERED).eviction_policy(EvictionPolicy::lru());
-        Self { answered: answered.time_to_live(ANSWER_LIMIT).build() }
-    }
+/// The sealed state of a question.
+#[derive(Debug, Serialize, Deserialize)]
+struct Question {
+    id: Uuid,
+    asked_at: Timestamp,
 }
 
 impl Confirmer {
     /// Asks whether the call that was refused with `required` is to be made. `call` is the scope, the tool and its
-    /// arguments as text. `caller` provides the key and the clock.
+    /// arguments as text. `callers` provide the key and the clock.
     pub(super) async fn ask(
         &self,
         call: &str,
         required: &Failure,
         retried: RetriedCall,
-        caller: &Caller,
+        callers: &dyn Callers,
         context: &RequestContext<RoleServer>,
     ) -> ConfirmationOutcome {
         if let Some(state) = retried.state {
-            return self.check_retry(call, &state, retried.answers, caller).await.into();
+            return self.check_retry(call, &state, retried.answers, callers).await.into();
         }
 
         if !can_ask(context) {
@@ -107,8 +110,8 @@ impl Confirmer {
         let Some(question) = question(required) else { return ConfirmationOutcome::Unsupported };
 
         if is_stateless(context) {
-            let response = require_input(call, question, caller).await;
-            return response.map_or(ConfirmationOutcome::Unsupported, |response| {
+            let response = require_input(call, question, callers).await;
+            return response.map_or_else(ConfirmationOutcome::Unusable, |response| {
                 ConfirmationOutcome::InputRequired(Box::new(response))
             });
         }
@@ -126,22 +129,31 @@ impl Confirmer {
         call: &str,
         state: &str,
         answers: Option<InputResponses>,
-        caller: &Caller,
+        callers: &dyn Callers,
     ) -> Result<(), ConfirmationError> {
-        let key = caller.derived_key(KEY_PURPOSE).await.ok();
-        let opened = key.and_then(|key| sealing::open(&key, call.as_bytes(), state));
-        let (asked_at, id): (i64, String) = opened.ok_or(ConfirmationError::OtherCall)?;
+        let caller = callers.first().map_err(|_| ConfirmationError::OtherCall)?;
+        let codec = sealing(callers, KEY_PURPOSE).await.map_err(|_| ConfirmationError::OtherCall)?;
+        let opened = codec.open_json_with(state, call.as_bytes());
+        let question: Question = opened.map_err(|_| ConfirmationError::OtherCall)?;
 
-        if !is_recent(asked_at, caller.clock().timestamp()) {
+        let now = caller.clock().timestamp();
+        if !is_recent(question.asked_at, now) {
             return Err(ConfirmationError::Late);
         }
-        if !self.answered.entry(id).or_insert(()).is_fresh() {
+        if self.is_answered(&question, now) {
             return Err(ConfirmationError::AlreadyAnswered);
         }
 
         let answer = answers.and_then(|mut answers| answers.remove(CONFIRM));
         let answer = answer.and_then(|answer| serde_json::from_value(answer).ok());
         check_answer(&answer.ok_or(ConfirmationError::Unanswered)?)
+    }
+
+    /// Returns whether the question was answered before, and records that it is answered.
+    fn is_answered(&self, question: &Question, now: Timestamp) -> bool {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.retain(|_, asked_at| is_recent(*asked_at, now));
+        answered.insert(question.id, question.asked_at).is_some()
     }
 }
 
@@ -159,21 +171,23 @@ fn question(required: &Failure) -> Option<ElicitRequestParams> {
 async fn require_input(
     call: &str,
     question: ElicitRequestParams,
-    caller: &Caller,
-) -> Option<InputRequiredResult> {
-    let content = (caller.clock().timestamp().as_second(), Uuid::now_v7().to_string());
-    let state = sealing::seal(&caller.derived_key(KEY_PURPOSE).await.ok()?, call.as_bytes(), &content)?;
+    callers: &dyn Callers,
+) -> Result<InputRequiredResult, Failure> {
+    let content = Question { id: Uuid::now_v7(), asked_at: callers.first()?.clock().timestamp() };
+    let codec = sealing(callers, KEY_PURPOSE).await?;
+    let state = codec
+        .seal_json_with(&content, &SealOptions::new().associated_data(call.as_bytes()))
+        .map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))?;
 
     let question = InputRequest::Elicitation(ElicitRequest::new(question));
     let questions = [(CONFIRM.to_owned(), question)].into_iter().collect();
 
-    Some(InputRequiredResult::new(Some(questions), Some(state)))
+    Ok(InputRequiredResult::new(Some(questions), Some(state)))
 }
 
-/// Returns whether a question of the time `asked_at`, in seconds since 1970, can still be answered. The clocks of two
+/// Returns whether a question of the time `asked_at` can still be answered. The clocks of two
 /// processes may differ, so that the question may seem to be of the future.
-fn is_recent(asked_at: i64, now: Timestamp) -> bool {
-    let asked_at = Timestamp::from_second(asked_at).unwrap_or_default();
+fn is_recent(asked_at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(asked_at) <= SignedDuration::try_from(ANSWER_LIMIT).unwrap_or_default()
 }
 

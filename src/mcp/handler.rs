@@ -4,31 +4,30 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-        CompleteResult, CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
         GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
         InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, UpdateTaskParams,
     },
-    service::{RequestContext, SubscriptionContext},
+    service::RequestContext,
 };
+use tracing::Instrument as _;
 
 use super::{
-    call_report::CallReport,
-    call_tool::{CallResponse, takes_several_steps},
-    methods::undecodable,
+    call_span::CallSpan,
+    call_tool::CallResponse,
+    completion::complete,
     prompts, report_view, resources,
     revision::{
-        CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, is_stateless, server_info,
-        shared_scope,
+        CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
     },
     server::Server,
     skills, tasks,
     tool_result::tool_result,
 };
 use crate::{
-    call::arguments::{ToolArguments, drop_arguments_of_host},
+    call::arguments::drop_arguments_of_host,
     tools::{
         catalog::{self, Tool},
         selection::Selection,
@@ -37,6 +36,10 @@ use crate::{
 
 /// Maximum length of a tool name that an error message repeats, in characters.
 const QUOTED_NAME_CHARS: usize = 80;
+
+/// Methods whose parameters can be malformed.
+const METHODS: [&str; 5] =
+    ["tools/call", "prompts/get", "resources/read", "completion/complete", "skills/get"];
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -47,11 +50,7 @@ impl ServerHandler for Server {
             .enable_completions()
             .build();
 
-        let selection = &self.state.config().selection;
-        if let Some(resources) = &mut capabilities.resources {
-            resources.subscribe = resources::offers_watched(selection).then_some(true);
-        }
-        report_view::declare(&mut capabilities, selection);
+        report_view::declare(&mut capabilities, &self.state.config().selection);
         skills::declare(&mut capabilities);
         if self.state.tasks.is_offered() {
             tasks::declare(&mut capabilities);
@@ -97,10 +96,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
-        if context.extensions.get::<WithoutSession>().is_some() {
-            self.state.profile.prepare_tools().await;
-        }
-        let list = ListToolsResult::with_all_items(self.state.profile.tools().to_vec());
+        let list = ListToolsResult::with_all_items(self.state.profile.tools.clone());
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
@@ -109,23 +105,17 @@ impl ServerHandler for Server {
         mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (config, runner) = (self.state.config(), &self.state.tool_runner);
+        let config = self.state.config();
         let tool = find_callable_tool(&config.selection, &request.name)?;
         if let Some(arguments) = &mut request.arguments {
             drop_arguments_of_host(&tool, arguments);
         }
-        let report = CallReport::wanted(&context);
-        if let Some(report) = &report {
-            report.note_arguments(tool.info, request.arguments.as_ref());
-        }
+        let call = CallSpan::new(tool.info, request.arguments.as_ref());
 
         // The future of a call is large, and the library moves it several times: in a box, it moves a pointer.
-        let response = if takes_several_steps(tool, &context) {
-            Box::pin(self.state.call_or_ask(tool, request, &context)).await
-        } else {
-            let arguments = ToolArguments::from_host(&tool, request.arguments.unwrap_or_default());
-            CallResponse::Ended(Box::pin(runner.run(tool, arguments, &context)).await)
-        };
+        let answering = Box::pin(self.state.call_or_ask(tool, request, &context));
+        let response = answering.instrument(call.span.clone()).await;
+        call.end(&response);
 
         match response {
             CallResponse::InputRequired(mut question) => {
@@ -137,9 +127,6 @@ impl ServerHandler for Server {
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
-                if let Some(report) = report {
-                    report.note_outcome(tool.info, &outcome);
-                }
                 let mut result = tool_result(outcome, config, tool.info).await;
                 add_server_info(&context, &mut result.meta);
                 Ok(result.into())
@@ -170,7 +157,7 @@ impl ServerHandler for Server {
         request: CancelTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.state.tasks.cancel(&request.task_id).await
+        self.state.tasks.acknowledge(&request.task_id).await
     }
 
     async fn list_resources(
@@ -182,7 +169,7 @@ impl ServerHandler for Server {
         let config = self.state.config();
         let mut resources = resources::list(config);
         resources.extend(report_view::resource(&config.selection));
-        resources.extend(self.state.profile.skills().resources.iter().cloned());
+        resources.extend(self.state.profile.skills.resources.iter().cloned());
 
         // The URIs name the project of the settings.
         let list = ListResourcesResult::with_all_items(resources);
@@ -210,38 +197,13 @@ impl ServerHandler for Server {
         if let Some(view) = Box::pin(report_view::read(&request.uri, config, runner, &context)).await {
             return view.map(Into::into);
         }
-        if let Some(file) = self.state.profile.skills().read(&request.uri) {
+        if let Some(file) = self.state.profile.skills.read(&request.uri) {
             let scope = shared_scope(&context);
             return file.map(|file| file.for_request(&context, STATIC_LIFETIME_MS, scope).into());
         }
 
         let record = Box::pin(resources::read(&request.uri, config, runner, &context)).await?;
         Ok(record.into())
-    }
-
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        Box::pin(self.state.subscriptions.subscribe(request.uri, context)).await
-    }
-
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        self.state.subscriptions.unsubscribe(&request.uri);
-        Ok(())
-    }
-
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.state.subscriptions.accept(requested)
-    }
-
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        Box::pin(self.state.subscriptions.listen(context)).await
     }
 
     async fn list_skills(
@@ -251,7 +213,7 @@ impl ServerHandler for Server {
     ) -> Result<ListSkillsResult, ErrorData> {
         skills::check_revision(&context)?;
         refuse_cursor(request)?;
-        let list = ListSkillsResult::with_all_items(self.state.profile.skills().skills.clone());
+        let list = ListSkillsResult::with_all_items(self.state.profile.skills.skills.clone());
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
@@ -261,7 +223,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
         skills::check_revision(&context)?;
-        let skill = self.state.profile.skills().get(&request.uri)?;
+        let skill = self.state.profile.skills.get(&request.uri)?;
         Ok(skill.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
@@ -291,7 +253,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
-        let completing = state.completer.complete(request, state.config(), state.tool_runner.callers());
+        let completing = complete(request, state.config(), state.tool_runner.callers());
         let mut result = Box::pin(completing).await?;
         add_server_info(&context, &mut result.meta);
         Ok(result)
@@ -300,9 +262,14 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
+        _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(undecodable(request, is_stateless(&context), self.state.tasks.is_offered()))
+        let CustomRequest { method, .. } = request;
+        // The library treats a known method with malformed parameters as an unknown one.
+        if METHODS.contains(&&*method) {
+            return Err(ErrorData::invalid_params(format!("invalid params for `{method}`"), None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method `{method}`"), None))
     }
 }
 

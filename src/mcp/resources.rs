@@ -11,9 +11,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    config::McpConfig, revision::CacheableResult as _, tool_runner::ToolRunner, value_source::ValueSource,
-};
+use super::{config::McpConfig, revision::CacheableResult as _, tool_runner::ToolRunner};
 use crate::{
     call::{
         arguments::{CommonArguments, ToolArguments},
@@ -36,11 +34,12 @@ use crate::{
         },
         operation::placeholder,
         request::RESERVED,
-        result_kind::{ResultId, ResultKind},
+        result_kind::ResultKind,
+        tool::PROJECT_ID,
     },
     text::quoted_argument,
     tools::{
-        catalog::{ListedTool as _, Tool, ToolReference},
+        catalog::{ListedTool as _, ToolReference},
         selection::Selection,
     },
 };
@@ -147,37 +146,6 @@ fn find(uri: &str, selection: &Selection) -> Result<RecordUri, ErrorData> {
     })
 }
 
-/// A record whose changes a host may subscribe to.
-#[derive(Debug)]
-pub(super) struct WatchedRecord {
-    pub(super) tool: Tool,
-    pub(super) project: String,
-    pub(super) target: ResultId,
-}
-
-/// Finds the record of a URI if it is one that ends: a run, a job or an execution.
-///
-/// # Errors
-/// As [`find`], and invalid parameters if the record is another one.
-pub(super) fn find_watched(uri: &str, selection: &Selection) -> Result<WatchedRecord, ErrorData> {
-    let RecordUri { template, project, arguments } = find(uri, selection)?;
-    let target = template.result_kind().and_then(|kind| {
-        let id = arguments.get(kind.argument())?.as_str()?;
-        Some(ResultId::new(kind, id))
-    });
-
-    let target = target.ok_or_else(|| {
-        let message = "only runs, jobs and executions can be subscribed to: nothing else changes by itself";
-        ErrorData::invalid_params(message, Some(json!({"uri": quoted_argument(uri)})))
-    })?;
-    Ok(WatchedRecord { tool: (template.tool)(), project, target })
-}
-
-/// Returns whether a host can subscribe to anything.
-pub(super) fn offers_watched(selection: &Selection) -> bool {
-    offered_templates(selection).any(|template| template.result_kind().is_some())
-}
-
 /// Parses a URI.
 ///
 /// # Errors
@@ -261,8 +229,6 @@ struct TemplateVariable {
     name: &'static str,
     /// Argument of the operation.
     argument: &'static str,
-    /// Source of the values, for completion.
-    source: ValueSource,
 }
 
 impl RecordTemplate {
@@ -271,24 +237,16 @@ impl RecordTemplate {
         format!("{ROOT}{{{PROJECT_VARIABLE}}}/{}", self.path)
     }
 
-    /// Returns the source of the values of a variable, or `None` if the template has no such variable.
-    pub(super) fn value_source(&self, variable: &str) -> Option<ValueSource> {
+    /// Returns the argument that a variable stands for; `None` if the template has no such variable.
+    pub(super) fn argument_of(&self, variable: &str) -> Option<&'static str> {
         if variable == PROJECT_VARIABLE {
-            return Some(ValueSource::Projects);
+            return Some(PROJECT_ID);
         }
-        self.variable(variable).map(|variable| variable.source)
+        self.variable(variable).map(|variable| variable.argument)
     }
 
     fn variable(&self, name: &str) -> Option<&'static TemplateVariable> {
         self.variables.iter().find(|variable| variable.name == name)
-    }
-
-    /// Returns the kind of the record if the record is one that ends.
-    fn result_kind(&self) -> Option<ResultKind> {
-        let kinds = ResultKind::ALL.into_iter();
-        kinds
-            .into_iter()
-            .find(|kind| self.variables.iter().any(|variable| variable.argument == kind.argument()))
     }
 
     fn description(&self) -> String {
@@ -329,7 +287,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Run",
         summary: "A test run in full: result, players, steps.",
         tool: GetRun::tool,
-        variables: &[variable("run", ResultKind::Run.argument(), ValueSource::Runs)],
+        variables: &[variable("run", ResultKind::Run.argument())],
     },
     RecordTemplate {
         path: "jobs/{job}",
@@ -337,7 +295,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Job",
         summary: "A started test: its status and its runs, one for each attempt.",
         tool: GetJob::tool,
-        variables: &[variable("job", ResultKind::Job.argument(), ValueSource::Jobs)],
+        variables: &[variable("job", ResultKind::Job.argument())],
     },
     RecordTemplate {
         path: "executions/{execution}",
@@ -345,7 +303,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Plan execution",
         summary: "A started test plan: its status and the number of tests by outcome.",
         tool: GetTestPlanExecution::tool,
-        variables: &[variable("execution", ResultKind::Execution.argument(), ValueSource::Executions)],
+        variables: &[variable("execution", ResultKind::Execution.argument())],
     },
     RecordTemplate {
         path: "bugs/{bug}",
@@ -353,7 +311,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Reviewed bug",
         summary: "A reviewed bug with every occurrence.",
         tool: GetBug::tool,
-        variables: &[variable("bug", "bug_id", ValueSource::Bugs)],
+        variables: &[variable("bug", "bug_id")],
     },
     RecordTemplate {
         path: "test-plans/{id}",
@@ -361,7 +319,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Test plan",
         summary: "A test plan: its tests and deployment slots.",
         tool: GetTestPlan::tool,
-        variables: &[variable("id", "test_plan_id", ValueSource::TestPlans)],
+        variables: &[variable("id", "test_plan_id")],
     },
     RecordTemplate {
         path: "shared-steps/{id}",
@@ -369,7 +327,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Shared steps",
         summary: "A shared step collection: its steps and version.",
         tool: GetSharedStep::tool,
-        variables: &[variable("id", "shared_step_id", ValueSource::SharedSteps)],
+        variables: &[variable("id", "shared_step_id")],
     },
     RecordTemplate {
         path: "knowledge",
@@ -393,7 +351,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Knowledge files of an agent",
         summary: "The knowledge files for runs with one agent.",
         tool: ListAgentKnowledgeFiles::tool,
-        variables: &[variable("agent_id", "agent_id", ValueSource::Agents)],
+        variables: &[variable("agent_id", "agent_id")],
     },
     RecordTemplate {
         path: "knowledge/test_case/{test_case_id}",
@@ -401,12 +359,12 @@ static TEMPLATES: [RecordTemplate; 10] = [
         title: "Knowledge files of a test",
         summary: "The knowledge files for runs of one test.",
         tool: ListTestCaseKnowledgeFiles::tool,
-        variables: &[variable("test_case_id", "test_case_id", ValueSource::Tests)],
+        variables: &[variable("test_case_id", "test_case_id")],
     },
 ];
 
-const fn variable(name: &'static str, argument: &'static str, source: ValueSource) -> TemplateVariable {
-    TemplateVariable { name, argument, source }
+const fn variable(name: &'static str, argument: &'static str) -> TemplateVariable {
+    TemplateVariable { name, argument }
 }
 
 #[cfg(test)]

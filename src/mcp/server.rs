@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    callers::Callers, completion::Completer, config::McpConfig, confirmation::Confirmer,
-    profile::ServerProfile, subscriptions::Subscriptions, tasks::TaskService, tool_runner::ToolRunner,
+    callers::Callers, config::McpConfig, confirmation::Confirmer, profile::ServerProfile, tasks::TaskService,
+    tool_runner::ToolRunner,
 };
 use crate::{
     failure::Failure,
@@ -30,9 +30,7 @@ pub(super) struct ServerState {
     pub(super) profile: Arc<ServerProfile>,
     pub(super) tool_runner: ToolRunner,
     pub(super) confirmer: Arc<Confirmer>,
-    pub(super) completer: Completer,
     pub(super) tasks: TaskService,
-    pub(super) subscriptions: Subscriptions,
 }
 
 impl ServerState {
@@ -75,9 +73,7 @@ impl Server {
         Self {
             state: Arc::new(ServerState {
                 confirmer,
-                completer: Completer::default(),
                 tasks: TaskService::new(tool_runner.clone(), Arc::clone(&profile)),
-                subscriptions: Subscriptions::new(tool_runner.clone(), Arc::clone(&profile)),
                 tool_runner,
                 profile,
             }),

@@ -1,8 +1,7 @@
 //! Skills: what a model should know before it does a job with the tools (extension `io.modelcontextprotocol/skills`).
 //!
 //! A skill is a folder in `skills/`. Its files refer to tools like the other texts of this program (`text::guidance`): a
-//! caller gets them without what needs a tool that is not offered. A skill is offered if its `SKILL.md` remains. Prompts
-//! take their sentences from it, so that each is written once.
+//! caller gets them without what needs a tool that is not offered. A skill is offered if its `SKILL.md` remains.
 
 use rmcp::{
     ErrorData, RoleServer,
@@ -26,23 +25,13 @@ use crate::{
 /// Start of the URI of every file of a skill.
 const ROOT: &str = "skill://";
 
-/// Media type of every file.
-const MIME_TYPE: &str = "text/markdown";
-
 /// A skill.
 #[derive(Debug)]
 pub struct Skill {
     /// Name of its folder.
-    name: &'static str,
-    /// The `SKILL.md` first.
-    files: &'static [SkillFile],
-}
-
-#[derive(Debug)]
-struct SkillFile {
-    /// Path below the folder.
-    path: &'static str,
-    text: &'static str,
+    pub name: &'static str,
+    /// Path below the folder, and text, of each file. The `SKILL.md` is the first.
+    files: &'static [(&'static str, &'static str)],
 }
 
 /// The skill in the folder of this name, with the files beside its `SKILL.md`.
@@ -51,75 +40,48 @@ macro_rules! skill {
         Skill { name: $name, files: &[skill!(@file $name, "SKILL.md") $(, skill!(@file $name, $path))*] }
     };
     (@file $name:literal, $path:literal) => {
-        SkillFile { path: $path, text: include_str!(concat!("../../skills/", $name, "/", $path)) }
+        ($path, include_str!(concat!("../../skills/", $name, "/", $path)))
     };
 }
 
-pub(super) static TRIAGE_RUN: Skill = skill!("triage-run", "references/verdicts.md");
-pub(super) static RELEASE_SMOKE: Skill = skill!("release-smoke");
-pub(super) static WRITE_A_TEST: Skill = skill!("write-a-test", "references/example.md");
-pub(super) static KEEP_FLAKY_TESTS_DOWN: Skill = skill!("keep-flaky-tests-down");
-pub(super) static EXPORT_RESULTS: Skill = skill!("export-results");
-
 /// All skills, in the order in which hosts list them.
-pub static SKILLS: [&Skill; 5] =
-    [&TRIAGE_RUN, &RELEASE_SMOKE, &WRITE_A_TEST, &KEEP_FLAKY_TESTS_DOWN, &EXPORT_RESULTS];
+pub static SKILLS: [Skill; 6] = [
+    skill!("triage-run", "references/verdicts.md"),
+    skill!("nightly-report"),
+    skill!("release-smoke"),
+    skill!("write-a-test", "references/example.md"),
+    skill!("keep-flaky-tests-down"),
+    skill!("export-results"),
+];
 
 impl Skill {
-    /// Returns the name of its folder.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
     /// Returns the files for a caller to whom `tools` are offered, each with its path below the folder. Returns `None` if
     /// the skill is not offered.
     pub fn files_for(&self, tools: &dyn OfferedTools) -> Option<Vec<(&'static str, String)>> {
-        let offered = |file: &SkillFile| Some((file.path, for_caller(file.text, tools)? + "\n"));
-        self.is_offered(tools).then(|| self.files.iter().filter_map(offered).collect())
+        for_caller(self.manifest(), tools)?;
+        let files = self.files.iter();
+        Some(files.filter_map(|&(path, text)| Some((path, for_caller(text, tools)? + "\n"))).collect())
     }
 
-    pub(super) fn is_offered(&self, tools: &dyn OfferedTools) -> bool {
-        for_caller(self.manifest(), tools).is_some()
+    /// Returns the `SKILL.md` without its header, with links that lead to resources; `None` if the skill is not offered.
+    pub(super) fn body_for(&self, tools: &dyn OfferedTools) -> Option<String> {
+        let text = for_caller(self.manifest(), tools)?;
+        let (_, body) = text.trim_start_matches("---").split_once("\n---\n")?;
+        Some(body.trim().replace("](references/", &format!("]({ROOT}{}/references/", self.name)))
     }
 
     /// Returns what the skill does, and when a model should use it.
-    fn description(&self) -> &'static str {
+    pub(super) fn description(&self) -> &'static str {
         let mut header = self.manifest().lines().skip(1).take_while(|line| *line != "---");
         header.find_map(|line| line.strip_prefix("description: ")).unwrap_or_default()
-    }
-
-    /// Returns what the skill does.
-    pub(super) fn summary(&self) -> &'static str {
-        self.description().split_inclusive(". ").next().unwrap_or_default().trim_end()
     }
 
     pub(super) fn title(&self) -> &'static str {
         self.manifest().lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default()
     }
 
-    /// Returns the task, as a sentence to the model: the paragraph after the title.
-    pub(super) fn purpose(&self) -> &'static str {
-        let mut lines = self.manifest().lines().skip_while(|line| !line.starts_with("# ")).skip(1);
-        lines.find(|line| !line.is_empty()).unwrap_or_default()
-    }
-
-    /// Returns what holds for every way to do the job. It names no tools.
-    pub(super) fn rules(&self) -> &'static str {
-        self.section("\n## Rules\n")
-    }
-
-    /// Returns what the user is told at the end. It names no tools.
-    pub(super) fn report(&self) -> &'static str {
-        self.section("\n## Report\n")
-    }
-
-    fn section(&self, heading: &str) -> &'static str {
-        let (_, section) = self.manifest().split_once(heading).unwrap_or_default();
-        section.split("\n## ").next().unwrap_or_default().trim()
-    }
-
     fn manifest(&self) -> &'static str {
-        self.files.first().map_or("", |file| file.text)
+        self.files.first().map_or("", |(_, text)| text)
     }
 
     fn uri(&self, path: &str) -> String {
@@ -146,7 +108,7 @@ pub(super) fn check_revision(context: &RequestContext<RoleServer>) -> Result<(),
 }
 
 /// The skills as a caller gets them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SkillCatalog {
     pub(super) skills: Vec<model::Skill>,
     /// The `SKILL.md` of each skill.
@@ -158,8 +120,8 @@ pub(super) struct SkillCatalog {
 impl SkillCatalog {
     /// Creates the catalog for a caller to whom `tools` are offered.
     pub(super) fn new(tools: &dyn OfferedTools) -> Self {
-        let mut catalog = Self { skills: Vec::new(), resources: Vec::new(), texts: Vec::new() };
-        for skill in SKILLS {
+        let mut catalog = Self::default();
+        for skill in &SKILLS {
             catalog.add(skill, tools);
         }
         catalog
@@ -177,7 +139,7 @@ impl SkillCatalog {
             Resource::new(&uri, skill.name)
                 .with_title(skill.title())
                 .with_description(skill.description())
-                .with_mime_type(MIME_TYPE)
+                .with_mime_type("text/markdown")
                 .with_size(size),
         );
         self.skills.push(model::Skill::new(uri, frontmatter, resources));
@@ -196,19 +158,20 @@ impl SkillCatalog {
 
     /// Reads a file. Returns `None` if the URI is none of a skill.
     pub(super) fn read(&self, uri: &str) -> Option<Result<ReadResourceResult, ErrorData>> {
-        let rest = uri.strip_prefix(ROOT)?;
-        let found = self.texts.iter().find(|(known, _)| known.strip_prefix(ROOT) == Some(rest));
+        if !uri.starts_with(ROOT) {
+            return None;
+        }
+        let Some((uri, text)) = self.texts.iter().find(|(known, _)| known == uri) else {
+            let data = json!({"uri": quoted_argument(uri)});
+            return Some(Err(ErrorData::new(
+                ErrorCode::RESOURCE_NOT_FOUND,
+                self.unknown_uri(uri),
+                Some(data),
+            )));
+        };
 
-        Some(found.map_or_else(
-            || {
-                let data = json!({"uri": quoted_argument(uri)});
-                Err(ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, self.unknown_uri(uri), Some(data)))
-            },
-            |(uri, text)| {
-                let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
-                Ok(ReadResourceResult::new(vec![contents]))
-            },
-        ))
+        let contents = ResourceContents::text(text, uri).with_mime_type("text/markdown");
+        Some(Ok(ReadResourceResult::new(vec![contents])))
     }
 
     fn unknown_uri(&self, uri: &str) -> String {
@@ -222,15 +185,11 @@ mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
     use super::*;
-    use crate::{
-        text::guidance::AllTools,
-        tools::{catalog, selection::Selection},
-    };
+    use crate::{text::guidance::AllTools, tools::catalog};
 
     #[test]
     fn every_entry_is_valid_and_has_the_header_of_its_file() {
         let catalog = SkillCatalog::new(&AllTools);
-        assert_eq!(catalog.skills.len(), SKILLS.len());
         model::validate_skills(&catalog.skills).expect("valid entries");
 
         for (skill, entry) in SKILLS.iter().zip(&catalog.skills) {
@@ -239,17 +198,6 @@ mod tests {
             assert!(skill.manifest().starts_with(&header), "{name}: the header has other fields");
             // As a plain text of YAML.
             assert!(!description.contains(": ") && !description.contains(" #"), "{name}");
-            assert!(description.chars().count() <= 300, "{name}");
-        }
-    }
-
-    #[test]
-    fn every_skill_has_the_sentences_that_prompts_take_from_it() {
-        for skill in SKILLS {
-            for text in [skill.title(), skill.summary(), skill.purpose(), skill.rules(), skill.report()] {
-                assert!(!text.is_empty() && text.lines().count() == 1, "{}: {text}", skill.name);
-                assert!(!text.contains("`tool:"), "{}: {text}", skill.name);
-            }
         }
     }
 
@@ -260,29 +208,14 @@ mod tests {
         let names: BTreeSet<_> = folders.map(|entry| entry.expect("an entry").file_name()).collect();
         assert_eq!(names, SKILLS.iter().map(|skill| skill.name.into()).collect());
 
-        for skill in SKILLS {
-            let references = root.join(skill.name).join("references");
-            let count = fs::read_dir(references).map_or(0, Iterator::count);
+        for skill in &SKILLS {
+            let count = fs::read_dir(root.join(skill.name).join("references")).map_or(0, Iterator::count);
             assert_eq!(skill.files.len(), 1 + count, "{}", skill.name);
 
-            for file in skill.files {
-                let tools = file.text.split("`tool:").skip(1).filter_map(|rest| rest.split('`').next());
+            for (_, text) in skill.files {
+                let tools = text.split("`tool:").skip(1).filter_map(|rest| rest.split('`').next());
                 for tool in tools.flat_map(|tools| tools.split('|')) {
                     assert!(catalog::find_tool(tool).is_some(), "{}: {tool}", skill.name);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_file_is_left_out_only_with_its_skill_and_links_lead_to_files() {
-        for words in ["lean", "default", "all", "runs", "tests"] {
-            let selection = Selection::parse(words, true).expect("words");
-            for skill in SKILLS {
-                let Some(files) = skill.files_for(&selection) else { continue };
-                assert_eq!(files.len(), skill.files.len(), "{words}: {}", skill.name);
-                for link in files[0].1.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-                    assert!(files.iter().any(|(path, _)| *path == link), "{}: {link}", skill.name);
                 }
             }
         }

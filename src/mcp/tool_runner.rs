@@ -1,10 +1,6 @@
-//! Calls of tools for requests of the host: the choice of the caller, cancellation, progress notifications and one log line
-//! per call.
+//! Calls of tools for requests of the host: the choice of the caller, cancellation and progress notifications.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{RoleServer, service::RequestContext};
 use tokio_util::sync::CancellationToken;
@@ -79,14 +75,6 @@ impl ToolRunner {
         &self.stopping.calls
     }
 
-    /// Waits until waits or calls end with the server.
-    pub(super) async fn stopped(&self) {
-        tokio::select! {
-            () = self.stopping.waits.cancelled() => {}
-            () = self.stopping.calls.cancelled() => {}
-        }
-    }
-
     /// Runs a tool and sends its progress to the host meanwhile.
     ///
     /// # Errors
@@ -97,32 +85,27 @@ impl ToolRunner {
         arguments: ToolArguments,
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
-        let started = Instant::now();
         let (sender, forwarder) = progress_channel(context);
         let options = self.call_options(Arc::new(sender), self.wait_limit, context);
 
         let call = async { (tool.run)(self.prepare(tool, arguments, options).await?).await };
-        let outcome = tokio::select! {
+        tokio::select! {
             outcome = forwarder.forward_during(call) => outcome,
             reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
-        };
-
-        log_outcome(tool.info, &outcome, started);
-        outcome
+        }
     }
 
-    /// Runs `wait_for_completion`, but lets it poll the service only once. `progress` receives the progress.
+    /// Runs `wait_for_completion`, but lets it poll the service only once.
     ///
     /// # Errors
     /// As [`Self::run`].
     pub(super) async fn poll_once(
         &self,
         arguments: ToolArguments,
-        progress: Arc<dyn ProgressSink>,
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {
         let tool = WaitForCompletion::tool();
-        let options = self.call_options(progress, Duration::ZERO, context);
+        let options = self.call_options(CallOptions::silent().progress, Duration::ZERO, context);
         let call = async {
             let call = self.prepare(tool, arguments, options).await?;
             let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
@@ -179,21 +162,17 @@ impl ToolRunner {
         CallOptions { progress, wait_limit: Some(wait_limit), gets_links, tools, stopping }
     }
 
-    /// Waits for `call`, until the host cancels the request or the server stops, and logs the outcome.
+    /// Waits for `call`, until the host cancels the request or the server stops.
     async fn run_until_cancelled<T>(
         &self,
         tool: Tool,
         call: impl Future<Output = Result<T, Failure>>,
         context: &RequestContext<RoleServer>,
     ) -> Result<T, Failure> {
-        let started = Instant::now();
-        let outcome = tokio::select! {
+        tokio::select! {
             outcome = call => outcome,
             reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
-        };
-
-        log_outcome(tool.info, &outcome, started);
-        outcome
+        }
     }
 
     /// Waits until the host cancels the request or the server stops. Returns which of them happened.
@@ -211,15 +190,5 @@ fn cancelled(tool: &ToolDefinition, reason: &str) -> Failure {
     match tool.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
         None => failure,
-    }
-}
-
-/// Logs how a call ended. No other place logs the outcome of a call.
-fn log_outcome<T>(tool: &ToolDefinition, outcome: &Result<T, Failure>, started: Instant) {
-    let (tool, duration_ms) = (tool.name, started.elapsed().as_millis());
-    if let Err(failure) = outcome {
-        tracing::info!(tool, duration_ms, code = ?failure.code, status = failure.status, "{failure}");
-    } else {
-        tracing::info!(tool, duration_ms, "call answered");
     }
 }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::{
     fields::Fields,
-    json::parse_json,
     service::{
         rule::Rule,
         schema::{self, KNOWN, OPEN, OR_TYPE, TRIMMED, UNQUOTED},
@@ -348,8 +347,7 @@ fn number(text: &str) -> Option<Value> {
 }
 
 fn parse(text: &str) -> Option<Value> {
-    // The limit of values applies to JSON inside a text, too.
-    parse_json(text.as_bytes()).ok()
+    serde_json::from_str(text).ok()
 }
 
 /// Returns the value of the `enum` that equals `text` if letter case is ignored.

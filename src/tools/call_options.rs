@@ -50,9 +50,6 @@ pub trait ProgressSink: std::fmt::Debug + Send + Sync {
     /// time with a greater `done`.
     fn report(&self, done: u64, total: u64, message: &str);
 
-    /// Reports that the service asked for a pause of this duration.
-    fn report_pause(&self, _: Duration) {}
-
     /// Returns whether the messages of a wait shall contain the steps of the players, which takes further requests.
     fn shows_steps(&self) -> bool {
         false

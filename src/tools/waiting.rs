@@ -6,7 +6,6 @@
 mod completion;
 mod item;
 mod target_state;
-mod watch;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +18,6 @@ use self::target_state::TargetState;
 pub use self::{
     completion::{Completion, WaitReply, WaitStatus},
     item::ResultItem,
-    watch::Watch,
 };
 use crate::{
     backoff::Backoff,
@@ -240,7 +238,6 @@ impl PollLoop {
 
         tracing::info!("a poll failed: {failure}");
         self.failures.push(failure.clone());
-        self.progress.report_pause(self.requested_pause());
 
         let now = self.clock.now();
         let outage = now.saturating_sub(*self.failing_since.get_or_insert(now));

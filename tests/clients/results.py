@@ -7,7 +7,6 @@ import asyncio
 import json
 import re
 import sys
-import warnings
 from contextlib import asynccontextmanager
 
 from mcp import Client, StdioServerParameters
@@ -20,7 +19,6 @@ ALL_TOOLS = ["--sandbox", "--toolsets", "all"]
 
 EXECUTION = "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
 PLAN = "8329bf5f-2912-4f3e-8b06-a97011e21eac"
-RUNNING = "tas://projects/demo/runs/s3sank19vdh"
 WINDOWS = "bb2adece-e2ad-49af-a023-29c3643ce7f5"
 
 
@@ -73,19 +71,6 @@ async def skills(client):
     return f"{len(listed)} skills"
 
 
-async def subscribed(client):
-    """Follows a run. Returns the method. The SDK closes a response over HTTP at its result, and then hears of no change."""
-    if client.protocol_version < "2026-07-28":
-        with warnings.catch_warnings(action="ignore"):
-            await client.subscribe_resource(RUNNING)
-            await client.unsubscribe_resource(RUNNING)
-        return "resources/subscribe"
-
-    async with client.listen(resource_subscriptions=[RUNNING]) as subscription:
-        assert RUNNING in json.dumps(plain(subscription.honored)), subscription.honored
-    return "subscriptions/listen"
-
-
 @asynccontextmanager
 async def http_server(server):
     """Starts a server over HTTP with a sandbox. Yields the address of its endpoint."""
@@ -107,7 +92,7 @@ async def http_server(server):
 async def run(target, mode):
     async with Client(target, mode=mode) as client:
         await results(client)
-        return f"{await skills(client)}, {await subscribed(client)}"
+        return await skills(client)
 
 
 async def over_stdio(server, mode):

@@ -13,7 +13,6 @@ mod replicas;
 mod revisions;
 #[cfg(unix)]
 mod streams;
-mod subscriptions;
 mod tenants;
 #[cfg(feature = "otlp")]
 mod traces;

@@ -1,4 +1,4 @@
-//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources, skills, subscriptions.
+//! The MCP server: protocol, standard input and output, confirmation, tasks, prompts, resources, skills.
 
 mod completion;
 mod confirmation;
@@ -8,5 +8,4 @@ mod resources;
 mod server;
 mod skills;
 mod stdio;
-mod subscriptions;
 mod tasks;

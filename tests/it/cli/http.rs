@@ -101,16 +101,23 @@ async fn a_call_that_writes_has_a_line_with_caller_records_and_outcome() {
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let audit: Vec<_> = lines.filter(|line| line["target"] == "audit").collect();
     let [stopped, folder] = &audit[..] else { panic!("two lines: {log}") };
+    // The request and the call are the spans of the line.
+    let of = |line: &Value, span: usize, field: &str| line["spans"][span][field].clone();
     for (line, request, tool) in
         [(stopped, &access[0], "stop_runs"), (folder, &access[1], "create_test_folder")]
     {
-        assert_eq!((&line["tool"], &line["project"]), (&json!(tool), &json!("demo")), "{log}");
-        assert_eq!((&line["id"], &line["credential"]), (&request["id"], &request["credential"]), "{log}");
+        assert_eq!((of(line, 1, "tool"), &of(line, 0, "id")), (json!(tool), &request["id"]), "{log}");
+        assert_eq!(of(line, 0, "credential"), request["credential"], "{log}");
     }
-    assert_eq!(stopped["ids"], format!("job_ids={}", seed::JOB_RUNNING), "{log}");
+    assert_eq!(of(stopped, 1, "ids"), format!("job_ids={}", seed::JOB_RUNNING), "{log}");
     assert_ne!(stopped["outcome"], "done", "the other ids are none");
+    assert_eq!(of(folder, 1, "project"), "demo", "{log}");
     let id = answer["result"]["structuredContent"]["id"].as_str().expect("an id");
-    assert_eq!((&folder["ids"], &folder["outcome"]), (&json!(format!("id={id}")), &json!("done")), "{log}");
+    assert_eq!(
+        (of(folder, 1, "ids"), &folder["outcome"]),
+        (json!(format!("id={id}")), &json!("done")),
+        "{log}"
+    );
     assert!(!log.contains("planted"), "{log}");
 }
 

@@ -115,7 +115,7 @@ async fn a_span_names_the_kind_of_its_failure() {
     let (service, collector) = (Service::start().await, Collector::accepting().await);
     let server = start(&service, &collector);
     let unknown_run = json!({"name": "get_run", "arguments": {"run_id": "none"}});
-    let prompt = json!({"name": "triage_run", "arguments": {"run_id": seed::RUN_FAILED}});
+    let prompt = json!({"name": "triage-run", "arguments": {"run_id": seed::RUN_FAILED}});
     let cases = [
         ("tools/call", unknown_run, ("tools/call get_run", "tool_error", "", 2)),
         ("tools/call", json!({"name": "planted"}), ("tools/call", "-32602", "-32602", 2)),

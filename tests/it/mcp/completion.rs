@@ -1,10 +1,7 @@
 //! Completion of what a person types.
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    clock::Clock,
-    sandbox::{keys, seed},
-};
+use tas_mcp::sandbox::{keys, seed};
 
 use crate::{
     mcp::server::{MODERN, modern},
@@ -73,28 +70,18 @@ async fn every_variable_and_argument_has_values() {
         (template("tas://projects/{project}/shared-steps/{id}"), "id", seed::STEPS_SIGN_IN),
         (template(&format!("{knowledge}agent/{{agent_id}}")), "agent_id", seed::AGENT_CAREFUL),
         (template(&format!("{knowledge}test_case/{{test_case_id}}")), "test_case_id", seed::TEST_PASSES),
-        (template("tas://projects/{project}/knowledge"), "project", "demo"),
-        (prompt("triage_run"), "run_id", seed::RUN_FAILED),
-        (prompt("triage_run"), "project_id", "demo"),
-        (prompt("test_this_build"), "build_id", seed::BUILD_ANDROID),
-        (prompt("test_this_build"), "test_plan_id", seed::PLAN_SMOKE),
-        (prompt("test_this_build"), "test_id", seed::TEST_PASSES),
-        (prompt("test_this_build"), "deployment_config_id", seed::CONFIG_PHONES),
-        (prompt("nightly_report"), "test_plan_execution_id", seed::EXECUTION_COMPLETED),
-        (prompt("nightly_report"), "compare_with", seed::EXECUTION_COMPLETED),
-        (prompt("export_results"), "run_id", seed::RUN_PASSED),
+        (prompt("triage-run"), "run_id", seed::RUN_FAILED),
+        (prompt("release-smoke"), "build_id", seed::BUILD_ANDROID),
+        (prompt("release-smoke"), "test_plan_id", seed::PLAN_SMOKE),
+        (prompt("write-a-test"), "test_id", seed::TEST_PASSES),
+        (prompt("release-smoke"), "deployment_config_id", seed::CONFIG_PHONES),
+        (prompt("nightly-report"), "test_plan_execution_id", seed::EXECUTION_COMPLETED),
+        (prompt("nightly-report"), "compare_with", seed::EXECUTION_COMPLETED),
+        (prompt("export-results"), "run_id", seed::RUN_PASSED),
     ] {
         let values = session.host.values(reference, argument, "").await;
         assert!(values.iter().any(|known| known == value), "{argument}: {values:?}");
     }
-}
-
-#[tokio::test]
-async fn the_newest_come_first_whatever_the_order_of_the_list() {
-    let mut session = open(keys::DEMO, &[]).await;
-    session.service.fault(json!({"operation": "list_runs", "body": runs(&[7, 70, 9, 8])})).await;
-    let values = session.host.values(template(RUN), "run", "").await;
-    assert_eq!(values, ["run-70", "run-9", "run-8", "run-7"]);
 }
 
 #[tokio::test]
@@ -104,38 +91,11 @@ async fn values_that_begin_with_the_typed_text_come_before_matching_names() {
         [("bug_b", "Rope snaps"), ("rope", "Other"), ("bug_a", "A ROPE bridge"), ("bug_c", "Nothing")];
     let data: Vec<_> = names.iter().map(|(id, title)| json!({"id": id, "title": title})).collect();
 
-    session.service.fault(json!({"operation": "list_bugs", "body": {"data": data}})).await;
+    session.service.fault(json!({"operation": "list_bugs", "body": {"data": data}, "times": 3})).await;
 
     assert_eq!(session.host.values(template(BUG), "bug", "Rope").await, ["rope", "bug_b", "bug_a"]);
     assert_eq!(session.host.values(template(BUG), "bug", "bug_").await, ["bug_b", "bug_a", "bug_c"]);
     assert_eq!(session.host.values(template(BUG), "bug", "snow").await, [""; 0]);
-}
-
-#[tokio::test]
-async fn an_execution_is_found_by_the_name_of_its_plan() {
-    let mut session = open(keys::DEMO, &[]).await;
-    let values = session.host.values(prompt("nightly_report"), "test_plan_execution_id", "cross-play").await;
-    assert!(values.contains(&seed::EXECUTION_QUEUED.to_owned()), "{values:?}");
-    assert!(!values.contains(&seed::EXECUTION_COMPLETED.to_owned()), "{values:?}");
-}
-
-#[tokio::test]
-async fn at_most_100_values_are_returned_with_the_total() {
-    let mut session = open(keys::DEMO, &[]).await;
-    let many: Vec<_> = (0..130).collect();
-    session.service.fault(json!({"operation": "list_runs", "body": runs(&many)})).await;
-
-    let completion = session.host.complete(template(RUN), "run", "").await;
-
-    assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
-    assert_eq!(
-        (&completion["values"][0], &completion["total"], &completion["hasMore"]),
-        (&json!("run-129"), &json!(130), &json!(true))
-    );
-
-    let completion = session.host.complete(template(RUN), "run", "run-12").await;
-
-    assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(11), &json!(false)));
 }
 
 #[tokio::test]
@@ -156,47 +116,10 @@ async fn only_the_first_page_of_a_list_is_read_which_then_has_more_values_and_no
 }
 
 #[tokio::test]
-async fn a_report_can_be_compared_with_the_previous_or_another_started_execution() {
-    let mut session = open(keys::DEMO, &[]).await;
-    let given = json!({"test_plan_execution_id": seed::EXECUTION_IN_PROGRESS});
-    let request = completion_request(&prompt("nightly_report"), "compare_with", "", &given);
-    let answer = session.host.request("completion/complete", request).await;
-    let values = &answer["result"]["completion"]["values"];
-
-    assert_eq!(values[0], "previous");
-
-    let said = values.to_string();
-
-    assert!(said.contains(seed::EXECUTION_COMPLETED), "{said}");
-    assert!(!said.contains(seed::EXECUTION_QUEUED) && !said.contains(seed::EXECUTION_IN_PROGRESS), "{said}");
-
-    let executions = session.host.values(prompt("nightly_report"), "test_plan_execution_id", "").await;
-
-    assert!(executions.contains(&seed::EXECUTION_QUEUED.to_owned()), "{executions:?}");
-}
-
-#[tokio::test]
-async fn a_list_is_read_again_after_ten_seconds() {
-    let mut session = open(keys::DEMO, &[]).await;
-    for typed in ["", "h", "hu", "hui"] {
-        session.host.complete(template(RUN), "run", typed).await;
-    }
-
-    session.host.complete(prompt("triage_run"), "run_id", "").await;
-
-    assert_eq!(session.service.requests().await.len(), 1);
-
-    session.clock.sleep(std::time::Duration::from_secs(10)).await;
-    session.host.complete(template(RUN), "run", "huid").await;
-
-    assert_eq!(session.service.requests().await.len(), 2);
-}
-
-#[tokio::test]
 async fn the_entered_project_decides_which_ids_are_listed() {
     let mut session = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
     for (reference, argument, given) in
-        [(template(RUN), "run", "project"), (prompt("triage_run"), "run_id", "project_id")]
+        [(template(RUN), "run", "project"), (prompt("triage-run"), "run_id", "project_id")]
     {
         let request = completion_request(&reference, argument, "", &json!({given: "arena"}));
         let answer = session.host.request("completion/complete", request).await;
@@ -204,74 +127,8 @@ async fn the_entered_project_decides_which_ids_are_listed() {
         assert!(values.len() > 2 && !values.contains(seed::RUN_FAILED), "{values}");
     }
 
-    assert_eq!(session.host.values(template(RUN), "project", "").await, ["arena", "demo"]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, ["demo", "arena"]);
     assert_eq!(session.host.values(template(RUN), "project", "ar").await, ["arena"]);
-}
-
-#[tokio::test]
-async fn without_an_entered_project_the_list_is_that_of_the_settings_or_of_the_only_known_project() {
-    for setting in ["TAS_PROJECT_ID", "TAS_PROJECTS"] {
-        let mut session = open(keys::ORGANIZATION, &[(setting, "arena")]).await;
-        let values = session.host.values(prompt("triage_run"), "run_id", "").await;
-        assert!(values.contains(&seed::ARENA_RUN_FAILED.to_owned()), "{setting}: {values:?}");
-    }
-
-    let mut session = open(keys::ORGANIZATION, &[("TAS_PROJECTS", "demo,arena")]).await;
-    for (name, argument) in [
-        ("triage_run", "run_id"),
-        ("nightly_report", "test_plan_execution_id"),
-        ("test_this_build", "build_id"),
-    ] {
-        assert_eq!(session.host.values(prompt(name), argument, "").await, [""; 0], "{argument}");
-    }
-
-    assert_eq!(session.service.requests().await, [""; 0]);
-}
-
-#[tokio::test]
-async fn known_projects_come_from_the_settings_the_session_and_the_key() {
-    let mut session = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
-
-    assert_eq!(session.host.values(template(RUN), "project", "").await, ["demo"]);
-    assert_eq!(session.service.requests().await, [""; 0]);
-
-    let mut session = open(keys::DEMO, &[]).await;
-
-    assert_eq!(session.host.values(template(RUN), "project", "").await, ["demo"]);
-
-    let mut session = open(keys::ORGANIZATION, &[]).await;
-
-    assert_eq!(session.host.values(template(RUN), "project", "").await, [""; 0]);
-
-    session.host.succeed("list_runs", json!({"project_id": "arena"})).await;
-    session.clock.sleep(std::time::Duration::from_secs(10)).await;
-
-    assert_eq!(session.host.values(template(RUN), "project", "").await, ["arena"]);
-}
-
-#[tokio::test]
-async fn a_list_that_cannot_be_read_is_empty_and_not_read_again_at_once() {
-    let empty = json!({"values": [], "total": 0, "hasMore": false});
-    let mut session = open(keys::DEMO, &[]).await;
-    session.service.fault(json!({"operation": "list_runs", "status": 403, "body": {"error": "no"}})).await;
-
-    for typed in ["", "h"] {
-        assert_eq!(session.host.complete(template(RUN), "run", typed).await, empty);
-    }
-
-    assert_eq!(session.service.requests().await.len(), 1);
-
-    let mut session = open(keys::DEMO, &[]).await;
-    // The service answers after the time limit of a completion.
-    session.clock.set_time_limits_expire(true);
-    session.service.fault(json!({"operation": "list_runs", "delay_ms": 60_000})).await;
-
-    assert_eq!(session.host.complete(template(RUN), "run", "").await, empty);
-
-    let mut host = Host::open(&settings(&[])).await;
-
-    assert_eq!(host.complete(template(RUN), "run", "").await, empty);
-    assert_eq!(host.complete(template(RUN), "project", "").await, empty);
 }
 
 #[tokio::test]
@@ -281,8 +138,8 @@ async fn an_unknown_prompt_template_or_argument_is_invalid_params() {
         (template(BUG), "bug"),
         (template("tas://projects/demo/runs/x"), "run"),
         (template(RUN), "bug"),
-        (prompt("export_results"), "run_id"),
-        (prompt("triage_run"), "id"),
+        (prompt("export-results"), "run_id"),
+        (prompt("triage-run"), "id"),
     ] {
         let request = completion_request(&reference, argument, "", &json!({}));
         let answer = host.request("completion/complete", request).await;
@@ -306,31 +163,36 @@ async fn completion_works_in_the_newest_revision() {
 }
 
 #[tokio::test]
-async fn a_slow_list_delays_no_other_and_is_read_once() {
+async fn the_list_is_that_of_the_only_known_project_and_else_there_is_none() {
+    for (projects, is_known) in [("arena", true), ("demo,arena", false)] {
+        let mut session = open(keys::ORGANIZATION, &[("TAS_PROJECTS", projects)]).await;
+        let values = session.host.values(prompt("triage-run"), "run_id", "").await;
+        assert_eq!(values.contains(&seed::ARENA_RUN_FAILED.to_owned()), is_known, "{projects}: {values:?}");
+    }
+}
+
+#[tokio::test]
+async fn at_most_100_values_are_returned_with_the_total() {
     let mut session = open(keys::DEMO, &[]).await;
-    session.service.fault(json!({"operation": "list_runs", "delay_ms": 20_000})).await;
+    let many: Vec<_> = (0..130).collect();
+    session.service.fault(json!({"operation": "list_runs", "body": runs(&many), "times": 2})).await;
 
-    let request = |reference, argument| completion_request(&reference, argument, "", &json!({}));
-    let mut slow = Vec::new();
+    let completion = session.host.complete(template(RUN), "run", "").await;
+    assert_eq!(completion["values"].as_array().map(Vec::len), Some(100));
+    assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(130), &json!(true)));
 
-    for _ in 0..2 {
-        slow.push(session.host.start("completion/complete", request(template(RUN), "run")).await);
-    }
+    let completion = session.host.complete(template(RUN), "run", "run-12").await;
+    assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(11), &json!(false)));
+}
 
-    while session.service.requests().await.is_empty() {
-        tokio::task::yield_now().await;
-    }
+#[tokio::test]
+async fn a_list_that_cannot_be_read_is_empty() {
+    let empty = json!({"values": [], "total": 0, "hasMore": false});
+    let mut session = open(keys::DEMO, &[]).await;
+    session.service.fault(json!({"operation": "list_runs", "status": 403, "body": {"error": "no"}})).await;
+    assert_eq!(session.host.complete(template(RUN), "run", "").await, empty);
 
-    let quick = session.host.start("completion/complete", request(template(BUG), "bug")).await;
-
-    assert_eq!(session.host.receive().await["id"], quick);
-
-    session.service.release().await;
-    for _ in 0..2 {
-        let answer = session.host.receive().await;
-        assert!(slow.contains(&answer["id"].as_u64().expect("an id")), "{answer}");
-        assert!(answer["result"]["completion"]["values"].to_string().contains(seed::RUN_FAILED), "{answer}");
-    }
-
-    assert_eq!(session.service.requests().await.len(), 2);
+    let mut host = Host::open(&settings(&[])).await;
+    assert_eq!(host.complete(template(RUN), "run", "").await, empty);
+    assert_eq!(host.complete(template(RUN), "project", "").await, empty);
 }

@@ -1,41 +1,20 @@
-//! Prompts: the list, the texts, and the calls that a model makes when it follows a text.
-
-use std::{collections::BTreeMap, sync::Arc};
+//! Prompts: the list, and the texts with the arguments of a user.
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    fixture::{Fixture, Session},
-    host::Host,
-    service::Service,
+use super::{
+    offered_texts::{every_settings, unoffered_names},
+    server::{MODERN, modern},
 };
+use crate::support::{host::Host, service::settings};
 
-mod arguments;
-mod following;
-mod lists;
-
-/// Maximum number of waits for one start.
-const MAX_WAITS: usize = 100;
-
-/// A session in which prompts are followed. Time is simulated.
-struct PromptSession {
-    service: Arc<Service>,
-    host: Host,
-    /// The last answer of each tool that was called for a prompt.
-    answers: BTreeMap<String, Value>,
-    /// Chooses one of several records, as a person would.
-    chooses: fn(&Value) -> bool,
+async fn prompts(host: &mut Host) -> Vec<Value> {
+    host.request("prompts/list", json!({})).await["result"]["prompts"].as_array().expect("a list").clone()
 }
 
-/// A call in the text of a prompt.
-struct WrittenCall {
-    tool: String,
-    arguments: String,
-}
-
-async fn open(key: &str, more: &[(&str, &str)]) -> PromptSession {
-    let Session { service, host, .. } = Fixture::new().key(key).variables(more).simulated_time().open().await;
-    PromptSession { service, host, answers: BTreeMap::new(), chooses: |_| true }
+async fn names(variables: &[(&str, &str)]) -> Vec<String> {
+    let listed = prompts(&mut Host::open(&settings(variables)).await).await;
+    listed.iter().map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 /// Returns the text of a prompt.
@@ -46,87 +25,120 @@ async fn text(host: &mut Host, prompt: &str, arguments: Value) -> String {
     messages[0]["content"]["text"].as_str().expect("a text").to_owned()
 }
 
-/// Returns the calls in a text: its numbered lines.
-fn steps(text: &str) -> Vec<WrittenCall> {
-    let step = |line: &str| {
-        let (number, call) = line.split_once(". ")?;
-        number.parse::<usize>().ok()?;
-        let (tool, arguments) = call.split_once(' ')?;
-        Some(WrittenCall { tool: tool.to_owned(), arguments: arguments.to_owned() })
-    };
-    text.lines().filter_map(step).collect()
+async fn refusal(prompt: &str, arguments: Value) -> String {
+    let mut host = Host::open(&settings(&[])).await;
+    let answer = host.request("prompts/get", json!({"name": prompt, "arguments": arguments})).await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    answer["error"]["message"].as_str().expect("a message").to_owned()
 }
 
-impl PromptSession {
-    /// Gets a prompt and makes its calls in their order. Returns the names of the called tools.
-    async fn follow(&mut self, prompt: &str, arguments: Value) -> Vec<String> {
-        let text = text(&mut self.host, prompt, arguments).await;
-        let mut called = Vec::new();
+#[tokio::test]
+async fn a_prompt_is_listed_if_its_tools_are_offered() {
+    let all = [
+        "triage-run",
+        "nightly-report",
+        "release-smoke",
+        "write-a-test",
+        "keep-flaky-tests-down",
+        "export-results",
+    ];
+    assert_eq!(names(&[]).await, all);
+    assert_eq!(names(&[("TAS_READ_ONLY", "true")]).await, [all[0], all[1], all[4]]);
+    assert_eq!(names(&[("TAS_TOOLSETS", "builds,configs")]).await, [""; 0]);
 
-        for step in steps(&text) {
-            for arguments in self.fill_in(&step.arguments) {
-                let arguments: Value = serde_json::from_str(&arguments).expect("JSON");
-                let answer = self.make_call(&text, &step.tool, arguments).await;
-                self.answers.insert(step.tool.clone(), answer);
-            }
-            called.push(step.tool);
+    let mut host = Host::open(&settings(&[("TAS_READ_ONLY", "true")])).await;
+    for name in ["export-results", "nothing"] {
+        let answer = host.request("prompts/get", json!({"name": name, "arguments": {}})).await;
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        assert!(answer["error"]["message"].as_str().expect("a message").contains("triage-run"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_is_the_skill_of_its_name_with_the_given_arguments() {
+    let mut host = Host::open(&settings(&[])).await;
+    for prompt in prompts(&mut host).await {
+        let name = prompt["name"].as_str().expect("a name");
+        let arguments = prompt["arguments"].as_array().expect("arguments").iter();
+        let given: serde_json::Map<_, _> =
+            arguments.map(|one| (one["name"].as_str().expect("a name").to_owned(), json!("an-id"))).collect();
+        let uri = format!("skill://{name}/SKILL.md");
+        let skill = host.request("resources/read", json!({"uri": uri})).await;
+        let skill = skill["result"]["contents"][0]["text"].as_str().expect("a text").to_owned();
+
+        let text = text(&mut host, name, json!(given)).await;
+        let rules = skill.split("\n## Rules\n").nth(1).expect("rules").trim();
+        assert!(text.starts_with("# ") && text.contains(rules), "{name}: {text}");
+        let written = text.rsplit("\n\n").next().expect("the arguments");
+        assert_eq!(serde_json::from_str::<Value>(written).expect("JSON"), json!(given), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn texts_name_offered_tools_only() {
+    for (name, settings) in every_settings() {
+        let selection = settings.selection();
+        let mut host = Host::open(&settings).await;
+        for prompt in prompts(&mut host).await {
+            let required = prompt["arguments"].as_array().expect("arguments").iter();
+            let required = required.filter(|one| one["required"] == true);
+            let given: serde_json::Map<_, _> =
+                required.map(|one| (one["name"].as_str().expect("a name").to_owned(), json!("x"))).collect();
+            let text = text(&mut host, prompt["name"].as_str().expect("a name"), json!(given)).await;
+            let named = unoffered_names(&text, &selection);
+            assert!(named.is_empty(), "{name}: {prompt}: {named:?}");
         }
+    }
+}
 
-        called
+#[tokio::test]
+async fn arguments_are_data_of_one_line() {
+    for value in
+        ["a\nb", "a\rb", "a\tb", "a\u{2028}b", "a\u{202e}b", "a\u{200b}b", "a\u{0}b", &"x".repeat(201)]
+    {
+        let message = refusal("triage-run", json!({"run_id": value})).await;
+        assert!(message.starts_with("triage-run: `run_id` must"), "{value:?}: {message}");
     }
 
-    /// Makes a call, and repeats it while it times out. A failure must be one that the text mentions.
-    async fn make_call(&mut self, text: &str, tool: &str, arguments: Value) -> Value {
-        for _ in 0..MAX_WAITS {
-            let result = self.host.call(tool, arguments.clone()).await;
-            let answer = result["content"][0]["text"].as_str().expect("a text block");
-            let answer: Value = serde_json::from_str(answer).expect("JSON");
+    let mut host = Host::open(&settings(&[])).await;
+    for (value, written) in [(json!(" a "), "a"), (json!(7), "7")] {
+        let text = text(&mut host, "triage-run", json!({"run_id": value, "project_id": ""})).await;
+        assert!(text.ends_with(&format!("{{\n  \"run_id\": \"{written}\"\n}}")), "{text}");
+    }
+}
 
-            if result["isError"] == true {
-                let code = answer["error"]["code"].as_str().expect("a code");
-                assert!(text.contains(&format!("fails with `{code}`")), "{tool}: {answer}");
-            }
+#[tokio::test]
+async fn all_invalid_arguments_are_reported_at_once() {
+    let arguments = json!({"bild_id": "x", "deployment_config_id": {}});
+    let message = refusal("release-smoke", arguments).await;
+    for part in [
+        "`bild_id`",
+        "`build_id` is required",
+        "`test_plan_id` is required",
+        "`deployment_config_id` must be text",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
 
-            if answer["status"] != "timed_out" {
-                return answer;
-            }
+#[tokio::test]
+async fn the_project_is_an_argument_in_global_scope_only() {
+    for (variables, has_project) in [(&[][..], true), (&[("TAS_PROJECT_ID", "demo")], false)] {
+        let mut host = Host::open(&settings(variables)).await;
+        for prompt in prompts(&mut host).await {
+            assert_eq!(prompt.to_string().contains("project_id"), has_project, "{prompt}");
         }
-        panic!("{tool} is not over after {MAX_WAITS} waits");
     }
+}
 
-    /// Fills values from answers into the arguments. Returns the arguments once for each value.
-    fn fill_in(&self, arguments: &str) -> Vec<String> {
-        let Some((before, rest)) = arguments.split_once("\"<") else { return vec![arguments.to_owned()] };
-        let (path, after) = rest.split_once(">\"").expect("the end of a name");
-        let filled = self.values(path).into_iter().map(|value| format!("{before}{value}{after}"));
-        filled.flat_map(|arguments| self.fill_in(&arguments)).collect()
-    }
+#[tokio::test]
+async fn prompts_work_in_the_newest_revision() {
+    let mut host = Host::connect(&settings(&[]));
+    let list = host.request("prompts/list", json!({"_meta": modern(MODERN)})).await["result"].clone();
+    assert_eq!((&list["cacheScope"], list["prompts"].as_array().map(Vec::len)), (&json!("public"), Some(6)));
 
-    /// Returns the values at `tool.field[].field` in the answers so far.
-    fn values(&self, path: &str) -> Vec<Value> {
-        let (tool, path) = path.split_once('.').expect("a tool and a path");
-        let mut values =
-            vec![self.answers.get(tool).unwrap_or_else(|| panic!("{tool} was not called")).clone()];
-
-        for name in path.split('.') {
-            let field = name.trim_end_matches("[]").trim_end_matches("[?]");
-            values = values.into_iter().map(|value| value[field].clone()).collect();
-
-            if name != field {
-                values = values.iter().flat_map(|list| list.as_array().expect("a list").clone()).collect();
-            }
-
-            if name.ends_with("[?]") {
-                values.retain(self.chooses);
-                values.truncate(1);
-                assert_eq!(values.len(), 1, "the person finds nothing under {path}");
-            }
-        }
-
-        values
-    }
-
-    fn answer(&self, tool: &str) -> &Value {
-        &self.answers[tool]
-    }
+    let params = json!({"name": "triage-run", "arguments": {"run_id": "x"}, "_meta": modern(MODERN)});
+    let prompt = host.request("prompts/get", params).await["result"].clone();
+    assert_eq!(prompt["resultType"], "complete");
+    assert_eq!(prompt["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "tas-mcp");
 }

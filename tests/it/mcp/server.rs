@@ -6,7 +6,6 @@ use tas_mcp::sandbox::seed;
 use crate::support::fixture::{Fixture, Session};
 
 mod lists;
-mod panics;
 mod pitfalls;
 mod revisions;
 

@@ -69,17 +69,24 @@ async fn the_files_of_every_skill_have_the_listed_digests() {
         }
     }
 
-    assert_eq!(read_files, 7);
+    assert_eq!(read_files, 8);
 }
 
 #[tokio::test]
 async fn a_skill_is_listed_if_its_tools_are_offered() {
-    let all = ["triage-run", "release-smoke", "write-a-test", "keep-flaky-tests-down", "export-results"];
-    let reading = ["triage-run", "keep-flaky-tests-down"];
+    let all = [
+        "triage-run",
+        "nightly-report",
+        "release-smoke",
+        "write-a-test",
+        "keep-flaky-tests-down",
+        "export-results",
+    ];
+    let reading = ["triage-run", "nightly-report", "keep-flaky-tests-down"];
 
     assert_eq!(names(&[]).await, all);
     assert_eq!(names(&[("TAS_READ_ONLY", "true")]).await, reading);
-    let lean = ["triage-run", "release-smoke", "keep-flaky-tests-down", "export-results"];
+    let lean = ["triage-run", "nightly-report", "release-smoke", "keep-flaky-tests-down", "export-results"];
     assert_eq!(names(&[("TAS_TOOLSETS", "lean")]).await, lean);
     assert_eq!(names(&[("TAS_TOOLSETS", "builds")]).await, [""; 0]);
 }
@@ -115,7 +122,7 @@ async fn hosts_can_attach_a_skill_as_a_resource() {
         let skills: Vec<_> =
             listed.filter(|one| one["uri"].as_str().is_some_and(|uri| uri.starts_with("skill://"))).collect();
 
-        assert_eq!(skills.len(), 5, "{list}");
+        assert_eq!(skills.len(), 6, "{list}");
         for skill in skills {
             let params = json!({"uri": skill["uri"]});
             let text = host.request("resources/read", params).await["result"]["contents"][0]["text"].clone();

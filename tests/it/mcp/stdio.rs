@@ -85,23 +85,6 @@ async fn requests_that_were_read_are_answered_after_the_end_of_input() {
 }
 
 #[tokio::test]
-async fn a_last_line_without_line_feed_is_read() {
-    let mut child = binary(&[], &[]).spawn().expect("the binary starts");
-    let mut input = child.stdin.take().expect("an input");
-    input.write_all(INITIALIZE.as_bytes()).await.expect("the server reads");
-    drop(input);
-    let output = child.wait_with_output().await.expect("an output");
-    assert_eq!(messages(&output).len(), 1);
-}
-
-#[tokio::test]
-async fn invalid_lines_before_a_session_are_answered() {
-    let output = run_binary(&[], &[], &["hello", "{}"]).await;
-    let codes: Vec<_> = messages(&output).iter().map(|message| message["error"]["code"].clone()).collect();
-    assert_eq!(codes, [-32700, -32600]);
-}
-
-#[tokio::test]
 async fn the_end_of_input_before_the_first_request_is_no_error() {
     let output = run_binary(&[], &[], &[]).await;
     assert!(output.status.success());
@@ -208,23 +191,32 @@ async fn the_sandbox_prints_its_address() {
     assert_eq!(answer.expect("an answer").status(), 200);
 }
 
+/// The shell keeps the standard input of the server open in another process.
+#[cfg(unix)]
 #[tokio::test]
-async fn a_request_with_the_id_of_an_open_request_is_answered_with_an_error() {
-    let service = Service::start().await;
-    let arguments = json!({"run_id": seed::RUN_PASSED});
-    let (mut child, mut input) = start_hanging_call(&service, "get_run", arguments).await;
-    let mut output = BufReader::new(child.stdout.take().expect("an output"));
-
-    // The hanging call has the id 1.
-    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    for _ in 0..4 {
-        input.write_all(format!("{ping}\n").as_bytes()).await.expect("the server reads");
-        let mut line = String::new();
-        output.read_line(&mut line).await.expect("an answer");
-        let answer: Value = serde_json::from_str(&line).expect("JSON");
-
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32600)), "{answer}");
+async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
+    let program = env!("CARGO_BIN_EXE_tas-mcp");
+    let script =
+        format!("mkfifo pipe; sleep 60 > pipe & echo $!; {program} < pipe > /dev/null & echo $!; sleep 60");
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(directory.path()).stdout(std::process::Stdio::piped());
+    let mut shell = shell.spawn().expect("a shell");
+    let mut lines = BufReader::new(shell.stdout.take().expect("an output")).lines();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        ids.push(lines.next_line().await.expect("a line").expect("an id"));
     }
+    let [writer, server] = &ids[..] else { panic!("two ids") };
+    let signal = |kind: &'static str, id: &String| Command::new("kill").args([kind, id]).output();
 
-    service.heal().await;
+    // The server has read who its parent is.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    shell.kill().await.expect("it ends");
+    let since = Instant::now();
+    while signal("-0", server).await.expect("kill is there").status.success() {
+        assert!(since.elapsed() < Duration::from_secs(20), "it runs on");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    signal("-TERM", writer).await.expect("kill is there");
 }

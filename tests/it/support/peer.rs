@@ -7,10 +7,7 @@ use tas_mcp::settings::Settings;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
-    sync::{
-        Semaphore,
-        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    },
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::AbortHandle,
 };
 
@@ -41,8 +38,6 @@ pub(crate) enum Step {
     Send(Bytes),
     /// Sends these bytes again and again, until the other side closes the connection.
     Repeat(Bytes),
-    /// Waits until the test adds a permit.
-    Wait(Arc<Semaphore>),
     /// Leaves the connection open until the other side closes it. Other answers end with the connection.
     Hold,
 }
@@ -142,7 +137,6 @@ async fn perform(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), steps: Vec<
             // A write fails if the other side has closed the connection already.
             Step::Send(bytes) => drop(stream.write_all(&bytes).await),
             Step::Repeat(bytes) => while stream.write_all(&bytes).await.is_ok() {},
-            Step::Wait(permits) => permits.acquire().await.expect("it is never closed").forget(),
             Step::Hold => return,
         }
     }

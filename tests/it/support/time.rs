@@ -23,7 +23,6 @@ pub(crate) const START: Timestamp = Timestamp::constant(1_772_442_900, 0);
 pub(crate) struct SimulatedClock {
     service: Weak<Service>,
     now: Mutex<Duration>,
-    suspended: Mutex<Duration>,
     pauses: Mutex<Vec<Duration>>,
     time_limits_expire: watch::Sender<bool>,
     /// Whether pauses never end.
@@ -45,7 +44,6 @@ impl SimulatedClock {
         Arc::new(Self {
             service,
             now: Mutex::default(),
-            suspended: Mutex::default(),
             pauses: Mutex::default(),
             time_limits_expire: watch::Sender::new(false),
             stands_still: AtomicBool::new(false),
@@ -60,12 +58,6 @@ impl SimulatedClock {
     /// Decides whether a time limit expires before what it limits. At first, no time limit expires.
     pub(crate) fn set_time_limits_expire(&self, expire: bool) {
         self.time_limits_expire.send_replace(expire);
-    }
-
-    /// Suspends the machine: only the date and the clock of the sandbox advance.
-    pub(crate) fn suspend(&self, span: Duration) {
-        *self.suspended.lock().expect("no test panics here") += span;
-        self.advance_service(span);
     }
 
     fn advance(&self, span: Duration) {
@@ -86,8 +78,7 @@ impl Clock for SimulatedClock {
     }
 
     fn timestamp(&self) -> Timestamp {
-        let suspended = *self.suspended.lock().expect("no test panics here");
-        START + SignedDuration::try_from(self.now() + suspended).expect("a span")
+        START + SignedDuration::try_from(self.now()).expect("a span")
     }
 
     fn sleep(&self, span: Duration) -> BoxFuture<'_, ()> {

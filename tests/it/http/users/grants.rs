@@ -175,31 +175,6 @@ async fn a_wait_ends_with_the_grant() {
 }
 
 #[tokio::test]
-async fn a_subscription_ends_with_the_grant() {
-    for is_newest in [true, false] {
-        let team = TeamServer::start(&[(keys::DEMO, "")], &[]).await;
-        let uri = format!("tas://projects/demo/runs/{}", seed::RUN_RUNNING);
-        let token = team.issuer.token(super::AUDIENCE, &json!({}));
-        let mut response = if is_newest {
-            let params = json!({"notifications": {"resourceSubscriptions": [uri]}});
-            team.request(&token, "subscriptions/listen", params).await
-        } else {
-            let params = json!({"uri": uri});
-            let message =
-                json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params});
-            let request = team.server.post("/mcp").header("authorization", format!("Bearer {token}"));
-            request.body(message.to_string()).send().await.expect("a response")
-        };
-        response.chunk().await.expect("a body").expect("the first message");
-
-        write_grants(&team.directory, &[(keys::ARENA, "")]);
-        let rest = tokio::time::timeout(Duration::from_secs(30), response.text());
-        let rest = rest.await.expect("the end of the response").expect("text");
-        assert!(!rest.contains("notifications/resources/updated"), "{is_newest}: {rest}");
-    }
-}
-
-#[tokio::test]
 async fn persons_with_one_key_share_no_confirmations() {
     let team = TeamServer::start(&[(keys::DEMO, "")], &[ALL_TOOLS]).await;
     let delete = json!({"test_id": seed::TEST_FAILS});

@@ -88,7 +88,7 @@ async fn the_lists_need_no_request_to_the_service() {
 #[tokio::test]
 async fn the_server_declares_resources_and_completions() {
     let result = Host::connect(&settings(&[])).initialize("2025-11-25").await;
-    assert_eq!(result["capabilities"]["resources"], json!({"subscribe": true}));
+    assert_eq!(result["capabilities"]["resources"], json!({}));
     assert_eq!(result["capabilities"]["completions"], json!({}));
 }
 

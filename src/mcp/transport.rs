@@ -1,0 +1,152 @@
+//! MCP on standard input and output: the transport of the library, with what hosts do that it does not take.
+//!
+//! - Some hosts begin with a notification, after a discovery request has timed out. The library would end the session.
+//! - The end of the input ends the process within a second, also during a call. The library would wait for the call.
+//! - A process whose parent is gone ends, also if another process keeps its standard input open.
+
+use std::{io, time::Duration};
+
+use rmcp::{
+    RoleServer, ServiceExt as _,
+    model::{ClientRequest, JsonRpcMessage},
+    service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage},
+    transport::{Transport, async_rw::AsyncRwTransport},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::sleep,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::server::Server;
+
+/// How long calls may continue after the end of the input. A script such as `printf ... | tas-mcp` ends its input at once and
+/// still expects answers.
+const END_OF_INPUT_GRACE: Duration = Duration::from_millis(400);
+
+/// How long the session may take to end after a shutdown.
+const SHUTDOWN_LIMIT: Duration = Duration::from_millis(250);
+
+/// Time between looks at the parent process.
+#[cfg(unix)]
+const PARENT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Serves MCP on these streams until the input ends or [`Server::shutdown_token`] is cancelled.
+///
+/// # Errors
+/// The error that has ended the session. The end of the input is no error.
+pub async fn serve_stdio(
+    server: Server,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+) -> anyhow::Result<()> {
+    let shutdown = server.shutdown_token().clone();
+    let transport = HostTransport {
+        library: AsyncRwTransport::new_server(input, output),
+        is_session_open: false,
+        shutdown: shutdown.clone(),
+    };
+
+    tokio::select! {
+        outcome = run_session(server, transport) => outcome,
+        () = shutdown_limit(shutdown) => Ok(()),
+    }
+}
+
+async fn run_session<T: Transport<RoleServer> + 'static>(server: Server, transport: T) -> anyhow::Result<()> {
+    let shutdown = server.shutdown_token().clone();
+
+    let session = match server.clone().serve_with_ct(transport, shutdown).await {
+        Ok(session) => session,
+        // The host disconnected before its first request, which is no error of the server.
+        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+        Err(error) => return Err(anyhow::Error::new(error)),
+    };
+
+    let reason = session.waiting().await?;
+    // A later process cannot resume an upload without a journal, so that its storage space is released now.
+    drop(tokio::time::timeout(SHUTDOWN_LIMIT, server.cancel_unfinished_uploads()).await);
+
+    match reason {
+        QuitReason::JoinError(error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until the session must have ended. The library waits for calls in progress, which must not delay the end of the process.
+async fn shutdown_limit(shutdown: CancellationToken) {
+    shutdown.cancelled().await;
+    sleep(SHUTDOWN_LIMIT).await;
+}
+
+/// Waits until the process that has started this one is gone.
+#[cfg(unix)]
+pub async fn parent_exit() {
+    let parent = rustix::process::getppid();
+    while rustix::process::getppid() == parent {
+        sleep(PARENT_INTERVAL).await;
+    }
+}
+
+/// Never ends: the end of the input tells that the host is gone.
+#[cfg(not(unix))]
+pub async fn parent_exit() {
+    std::future::pending().await
+}
+
+/// The transport of the library without the messages that it would not survive.
+struct HostTransport<R: AsyncRead, W: AsyncWrite> {
+    library: AsyncRwTransport<RoleServer, R, W>,
+    /// Whether the host has begun a session. Before that, only requests are passed on.
+    is_session_open: bool,
+    /// Cancelled soon after the end of the input.
+    shutdown: CancellationToken,
+}
+
+impl<R: AsyncRead, W: AsyncWrite> HostTransport<R, W> {
+    /// Returns whether the library gets the message.
+    fn accept(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        let JsonRpcMessage::Request(request) = message else { return self.is_session_open };
+
+        // Discovery and ping do not begin a session.
+        let is_probe =
+            matches!(request.request, ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_));
+        self.is_session_open |= !is_probe;
+        true
+    }
+}
+
+impl<R, W> Transport<RoleServer> for HostTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        self.library.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let Some(message) = self.library.receive().await else {
+                let shutdown = self.shutdown.clone();
+                tokio::spawn(async move {
+                    sleep(END_OF_INPUT_GRACE).await;
+                    shutdown.cancel();
+                });
+                return None;
+            };
+            if self.accept(&message) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.library.close().await
+    }
+}
