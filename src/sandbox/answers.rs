@@ -36,7 +36,7 @@ mod prelude {
     };
     pub(super) use crate::sandbox::model::job::SimulatedJob;
     pub(super) use crate::sandbox::model::project::Project;
-    pub(super) use crate::sandbox::model::records::{Dialect, find};
+    pub(super) use crate::sandbox::model::records::find;
     pub(super) use crate::sandbox::model::saved_test::{RunResult, SavedTest};
     pub(super) use crate::sandbox::model::time::{Millis, Moment};
     pub(super) use crate::sandbox::model::timeline::{JobStatus, RunAttempt, RunProgress, Timeline};

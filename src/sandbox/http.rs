@@ -4,7 +4,6 @@
 pub(super) mod authentication;
 mod control;
 mod faults;
-mod guide;
 mod operations;
 pub(super) mod reply;
 mod request_fields;

@@ -10,7 +10,7 @@ use crate::sandbox::model::job::{Execution, JobStop, NO_DEVICE, PlayerDevice, Si
 use crate::sandbox::model::project::{
     Folder, KnowledgeScope, Project, StoredBug, StoredKnowledgeFile, parent_of,
 };
-use crate::sandbox::model::records::{Dialect, Records, step_id};
+use crate::sandbox::model::records::{Records, step_id};
 use crate::sandbox::model::saved_test::{
     CaseLink, SavedPlan, SavedTest, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind,
 };
@@ -49,10 +49,8 @@ fn read_projects(text: &str, start: Moment) -> Result<Vec<Project>, String> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ProjectSeed {
-    dialect: Dialect,
     integration: bool,
     bug_review: bool,
-    storage_capacity: Option<u64>,
     folders: Vec<Folder>,
     agents: Vec<AgentSeed>,
     credential_kinds: Vec<CredentialKindSeed>,
@@ -84,12 +82,10 @@ impl ProjectSeed {
     fn build(self, id: &str) -> Result<Project, String> {
         let mut project = Project {
             id: id.to_owned(),
-            dialect: self.dialect,
             integration: self.integration,
             bug_review: self.bug_review,
             ..Project::default()
         };
-        project.storage.capacity = self.storage_capacity.unwrap_or(project.storage.capacity);
 
         for mut folder in self.folders {
             folder.parent = project.folder_at(parent_of(&folder.path)).map(|parent| parent.id.clone());

@@ -187,8 +187,6 @@ pub struct FileConditions {
     pub range: Option<String>,
     /// `If-Range`
     pub if_range: Option<String>,
-    /// `If-None-Match`
-    pub if_none_match: Option<String>,
 }
 
 impl FileConditions {
@@ -199,11 +197,7 @@ impl FileConditions {
             value.to_str().ok().map(str::to_owned)
         };
 
-        Self {
-            range: text(header::RANGE),
-            if_range: text(header::IF_RANGE),
-            if_none_match: text(header::IF_NONE_MATCH),
-        }
+        Self { range: text(header::RANGE), if_range: text(header::IF_RANGE) }
     }
 }
 

@@ -1,12 +1,12 @@
 //! Artifacts of runs, on the knowledge host (service.md 12). They are derived from the run and never stored.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::LazyLock};
 
 use axum::body::Bytes;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use super::files::{ArtifactFile, FileContent};
+use super::files::ArtifactFile;
 use super::prelude::*;
 use super::presigned_url::STORAGE_PREFIX;
 use super::run_view::{RUN_NOT_FOUND, RunView, find_run};
@@ -32,7 +32,11 @@ const STORAGE_TYPE: &str = "video/mp4";
 
 /// A drawn scene of twelve seconds in H.264. Players of videos ignore the bytes that follow: they are the content of its last
 /// box, a `free` box that reaches to the end of the file. They let users try the download of a long file.
-const RECORDING: &[u8] = include_bytes!("recording.mp4");
+static RECORDING: LazyLock<Bytes> = LazyLock::new(|| {
+    let padding = (0..40_000_u32).flat_map(u32::to_le_bytes);
+    let padding = padding.chain((0..40_000).flat_map(|number: u32| number.to_be_bytes()));
+    include_bytes!("recording.mp4").iter().copied().chain(padding).collect()
+});
 
 /// Names of the screenshots of failed steps. No seeded test has more steps.
 const STEP_SCREENSHOTS: [&str; 6] = [
@@ -53,7 +57,7 @@ impl Answer<ListRunArtifacts> for World {
         let record = |file: ArtifactFile| RunArtifact {
             filename: file.name.to_owned(),
             url: artifact_url(&self.knowledge_url, &player, file.name),
-            size: file.content.size(),
+            size: file.size(),
             uploaded: uploaded.clone(),
             etag: file.etag,
         };
@@ -74,7 +78,7 @@ impl Answer<GetRunArtifact> for World {
         let file = files.into_iter().find(|file| file.name == request.filename.0);
         let file = file.ok_or_else(|| ApiError::not_found(NOT_FOUND))?;
 
-        if file.content_type != STORAGE_TYPE || file.is_cached_by(&caller.conditions) {
+        if file.content_type != STORAGE_TYPE {
             return Ok(Answered::file(file.read(&caller.conditions)));
         }
 
@@ -94,28 +98,20 @@ impl RunView<'_> {
             return Vec::new();
         }
 
-        let seed = hash(&[&player.id]);
-        let [red, green, blue, ..] = seed.to_le_bytes();
-        let in_memory = |bytes: Vec<u8>| FileContent::InMemory(Bytes::from(bytes));
         let report = json!({
             "player": player.id, "test": self.job.test.name, "result": player.result,
             "steps": self.step_records(steps, spans),
         });
-        let recording = FileContent::Padded { file: RECORDING, padding: 300_000 + seed % 100_000, seed };
-        let log = self.log(player, steps, spans).into_bytes();
-        let report = format!("{report:#}\n").into_bytes();
-        let picture = picture::game_end([red, green, blue]);
-
-        let of_failed_step = step_screenshot(spans)
-            .map(|name| (name, "image/png", FileContent::InMemory(picture::game_at_failed_step())));
+        let of_failed_step =
+            step_screenshot(spans).map(|name| (name, "image/png", picture::FAILED_STEP.clone()));
         let files = [
-            ("recording.mp4", STORAGE_TYPE, recording),
-            ("agent.log", "text/plain; charset=utf-8", in_memory(log)),
-            ("deliverables/report.json", "application/json", in_memory(report)),
-            ("screenshots/end.png", "image/png", in_memory(picture)),
+            ("recording.mp4", STORAGE_TYPE, RECORDING.clone()),
+            ("agent.log", "text/plain; charset=utf-8", self.log(player, steps, spans).into()),
+            ("deliverables/report.json", "application/json", format!("{report:#}\n").into()),
+            ("screenshots/end.png", "image/png", picture::END.clone()),
         ];
         let with_etag = |(name, content_type, content)| {
-            let etag = etag(self.project.dialect, &[&player.id, name]);
+            let etag = etag(&[&player.id, name]);
             ArtifactFile { name, content_type, etag, content }
         };
 
@@ -162,7 +158,7 @@ impl RunView<'_> {
             Some(RunArtifactRef {
                 filename: file.name.to_owned(),
                 url: artifact_url(knowledge_url, &player.id, file.name),
-                size: Some(file.content.size()),
+                size: Some(file.size()),
                 uploaded_at: self.attempt.ended.to_string(),
             })
         };

@@ -12,7 +12,7 @@ use super::presigned_url::{self, STORAGE_PREFIX};
 use crate::sandbox::model::builds::{Blob, MultipartLayout, PendingUpload, StoredBuild};
 use crate::service::api::builds::{Build, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds};
 use crate::service::api::uploads::{
-    CancelBuildUpload, CancelledUpload, CompleteBuildUpload, CompletedPart, CompletedUpload, DeletionPolicy,
+    CancelBuildUpload, CancelledUpload, CompleteBuildUpload, CompletedPart, CompletedUpload,
     GetBuildUploadParts, InitiateBuildUpload, InitiatedUpload, PartUrl, UploadPartUrls,
 };
 
@@ -102,17 +102,8 @@ impl Answer<InitiateBuildUpload> for World {
             return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "File too large"));
         }
 
-        let policy = request.options.deletion_policy.unwrap_or(DeletionPolicy::LeastRecent);
-        let project = self.project_mut(caller)?;
-
-        // Old builds are deleted before the quota is checked, because their space counts.
-        if request.options.auto_delete == Some(true) {
-            project.make_room(request.file.file_size, policy);
-        }
-
-        check_quota(project, request.file.file_size)?;
         let upload = self.new_upload(request, caller, is_multipart);
-        let record = self.upload_record(&upload, caller)?;
+        let record = self.upload_record(&upload);
 
         self.project_mut(caller)?.storage.uploads.insert(upload.build.id.clone(), upload);
 
@@ -127,18 +118,6 @@ fn check_project(named: Option<&str>, caller: &Caller) -> Result<(), ApiError> {
         Some(_) => Err(ApiError::invalid("invalid request: project_id: must be the project of the path")),
         None => Err(ApiError::invalid("invalid request: project_id: Required")),
     }
-}
-
-fn check_quota(project: &Project, needed: u64) -> Result<(), ApiError> {
-    let (used, capacity) = (project.used_storage(), project.storage.capacity);
-    if used.saturating_add(needed) <= capacity {
-        return Ok(());
-    }
-
-    let details = json!({"used": used, "capacity": capacity, "needed": needed});
-    let body = json!({"error": "Storage capacity exceeded", "code": "QUOTA_EXCEEDED", "details": details});
-
-    Err(ApiError { status: StatusCode::PAYMENT_REQUIRED, body })
 }
 
 impl World {
@@ -167,19 +146,16 @@ impl World {
         }
     }
 
-    /// Returns the record of a new upload. The lower dialect omits `upload_type` of multipart uploads
-    /// (service.md 10.4).
-    fn upload_record(&self, upload: &PendingUpload, caller: &Caller) -> Result<InitiatedUpload, ApiError> {
-        let has_type = self.project(caller)?.dialect == Dialect::Upper;
+    fn upload_record(&self, upload: &PendingUpload) -> InitiatedUpload {
         let kind = if upload.multipart.is_some() { "multipart" } else { "single-part" };
         let common = InitiatedUpload {
             build_id: upload.build.id.clone(),
             object_key: upload.object_key.clone(),
-            upload_type: (has_type || upload.multipart.is_none()).then(|| kind.to_owned()),
+            upload_type: Some(kind.to_owned()),
             ..InitiatedUpload::default()
         };
 
-        Ok(match &upload.multipart {
+        match &upload.multipart {
             Some(MultipartLayout { upload_id, part_size, total_parts }) => InitiatedUpload {
                 upload_id: Some(upload_id.clone()),
                 total_parts: Some(*total_parts),
@@ -187,7 +163,7 @@ impl World {
                 ..common
             },
             None => InitiatedUpload { upload_url: Some(self.upload_url(&upload.build.id, "file")), ..common },
-        })
+        }
     }
 
     /// Returns a presigned address for a file or a part.
@@ -276,7 +252,7 @@ impl Answer<CompleteBuildUpload> for World {
 impl Project {
     fn finish(&mut self, upload: PendingUpload, now: Moment) {
         let PendingUpload { build, parts, .. } = upload;
-        let build = StoredBuild { status: self.ready_status().to_owned(), created: now, ..build };
+        let build = StoredBuild { status: "OK".to_owned(), created: now, ..build };
         self.storage.contents.insert(build.id.clone(), parts.into_values().collect());
         self.builds.insert(build.id.clone(), Arc::new(build));
     }

@@ -15,16 +15,12 @@ impl Folder {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    fn to_record(&self, dialect: Dialect) -> TestFolder {
-        // The list may show the root as null or as `/` (service.md 7.1). Each dialect shows one form.
-        let parent_path =
-            Some(parent_of(&self.path)).filter(|path| *path != ROOT || dialect == Dialect::Upper);
-
+    fn to_record(&self) -> TestFolder {
         TestFolder {
             id: self.id.clone(),
             name: self.name().to_owned(),
             path: self.path.clone(),
-            parent_path: parent_path.map(ToOwned::to_owned),
+            parent_path: Some(parent_of(&self.path).to_owned()),
             parent_folder_id: self.parent.clone(),
             description: self.description.clone(),
             tags: self.tags.clone(),
@@ -43,7 +39,7 @@ impl Answer<ListTestFolders> for World {
         let project = self.project(caller)?;
         let mut folders: Vec<_> = project.folders.values().collect();
         folders.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(page(folders, request.page, request.page_size, |folder| folder.to_record(project.dialect)).into())
+        Ok(page(folders, request.page, request.page_size, |folder| folder.to_record()).into())
     }
 }
 

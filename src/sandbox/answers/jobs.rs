@@ -49,7 +49,7 @@ impl SimulatedJob {
         let status = timeline.status(now);
         let is_completed = status == JobStatus::Completed;
         let runs: Vec<_> =
-            timeline.attempts(now).map(|attempt| self.run_record(attempt, project.dialect, now)).collect();
+            timeline.attempts(now).map(|attempt| run_record(attempt, self.test.players.len(), now)).collect();
         // The first attempt is not a retry.
         let used_retries = u8::try_from(runs.len().saturating_sub(1)).unwrap_or(u8::MAX);
 
@@ -85,18 +85,18 @@ impl SimulatedJob {
 
         Some(label.unwrap_or(&first.config.kind).clone())
     }
+}
 
-    fn run_record(&self, attempt: &RunAttempt, dialect: Dialect, now: Moment) -> JobRun {
-        let progress = attempt.progress(now);
-        let is_completed = progress == RunProgress::Completed;
+fn run_record(attempt: &RunAttempt, players: usize, now: Moment) -> JobRun {
+    let progress = attempt.progress(now);
+    let is_completed = progress == RunProgress::Completed;
 
-        JobRun {
-            multiplayer_run_id: attempt.id.clone(),
-            state: Some(dialect.state(progress.name())),
-            result: is_completed.then(|| attempt.result.name().to_owned()),
-            started_at: attempt.started.filter(|at| *at <= now).map(|at| at.to_string()),
-            completed_at: is_completed.then(|| attempt.ended.to_string()),
-            players: Some(self.test.players.len()),
-        }
+    JobRun {
+        multiplayer_run_id: attempt.id.clone(),
+        state: Some(progress.name().to_owned()),
+        result: is_completed.then(|| attempt.result.name().to_owned()),
+        started_at: attempt.started.filter(|at| *at <= now).map(|at| at.to_string()),
+        completed_at: is_completed.then(|| attempt.ended.to_string()),
+        players: Some(players),
     }
 }

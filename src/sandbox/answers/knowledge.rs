@@ -15,13 +15,13 @@ impl StoredKnowledgeFile {
         self.path.split_at(start)
     }
 
-    fn to_record(&self, dialect: Dialect, metadata: Option<KnowledgeMetadata>) -> KnowledgeFile {
+    fn to_record(&self, metadata: Option<KnowledgeMetadata>) -> KnowledgeFile {
         KnowledgeFile {
             filename: self.directory_and_name().1.to_owned(),
             path: self.path.clone(),
             size: self.content.len() as u64,
             uploaded: self.uploaded.to_string(),
-            etag: etag(dialect, &[&self.path, &self.content]),
+            etag: etag(&[&self.path, &self.content]),
             metadata,
         }
     }
@@ -42,7 +42,7 @@ impl Project {
 
         let is_wanted = with_metadata.unwrap_or_default().0;
         let metadata = |file| is_wanted.then(|| self.metadata_of(file)).flatten();
-        files.into_iter().map(|file| file.to_record(self.dialect, metadata(file))).collect()
+        files.into_iter().map(|file| file.to_record(metadata(file))).collect()
     }
 
     /// Returns the metadata in the hidden file next to `file`.

@@ -20,7 +20,7 @@ pub(super) struct Launch {
     pub(super) jobs: Vec<JobTemplate>,
     pub(super) instances: u8,
     pub(super) tags: Vec<String>,
-    /// `None`: templates are not rendered.
+    /// `None`: templates are not rendered. The sandbox renders none, and only records the data.
     pub(super) template_data: Option<Open>,
     /// Build of each extra slot.
     pub(super) slot_builds: Option<Fields>,
@@ -83,7 +83,6 @@ impl World {
         config: &DeviceConfig,
         caller: &Caller,
     ) -> AnswerResult<StartRunResponse> {
-        let dialect = self.project(caller)?.dialect;
         let any_works = config.devices.iter().any(|device| !device.broken);
         // A start that no device accepts creates no execution.
         let execution = if any_works { self.create_execution(launch, caller)? } else { None };
@@ -92,7 +91,7 @@ impl World {
         for _ in 0..launch.instances {
             for device in &config.devices {
                 if device.broken {
-                    rows.push(not_started(device, dialect));
+                    rows.push(not_started(device));
                 } else {
                     let created = self.create_jobs(launch, execution.as_deref(), Some(device), caller)?;
                     rows.push(started(device, &created));
@@ -187,13 +186,15 @@ fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
     }
 }
 
-fn not_started(device: &Device, dialect: Dialect) -> DeviceResult {
-    // The failure text is in either field (service.md 1.7). Each dialect uses one of them.
-    let text = Some("device could not be started".to_owned());
-    let (message, error) = if dialect == Dialect::Upper { (text, None) } else { (None, text) };
-    let status = Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16());
-
-    DeviceResult { device_label: device.label.clone(), ok: false, status, message, error, data: None }
+fn not_started(device: &Device) -> DeviceResult {
+    DeviceResult {
+        device_label: device.label.clone(),
+        ok: false,
+        status: Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16()),
+        message: Some("device could not be started".to_owned()),
+        error: None,
+        data: None,
+    }
 }
 
 /// Returns the response to a start on several devices: the result of each device, counts, and a status by the counts.

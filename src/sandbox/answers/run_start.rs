@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::launch::{JobTemplate, Launch, LaunchTarget};
 use super::plans;
 use super::prelude::*;
-use super::targets::{
-    all_devices_of, check_private_devices, player_targets, resolve_target, slot_builds, slot_targets,
-};
+use super::targets::{all_devices_of, player_targets, resolve_target, slot_builds, slot_targets};
 use crate::sandbox::model::records::step_id;
 use crate::sandbox::model::saved_test::{
     PlanItem, SavedPlan, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind,
@@ -59,8 +55,6 @@ impl Answer<StartRun> for World {
         };
 
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
-        check_private_devices(&jobs)?;
-
         let template_data = request
             .render_templates
             .filter(|render| *render)
@@ -68,7 +62,7 @@ impl Answer<StartRun> for World {
         let launch = Launch {
             plan,
             is_ephemeral,
-            jobs: render_jobs(jobs, template_data.as_ref()),
+            jobs,
             instances: request.instances.unwrap_or(1),
             tags,
             template_data,
@@ -92,8 +86,6 @@ impl Answer<StartTestPlanRun> for World {
         let slots = slot_targets(project, &plan, default.as_ref(), &own)?;
         let jobs = plan_jobs(project, &plan, |item, player| slots.get(&item.slot(player)).cloned());
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
-
-        check_private_devices(&jobs)?;
         let template_data = request
             .render_templates
             .filter(|render| *render)
@@ -101,7 +93,7 @@ impl Answer<StartTestPlanRun> for World {
         let launch = Launch {
             plan: Some(plan),
             is_ephemeral: false,
-            jobs: render_jobs(jobs, template_data.as_ref()),
+            jobs,
             // A plan has no `instances` (service.md 4.6).
             instances: 1,
             tags: request.additional_tags.unwrap_or_default(),
@@ -184,28 +176,4 @@ fn ephemeral_test(id: String, name: Option<String>, instructions: String) -> Arc
         cases: Vec::new(),
         content: TestContent::default(),
     })
-}
-
-fn render_jobs(jobs: Vec<JobTemplate>, data: Option<&Open>) -> Vec<JobTemplate> {
-    let Some(data) = data else { return jobs };
-    jobs.into_iter()
-        .map(|job_template| JobTemplate { test: render_test(&job_template.test, data), ..job_template })
-        .collect()
-}
-
-/// Returns a test with the variables of its steps replaced by their values.
-fn render_test(test: &Arc<SavedTest>, data: &Open) -> Arc<SavedTest> {
-    let mut test = SavedTest::clone(test);
-    for step in test.players.iter_mut().flat_map(|player| &mut player.steps) {
-        for (name, value) in data {
-            let value = value.as_str().map_or_else(|| Value::to_string(value), ToOwned::to_owned);
-            // The sandbox replaces plain variables only. The service renders Handlebars templates (service.md 2.1).
-            for variable in [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")] {
-                step.goal = step.goal.replace(&variable, &value);
-                step.expected.iter_mut().for_each(|text| *text = text.replace(&variable, &value));
-            }
-        }
-    }
-
-    Arc::new(test)
 }

@@ -51,7 +51,7 @@ impl RunView<'_> {
             job_id: job.id.clone(),
             multiplayer_run_id: attempt.id.clone(),
             project_id: self.project.id.clone(),
-            state: self.project.dialect.state(self.progress().name()),
+            state: self.progress().name().to_owned(),
             result: self.is_completed().then(|| attempt.result.name().to_owned()),
             bug_info: self.bug_info(),
             test: TestRef {
@@ -108,7 +108,7 @@ impl RunView<'_> {
 
         RunPlayer {
             id: format!("{}-{number}", self.attempt.id),
-            state: self.project.dialect.state(self.progress().name()),
+            state: self.progress().name().to_owned(),
             result: self.is_completed().then(|| self.attempt.player_result(spans).name().to_owned()),
             player_number: Some(number),
             test_name: Some(self.job.test.name.clone()),
@@ -116,23 +116,18 @@ impl RunView<'_> {
             step_count: Some(spans.len()),
             completed_step_count: usize::try_from(passed).ok(),
             step_result_summary: Some(summary),
-            platform: device.and_then(|device| platform(device, self.project.dialect)),
+            platform: device.and_then(platform),
         }
     }
 }
 
-/// Returns the platform of a player in the shape of the dialect (service.md 2.2).
-fn platform(player_device: &PlayerDevice, dialect: Dialect) -> Option<Fields> {
+/// Returns the platform of a player in one of the shapes that the service may use (service.md 2.2).
+fn platform(player_device: &PlayerDevice) -> Option<Fields> {
     let device = player_device.device.as_ref()?;
     let kind = &player_device.config.kind;
-    let shape = match dialect {
-        Dialect::Upper => {
-            json!({"kind": format!("{kind}-native"), "config": {"device": {"name": device.label, "os_version": device.os_version}}})
-        }
-        Dialect::Lower => json!({"type": kind, "device": device.label}),
-    };
+    let device = json!({"name": device.label, "os_version": device.os_version});
 
-    shape.as_object().cloned()
+    json!({"kind": format!("{kind}-native"), "config": {"device": device}}).as_object().cloned()
 }
 
 impl RunView<'_> {

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::launch::{JobTemplate, LaunchTarget};
+use super::launch::LaunchTarget;
 use super::prelude::*;
 use crate::fields::Fields;
 use crate::sandbox::model::builds::DeviceConfig;
@@ -110,32 +110,6 @@ fn check_none_missing(what: &str, missing: &[String]) -> Result<(), ApiError> {
     }
 
     Err(ApiError::invalid(format!("missing deployment config for {what}: {}", missing.join(", "))))
-}
-
-/// Checks that no two players of a test use the same private device.
-pub(super) fn check_private_devices(jobs: &[JobTemplate]) -> Result<(), ApiError> {
-    for job_template in jobs {
-        let mut taken = Vec::new();
-        // Every player needs its own private device (service.md 2.1).
-        for (index, target) in
-            job_template.targets.iter().enumerate().filter(|(_, target)| target.config.private)
-        {
-            for device in &target.config.devices {
-                if taken.contains(&&device.label) {
-                    let player = index + 1;
-                    let text = format!(
-                        "private device {} is already used, player {player} needs its own",
-                        device.label
-                    );
-                    return Err(ApiError::invalid(text));
-                }
-
-                taken.push(&device.label);
-            }
-        }
-    }
-
-    Ok(())
 }
 
 /// Returns the config whose devices all get a run, if the request asks for this.

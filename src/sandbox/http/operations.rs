@@ -190,22 +190,3 @@ fn rename_tmsys(body: &mut Value, word: &str) {
     };
     *fields = std::mem::take(fields).into_iter().map(|(name, value)| (renamed(name), value)).collect();
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn fields_of_the_test_management_system_are_renamed() {
-        for (word, expected) in [
-            ("tmsys", json!({"tmsys": 1, "tmsys_run_id": 2, "tmsystem": 3})),
-            ("railway", json!({"railway": 1, "railway_run_id": 2, "tmsystem": 3})),
-        ] {
-            let mut body = json!({"tmsys": 1, "tmsys_run_id": 2, "tmsystem": 3});
-            rename_tmsys(&mut body, word);
-            assert_eq!(body, expected, "{word}");
-        }
-    }
-}

@@ -19,9 +19,10 @@ use tokio::{
 
 use crate::sandbox::answers::answer::endpoints;
 use crate::sandbox::answers::presigned_url::STORAGE_PREFIX;
+use crate::sandbox::http::authentication::keys;
 use crate::sandbox::http::reply::{BufferedReply, ConnectionReset, Observer};
 use crate::sandbox::http::state::{API_PREFIX, SandboxState};
-use crate::sandbox::http::{control, guide, operations, storage};
+use crate::sandbox::http::{control, operations, storage};
 use crate::sandbox::model::world::Options;
 use crate::service::catalog::OperationEntry;
 use crate::service::operation::{PROJECT, TMSYS, UrlBase};
@@ -71,12 +72,15 @@ impl Sandbox {
 
     /// Returns the lines that a user sees when the sandbox starts.
     pub fn banner(&self) -> String {
-        guide::banner(&self.state)
-    }
+        let rows = [
+            (self.base_url(), "base URL"),
+            (self.knowledge_url(), "knowledge URL"),
+            (keys::DEMO.to_owned(), "key of the project demo"),
+            (keys::ORGANIZATION.to_owned(), "key of all projects"),
+        ];
+        let rows = rows.map(|(value, meaning)| format!("  {value:<38} {meaning}\n"));
 
-    /// Returns a text for users: URLs, keys, ids and commands to try.
-    pub fn guide(&self) -> String {
-        guide::text(&self.state)
+        format!("Sandbox of the Test Automation Service\n{}", rows.concat())
     }
 
     /// Advances the simulated time.

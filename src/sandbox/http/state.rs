@@ -83,15 +83,6 @@ impl SandboxState {
         HeaderValue::try_from(date).unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 
-    /// Restores the state of a new sandbox. Uploaded bytes are dropped with the world that refers to them.
-    pub(super) fn reset(&self) -> Result<(), String> {
-        *self.world() = new_world(&self.options, self.address)?;
-        *self.fault_queue() = FaultQueue::default();
-        self.request_log().clear();
-
-        Ok(())
-    }
-
     /// Adds a request to the log and returns its number, which [`RequestLog::set_status`] takes.
     ///
     /// `prefix` is the start of the path that a nested router has removed from the request.
@@ -177,34 +168,5 @@ impl RequestLog {
 
     pub(super) fn requests(&self) -> &VecDeque<LoggedRequest> {
         &self.requests
-    }
-
-    /// Removes every request. Numbers of removed requests are not used again.
-    pub(super) fn clear(&mut self) {
-        self.dropped += self.requests.len();
-        self.requests.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn request() -> LoggedRequest {
-        LoggedRequest { operation: None, method: "GET".into(), path: "/".into(), status: None, key: None }
-    }
-
-    #[test]
-    fn a_status_after_a_clear_goes_to_no_other_request() {
-        let mut log = RequestLog::default();
-        let before = log.add(request());
-        log.clear();
-        let after = log.add(request());
-
-        log.set_status(before, 500);
-        log.set_status(after, 200);
-
-        let statuses: Vec<_> = log.requests().iter().map(|request| request.status).collect();
-        assert_eq!(statuses, [Some(200)]);
     }
 }

@@ -14,7 +14,7 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::sandbox::answers::answer::FileConditions;
-use crate::sandbox::answers::presigned_url::{self, STORAGE_PREFIX};
+use crate::sandbox::answers::presigned_url::STORAGE_PREFIX;
 use crate::sandbox::http::faults::{GET_FILE, InjectedFault, PUT_PART};
 use crate::sandbox::http::reply::BufferedReply;
 use crate::sandbox::http::state::SandboxState;
@@ -29,7 +29,6 @@ const CONTENT_TYPE: &str = "application/octet-stream";
 
 /// Returns the routes of the storage host, below [`STORAGE_PREFIX`].
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
-    let signature_check = middleware::from_fn_with_state(Arc::clone(state), check_signature);
     let log_and_faults = middleware::from_fn_with_state(Arc::clone(state), log_and_inject);
 
     Router::new()
@@ -37,8 +36,6 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
         .route("/artifacts/{player}/{*name}", get(get_artifact))
         .route("/builds/{build}/file", put(put_file))
         .route("/builds/{build}/parts/{upload}/{number}", put(put_part))
-        // Only existing routes are checked. Other paths answer `NoSuchKey` without a signature.
-        .route_layer(signature_check)
         .fallback(no_file)
         .method_not_allowed_fallback(wrong_method)
         .layer(log_and_faults)
@@ -66,35 +63,21 @@ async fn log_and_inject(State(state): State<Arc<SandboxState>>, request: Request
     response
 }
 
-/// Passes on a request whose address is signed and has not expired.
-async fn check_signature(State(state): State<Arc<SandboxState>>, request: Request, next: Next) -> Response {
-    let path = format!("{STORAGE_PREFIX}{}", request.uri().path());
-    // The lock is released before the request is passed on, which locks the world again.
-    let now = state.world().now;
-
-    if presigned_url::is_valid(&path, request.uri().query().unwrap_or_default(), now) {
-        next.run(request).await
-    } else {
-        refuse(request.into_body(), StatusCode::FORBIDDEN, "AccessDenied", "Request has expired").await
-    }
-}
-
 /// Serves an empty ZIP archive as the installer.
 async fn get_installer() -> impl IntoResponse {
     const EMPTY_ZIP: &[u8] = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     ([(header::CONTENT_TYPE, "application/zip")], Bytes::from_static(EMPTY_ZIP))
 }
 
-/// Serves a large artifact in chunks.
 async fn get_artifact(
     State(state): State<Arc<SandboxState>>,
     Path((player, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
     let Some(file) = state.world().artifact_file(&player, &name) else { return no_file().await };
-    let head = file.head(&FileConditions::from_headers(&headers));
+    let (status, headers, bytes) = file.read(&FileConditions::from_headers(&headers));
 
-    (head.status, HeaderMap::from_iter(head.headers.clone()), file.stream(&head)).into_response()
+    (status, HeaderMap::from_iter(headers), bytes).into_response()
 }
 
 /// Returns the response to a request into which `fault` is injected.

@@ -3,7 +3,9 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
+    hash::{DefaultHasher, Hasher as _},
+    io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -11,7 +13,6 @@ use std::{
 use axum::body::Body;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use indexmap::IndexMap;
-use md5::{Digest as _, Md5};
 use serde::Deserialize;
 use tempfile::{NamedTempFile, TempDir, TempPath};
 use tokio::{fs::File, io::AsyncWriteExt as _};
@@ -22,9 +23,6 @@ use crate::service::api::Open;
 
 /// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";
-
-/// Default capacity of a project, in bytes.
-const CAPACITY: u64 = 10_000_000_000_000;
 
 /// Size of the chunks in which a file is read.
 const CHUNK: usize = 64 * 1024;
@@ -41,9 +39,6 @@ pub(crate) struct DeviceConfig {
     pub(crate) pinned: bool,
     pub(crate) provider: Option<String>,
     pub(crate) devices: Vec<Device>,
-    /// Whether only one player at a time can use a device.
-    #[serde(default)]
-    pub(crate) private: bool,
 }
 
 /// A device of a config.
@@ -101,20 +96,12 @@ pub(crate) struct StoredBuild {
 }
 
 /// The storage of one project.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BuildStorage {
-    /// In bytes.
-    pub(crate) capacity: u64,
     /// Unfinished uploads by build id.
     pub(crate) uploads: IndexMap<String, PendingUpload>,
     /// The bytes of uploaded builds by build id, in order.
     pub(crate) contents: BTreeMap<String, Vec<Arc<Blob>>>,
-}
-
-impl Default for BuildStorage {
-    fn default() -> Self {
-        Self { capacity: CAPACITY, uploads: IndexMap::new(), contents: BTreeMap::new() }
-    }
 }
 
 /// An upload that is not complete.
@@ -125,7 +112,7 @@ pub(crate) struct PendingUpload {
     pub(crate) object_key: String,
     /// `None`: a single-part upload.
     pub(crate) multipart: Option<MultipartLayout>,
-    /// When the upload expires. Its parts and its reserved space go with it.
+    /// When the upload expires. Its parts go with it.
     pub(crate) ends: Moment,
     /// The parts that have arrived, by number. The file of a single-part upload has number 1.
     pub(crate) parts: BTreeMap<u64, Arc<Blob>>,
@@ -164,7 +151,7 @@ enum StoreState {
 pub(crate) struct Blob {
     path: TempPath,
     pub(crate) size: u64,
-    /// MD5 in hexadecimal, which storage hosts use as the `ETag` of a part.
+    /// A hash of the bytes in hexadecimal.
     pub(crate) etag: String,
 }
 
@@ -172,18 +159,18 @@ impl BlobStore {
     pub(crate) async fn receive(&self, body: Body) -> io::Result<Blob> {
         let (file, path) = self.create_file()?.into_parts();
         let (mut file, mut chunks) = (File::from_std(file), body.into_data_stream());
-        let (mut size, mut digest) = (0, Md5::new());
+        let (mut size, mut hasher) = (0, DefaultHasher::new());
 
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(io::Error::other)?;
             file.write_all(&chunk).await?;
-            digest.update(&chunk);
+            hasher.write(&chunk);
             size += chunk.len() as u64;
         }
 
         // A file of tokio writes in the background. Without the flush the last bytes may be missing.
         file.flush().await?;
-        let etag = format!("{:032x}", u128::from_be_bytes(digest.finalize().into()));
+        let etag = format!("{:016x}", hasher.finish());
 
         Ok(Blob { path, size, etag })
     }

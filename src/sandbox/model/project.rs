@@ -8,14 +8,13 @@ use serde::Deserialize;
 use crate::fields::Fields;
 use crate::sandbox::model::builds::{BuildStorage, DeviceConfig, StoredBuild};
 use crate::sandbox::model::job::{Execution, PlayerDevice, SimulatedJob};
-use crate::sandbox::model::records::{Dialect, Records, Versions, find};
+use crate::sandbox::model::records::{Records, Versions, find};
 use crate::sandbox::model::saved_test::{SavedPlan, SavedTest};
 use crate::sandbox::model::time::Moment;
 use crate::sandbox::model::timeline::{RunAttempt, Timeline};
 use crate::service::api::bugs::Severity;
 use crate::service::api::configs::{AgentConfig, CredentialKind};
 use crate::service::api::shared_steps::SharedStep;
-use crate::service::api::uploads::DeletionPolicy;
 
 /// Path of the root, which is no folder.
 pub(crate) const ROOT: &str = "/";
@@ -23,7 +22,6 @@ pub(crate) const ROOT: &str = "/";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Project {
     pub(crate) id: String,
-    pub(crate) dialect: Dialect,
     /// Whether the integration with the test-management system is enabled.
     pub(crate) integration: bool,
     /// Whether the project has the `bug_review` feature.
@@ -105,49 +103,10 @@ impl Project {
         jobs.flat_map(|job| runs_of(job, now)).find(|(_, run)| run.id == id)
     }
 
-    /// Returns the bytes of builds, including those that uploads have reserved.
-    pub(crate) fn used_storage(&self) -> u64 {
-        let builds = self.builds.values().map(|build| build.file_size);
-        let reserved = self.storage.uploads.values().map(|upload| upload.build.file_size);
-        builds.chain(reserved).fold(0, u64::saturating_add)
-    }
-
-    /// Deletes builds until `needed` bytes fit, or none if they cannot fit. Pinned builds are kept (service.md 10.1).
-    pub(crate) fn make_room(&mut self, needed: u64, policy: DeletionPolicy) {
-        let mut missing = self.used_storage().saturating_add(needed).saturating_sub(self.storage.capacity);
-        let mut candidates: Vec<_> = self.builds.values().filter(|build| !build.pinned).collect();
-        candidates.sort_by_key(|build| match policy {
-            DeletionPolicy::Oldest => build.created,
-            DeletionPolicy::LeastRecent => self.last_use(&build.id).unwrap_or(build.created),
-        });
-
-        let mut chosen = Vec::new();
-        for build in candidates {
-            if missing > 0 {
-                missing = missing.saturating_sub(build.file_size);
-                chosen.push(build.id.clone());
-            }
-        }
-
-        if missing == 0 {
-            for build in chosen {
-                self.delete_build(&build);
-            }
-        }
-    }
-
     /// Removes a build and its bytes. Runs of the build keep its record.
     pub(crate) fn delete_build(&mut self, id: &str) {
         self.storage.contents.remove(id);
         self.builds.shift_remove(id);
-    }
-
-    /// Returns the status of a build that can be started.
-    pub(crate) fn ready_status(&self) -> &'static str {
-        match self.dialect {
-            Dialect::Upper => "OK",
-            Dialect::Lower => "ready",
-        }
     }
 
     /// Returns when the latest job with `build` was created.

@@ -1,11 +1,10 @@
-//! Records by id, their ids and versions, and the two documented forms in which answers show them.
+//! Records by id, with their ids and versions.
 //!
 //! Ids come from a counter or from hashes, so that the same calls give the same ids.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use indexmap::IndexMap;
-use serde::Deserialize;
 use uuid::Builder;
 
 use crate::sandbox::model::saved_test::BugFinding;
@@ -49,26 +48,6 @@ pub(crate) fn at_version<'a, T>(
     }
 }
 
-/// The form of the answers of a project (service.md 1.7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Dialect {
-    /// Upper-case states, platforms with `kind` and `config`, failure texts in `message`.
-    #[default]
-    Upper,
-    /// Lower-case states, platforms with `type` and `device`, failure texts in `error`.
-    Lower,
-}
-
-impl Dialect {
-    pub(crate) fn state(self, state: &str) -> String {
-        match self {
-            Self::Upper => state.to_ascii_uppercase(),
-            Self::Lower => state.to_ascii_lowercase(),
-        }
-    }
-}
-
 /// Source of new ids.
 #[derive(Debug, Default)]
 pub(crate) struct IdSource {
@@ -109,13 +88,9 @@ pub(crate) fn step_id(words: &[&str]) -> String {
     format!("step_{}", letters(hash(words), STEP_LENGTH))
 }
 
-/// Returns the `ETag` of the content that `words` identify, with or without quotes (service.md 1.7).
-pub(crate) fn etag(dialect: Dialect, words: &[&str]) -> String {
-    let tag = format!("{:016x}{:016x}", hash(words), hash(&[&words.concat(), "etag"]));
-    match dialect {
-        Dialect::Upper => format!("\"{tag}\""),
-        Dialect::Lower => tag,
-    }
+/// Returns the `ETag` of the content that `words` identify.
+pub(crate) fn etag(words: &[&str]) -> String {
+    format!("\"{:016x}{:016x}\"", hash(words), hash(&[&words.concat(), "etag"]))
 }
 
 /// Returns a number that depends only on `words`.

@@ -16,13 +16,11 @@ pub(crate) struct TestManagementSystem {
     next_plan: u64,
     /// The latest export of each execution.
     exported: BTreeMap<String, ExportResult>,
-    /// The executions whose export is in progress.
-    pub(crate) in_progress: BTreeSet<String>,
 }
 
 impl Default for TestManagementSystem {
     fn default() -> Self {
-        Self { next_run: 812, next_plan: 77, exported: BTreeMap::new(), in_progress: BTreeSet::new() }
+        Self { next_run: 812, next_plan: 77, exported: BTreeMap::new() }
     }
 }
 

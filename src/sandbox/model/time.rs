@@ -35,12 +35,6 @@ impl Moment {
     }
 }
 
-impl From<Timestamp> for Moment {
-    fn from(time: Timestamp) -> Self {
-        Self(time.as_millisecond())
-    }
-}
-
 impl TryFrom<Span> for Moment {
     type Error = jiff::Error;
     fn try_from(span: Span) -> Result<Self, jiff::Error> {

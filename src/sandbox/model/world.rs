@@ -78,7 +78,6 @@ impl World {
     pub(crate) fn update_now(&mut self) {
         self.now = self.clock.now(self.busy_until);
         for project in self.projects.values_mut() {
-            // The parts of an expired upload and its reserved space go with it.
             project.storage.uploads.retain(|_, upload| self.now < upload.ends);
         }
     }

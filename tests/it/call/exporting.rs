@@ -79,12 +79,12 @@ async fn only_finished_runs_of_an_execution_are_exported() {
 #[tokio::test]
 async fn a_second_export_during_the_first_is_a_conflict() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
-    service.export_in_progress(seed::EXECUTION_COMPLETED).await;
+    let reason = "an export for this test plan is already in progress";
+    service.fault(json!({"status": 409, "body": {"error": reason}, "times": 2})).await;
 
     for arguments in [execution(), without_new_run()] {
         let error = host.fail(TOOL, arguments).await;
         assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
-        let reason = "an export for this test plan is already in progress";
         assert_eq!(error["details"]["service_error"], reason);
     }
 

@@ -93,23 +93,6 @@ async fn an_execution_in_progress_exports_its_completed_runs() {
 }
 
 #[tokio::test]
-async fn a_second_export_conflicts_while_the_first_is_in_progress() {
-    let client = Client::demo().await;
-    let mark = |in_progress: bool| json!({"test_plan_execution_id": EXECUTION_COMPLETED, "in_progress": in_progress});
-
-    assert_eq!(client.post("/_sandbox/exports", mark(true)).await.status, 200);
-
-    let body = json!({"test_plan_execution_id": EXECUTION_COMPLETED, "force_new_run": false});
-    let conflict = error(409, "an export for this test plan is already in progress");
-
-    assert_eq!(export(&client, body.clone()).await, conflict);
-
-    client.post("/_sandbox/exports", mark(false)).await;
-
-    assert_eq!(export(&client, body).await.status, 200);
-}
-
-#[tokio::test]
 async fn lost_cases_are_skipped_with_a_warning() {
     let exported = export(&Client::demo().await, json!({"multiplayer_run_id": RUN_FAILED})).await.body;
     assert_eq!((&exported["skipped_cases"], &exported["total_test_cases"]), (&json!([1043]), &json!(1)));

@@ -132,7 +132,6 @@ async fn control_routes_refuse_unknown_fields() {
         ("/_sandbox/faults", json!({"operation": "get_rum"}), "get_rum"),
         ("/_sandbox/clock", json!({"advance_seconds": 1, "now": 2}), "now"),
         ("/_sandbox/clock", json!({"advance_seconds": -1}), "advance_seconds"),
-        ("/_sandbox/exports", json!({"execution": "x"}), "execution"),
     ] {
         let answer = client.post(path, body).await;
         assert_eq!(answer.status, 400);
@@ -162,25 +161,6 @@ async fn the_request_log_contains_no_keys() {
     ]);
 
     assert_eq!(log, expected);
-
-    client.delete("/_sandbox/requests").await;
-
-    assert_eq!(client.read("/_sandbox/requests").await["data"], json!([]));
-}
-
-#[tokio::test]
-async fn a_reset_of_the_sandbox_restores_the_seed_data() {
-    let client = with_fault(json!({"status": 500})).await;
-    client.sandbox.advance(3_600.0);
-    client.post("/_sandbox/reset", json!({})).await;
-    assert_eq!(client.read("/jobs?status=running").await["pagination"]["total_count"], 1);
-}
-
-#[tokio::test]
-async fn the_guide_is_served_as_text() {
-    let client = Client::demo().await;
-    assert_eq!(client.get("/_sandbox").await.body, json!(client.sandbox.guide()));
-    assert_eq!(client.get("/_sandbox/nothing").await.status, 404);
 }
 
 #[tokio::test]

@@ -1,13 +1,10 @@
 //! From the start of a job to its end (service.md 2.3, 3).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{
-    keys,
-    seed::{
-        ARENA_RUN_RUNNING, BUG_CRITICAL, BUG_UNREVIEWED, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
-        EXECUTION_IN_PROGRESS, JOB_RUNNING, RUN_RUNNING, RUN_THREE_PLAYERS, TEST_BLOCKED, TEST_DISCOVERY,
-        TEST_ERRORS, TEST_FAILS, TEST_FLAKY, TEST_PASSES, TEST_SKIPPED, TEST_TWO_PLAYERS,
-    },
+use tas_mcp::sandbox::seed::{
+    BUG_CRITICAL, BUG_UNREVIEWED, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN, EXECUTION_IN_PROGRESS,
+    RUN_RUNNING, RUN_THREE_PLAYERS, TEST_BLOCKED, TEST_DISCOVERY, TEST_ERRORS, TEST_FAILS, TEST_FLAKY,
+    TEST_PASSES, TEST_SKIPPED, TEST_TWO_PLAYERS,
 };
 
 use super::client::Client;
@@ -201,18 +198,4 @@ async fn a_job_counts_its_players() {
     let started = client.post("/runs", body).await;
     client.sandbox.advance(TO_THE_END_S);
     assert_eq!(client.job(&started).await["runs"][0]["players"], 2);
-}
-
-#[tokio::test]
-async fn projects_differ_in_the_letter_case_of_states_only() {
-    let client = Client::demo().await;
-
-    assert_eq!(client.read(&format!("/runs/{RUN_RUNNING}")).await["state"], "RUNNING");
-    assert_eq!(client.read(&format!("/jobs/{JOB_RUNNING}")).await["status"], "RUNNING");
-
-    let client = client.key(keys::ARENA);
-    let run = client.read(&format!("/runs/{ARENA_RUN_RUNNING}")).await;
-
-    assert_eq!((&run["state"], &run["players"][0]["state"]), (&json!("running"), &json!("running")));
-    assert_eq!(client.read("/jobs?status=running").await["data"][0]["status"], "RUNNING");
 }

@@ -140,7 +140,7 @@ async fn only_builds_with_the_sdk_report_the_game_state_and_screens_differ_in_si
     let client = Client::demo().await.key(keys::ARENA);
     let run = live(&client, ARENA_RUN_RUNNING).await;
 
-    assert_eq!(run["state"], "running");
+    assert_eq!(run["state"], "RUNNING");
     assert_eq!(size(&run["players"][0]), (1_920, 1_080));
 
     let build = client.read(&format!("/runs/{ARENA_RUN_RUNNING}")).await["build"]["id"].clone();

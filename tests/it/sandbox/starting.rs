@@ -1,15 +1,11 @@
 //! Rules of a start (service.md 2.1, 4.6).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{
-    keys,
-    seed::{
-        AGENT_CAREFUL, ARENA_CONFIG_TABLETS, ARENA_TEST_PASSES, BUILD_ANDROID, BUILD_ANDROID_EARLIER,
-        BUILD_PLAYSTATION, CONFIG_DIRECT_URL, CONFIG_IPHONE, CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN,
-        CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION, CONFIG_PRIVATE_PHONE, CONFIG_PRIVATE_TABLET,
-        CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_PASSES, TEST_TASK,
-        TEST_THREE_PLAYERS, TEST_TWO_PLAYERS,
-    },
+use tas_mcp::sandbox::seed::{
+    AGENT_CAREFUL, BUILD_ANDROID, BUILD_ANDROID_EARLIER, BUILD_PLAYSTATION, CONFIG_DIRECT_URL, CONFIG_IPHONE,
+    CONFIG_PHONES, CONFIG_PHONES_ALL_BROKEN, CONFIG_PHONES_ONE_BROKEN, CONFIG_PLAYSTATION,
+    CONFIG_UNKNOWN_SOURCE, CONFIG_WINDOWS, PLAN_CROSS_PLATFORM, PLAN_SMOKE, TEST_PASSES, TEST_THREE_PLAYERS,
+    TEST_TWO_PLAYERS,
 };
 
 use super::client::{Client, error};
@@ -103,19 +99,6 @@ async fn player_keys_stay_within_the_player_count() {
 }
 
 #[tokio::test]
-async fn every_player_on_a_private_device_needs_its_own() {
-    refusal(json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE}))
-        .await;
-    let own = players(&[("2", CONFIG_PRIVATE_TABLET)]);
-    let body = json!({
-        "multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_PRIVATE_PHONE,
-        "player_deployment_configs": own,
-    });
-
-    assert_eq!(Client::demo().await.post("/runs", body).await.status, 201);
-}
-
-#[tokio::test]
 async fn all_devices_needs_a_mobile_config_with_multi_device_runs() {
     for config in [CONFIG_WINDOWS, CONFIG_IPHONE] {
         refusal(json!({
@@ -181,23 +164,6 @@ async fn an_ephemeral_run_on_all_devices_reports_device_runs() {
 }
 
 #[tokio::test]
-async fn the_dialect_decides_whether_a_failure_text_is_in_message_or_error() {
-    let start = async |client: &Client, test: &str, config: &str| {
-        let body = json!({
-            "multiplayer_test_id": test, "deployment_config_id": config, "run_on_all_configured_devices": true,
-        });
-        client.post("/runs", body).await.body["results"][1].clone()
-    };
-
-    let client = Client::demo().await;
-    let upper = start(&client, TEST_PASSES, CONFIG_PHONES_ONE_BROKEN).await;
-    let lower = start(&client.key(keys::ARENA), ARENA_TEST_PASSES, ARENA_CONFIG_TABLETS).await;
-
-    assert!(upper["message"].is_string() && upper.get("error").is_none(), "{upper}");
-    assert!(lower["error"].is_string() && lower.get("message").is_none(), "{lower}");
-}
-
-#[tokio::test]
 async fn a_plan_gives_one_job_per_test_and_an_execution() {
     let client = Client::demo().await;
     let body = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
@@ -246,30 +212,6 @@ async fn slot_1_excludes_the_default_config() {
     let body = json!({"deployment_config_id": CONFIG_WINDOWS, "slot_deployment_configs": players(&[("1", CONFIG_WINDOWS)])});
     let answer = Client::demo().await.post(&format!("/test-plans/{PLAN_CROSS_PLATFORM}/runs"), body).await;
     assert_eq!(answer.status, 400);
-}
-
-#[tokio::test]
-async fn templates_are_rendered_on_request() {
-    let client = Client::demo().await;
-    for (render, goal) in [(true, "Buy the brass lantern and equip it"), (false, "Buy {{item}} and equip it")]
-    {
-        let body = json!({
-            "multiplayer_test_id": TEST_TASK, "deployment_config_id": CONFIG_WINDOWS, "render_templates": render,
-            "template_data": {"item": "the brass lantern"},
-        });
-
-        let started = client.post("/runs", body).await;
-        client.sandbox.advance(60.0);
-
-        let job = client.job(&started).await;
-        let run =
-            client.read(&format!("/runs/{}", job["runs"][0]["multiplayer_run_id"].as_str().unwrap())).await;
-
-        assert_eq!(
-            (&run["templating_enabled"], &run["players"][0]["steps"][1]["test"]["goal"]),
-            (&json!(render), &json!(goal))
-        );
-    }
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ async fn etags_are_accepted_with_and_without_quotes() {
     let upload = begin(&client, &json!({"file_size": 8})).await;
     let one = put(&client, &upload, 1, b"abcd").await;
     let two = put(&client, &upload, 2, b"efgh").await;
-    assert!(one.starts_with('"') && one.ends_with('"') && one.len() == 34, "{one}");
+    assert!(one.starts_with('"') && one.ends_with('"') && one.len() == 18, "{one}");
     assert_eq!(complete(&client, &upload, &[&one, two.trim_matches('"')]).await.status, 200);
 }
 
@@ -235,24 +235,4 @@ async fn an_invalid_id_has_the_status_of_the_contract() {
     let answer = client.send(Method::GET, "/builds/upload/parts", None).await.unwrap();
 
     assert_eq!(answer.status(), 404, "without a key only the path can say the project");
-}
-
-#[tokio::test]
-async fn a_reset_of_the_sandbox_removes_uploads() {
-    let client = client().await;
-    let upload = begin(&client, &json!({})).await;
-    put(&client, &upload, 1, b"abcd").await;
-
-    let uploads = client.read("/_sandbox/uploads").await;
-    let row = json!({
-        "project_id": "demo", "build_id": upload["build_id"], "upload_id": upload["upload_id"],
-        "object_key": upload["object_key"], "parts": [1], "bytes": 4,
-    });
-
-    assert_eq!((&uploads["data"], &uploads["files"]), (&json!([row]), &json!(1)));
-
-    client.post("/_sandbox/reset", json!({})).await;
-    let uploads = client.read("/_sandbox/uploads").await;
-
-    assert_eq!((&uploads["data"], &uploads["files"]), (&json!([]), &json!(0)));
 }

@@ -106,11 +106,6 @@ impl Service {
         assert!(answer.expect("the sandbox is up").status().is_success());
     }
 
-    /// Marks an export of an execution as in progress.
-    pub(crate) async fn export_in_progress(&self, execution: &str) {
-        self.post("exports", &json!({"test_plan_execution_id": execution, "in_progress": true})).await;
-    }
-
     /// Returns the answer of a control route.
     pub(crate) async fn control(&self, route: &str) -> Value {
         let answer = self.control.get(self.control_url(route)).send().await.expect("the sandbox is up");

@@ -114,11 +114,6 @@ async fn refusals_of_the_service_keep_its_message() {
             "missing deployment config for players: 2",
         ),
         (
-            merged(two.clone(), json!({"player_deployment_configs": {"1": phone, "2": phone}})),
-            400,
-            "private device",
-        ),
-        (
             merged(two, json!({"player_deployment_configs": {"1": phone, "3": phone}})),
             400,
             "unknown player: 3",
