@@ -15,8 +15,6 @@ export const RUN_FAILED = 'x03031trjx0';
 export const RUN_UNDER_WAY = 's3sank19vdh';
 export const RUN_MANY_BUGS = '8v7v3xuojfb';
 export const EXECUTION = '4ea293c9-1c5e-4484-9aa0-aaa3664e6f27';
-export const EXECUTION_QUEUED = '9a5b039a-4842-4101-9534-06bcfde2d02a';
-export const EXECUTION_UNDER_WAY = '6dce3d19-5134-4267-897c-7636f2b678c5';
 
 /** A sandbox whose clock stands still, and a directory for pages. */
 export class Service {
@@ -34,25 +32,12 @@ export class Service {
 
   constructor(child) {
     this.child = child;
-    this.servers = [];
     this.variables = { TAS_API_KEY: 'svc_sandbox_demo' };
     this.directory = mkdtempSync(join(tmpdir(), 'pages-'));
   }
 
   get environment() {
     return { ...process.env, ...this.variables };
-  }
-
-  /** Starts `tas-mcp http` with these settings and without a key. Returns the URL of its endpoint. */
-  async http(settings) {
-    const { TAS_API_KEY, ...environment } = { ...this.environment, ...settings };
-    const server = spawn(binary, ['http', '--listen', '127.0.0.1:0', '--admin', 'off'], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
-    this.servers.push(server);
-    for await (const line of createInterface({ input: server.stderr })) {
-      const url = line.match(/^listening on (\S+)$/)?.[1];
-      if (url) return url;
-    }
-    throw new Error('the server has not started');
   }
 
   /** Sets the next answer of an operation. */
@@ -91,7 +76,7 @@ export class Service {
   }
 
   stop() {
-    for (const child of [this.child, ...this.servers]) child.kill('SIGKILL');
+    this.child.kill('SIGKILL');
     rmSync(this.directory, { recursive: true });
   }
 }

@@ -2,12 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EXECUTION, EXECUTION_QUEUED, EXECUTION_UNDER_WAY, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY } from './binary.mjs';
+import { EXECUTION, RUN_FAILED, RUN_MANY_BUGS, RUN_THREE_PLAYERS, RUN_UNDER_WAY } from './binary.mjs';
 import { assertAccessible, assertQuiet, open } from './browser.mjs';
 import { fixture } from './fixture.mjs';
 import * as hostile from './hostile.mjs';
 
 const { service, browser } = await fixture();
+
+const STEP = `Screenshot: step 2, player 1, run ${RUN_FAILED}`;
+const END = `Screenshot: end, player 1, run ${RUN_FAILED}`;
+
+const names = (page) => page.locator('main img').evaluateAll((images) => images.map((one) => one.alt));
+const focused = (page, alt) => page.evaluate((name) => document.activeElement.querySelector('img')?.alt === name, alt);
+/** Returns whether the pixels of an image were decoded. */
+const isPainted = (image) => image.evaluate((one) => one.decode().then(() => one.naturalWidth > 0));
 
 test('a run is shown with its verdict, players, steps, bugs and files', async () => {
   const url = service.page(RUN_THREE_PLAYERS);
@@ -57,14 +65,6 @@ test('a bug links to its step', async () => {
   await close();
 });
 
-test('a failure links to its run', async () => {
-  const { page, close } = await open(browser, service.page(EXECUTION));
-  await page.getByRole('region', { name: /^Failures/ }).getByRole('link').first().click();
-  const reached = await page.evaluate(() => document.activeElement.innerText);
-  assert.match(reached, /Pause and resume/);
-  await close();
-});
-
 test('only an address of the web that holds no permission is a link', async () => {
   const addresses = ['http://a.example/x', 'https://a.example/?X-Amz-Signature=1', 'https://user:key@a.example/', 'javascript:alert(1)', 'data:text/html,x', '//a.example/', 'file:///etc/passwd'];
   const record = hostile.run();
@@ -73,20 +73,6 @@ test('only an address of the web that holds no permission is a link', async () =
   const { page, close } = await open(browser, service.page(RUN_FAILED, 'addresses'));
   const links = await page.locator('a:not([href^="#"])').evaluateAll((all) => all.map(({ href }) => href));
   assert.deepEqual(links, ['https://service.example/runs/1', 'http://a.example/x']);
-  await close();
-});
-
-test('the address of a run leads to its row, which has its bugs', async () => {
-  const url = service.page(EXECUTION);
-  const { page, close } = await open(browser, url);
-  const runs = page.getByRole('region', { name: /^Runs/ });
-  const run = runs.locator('details').filter({ hasText: 'Explore the Ashen Woods' });
-  await run.locator('summary').click();
-  assert.match(await run.innerText(), /Player falls through the rope bridge/);
-  const href = await run.getByRole('link', { name: 'Link to this run' }).getAttribute('href');
-  await page.evaluate((hash) => { document.querySelectorAll('details').forEach((one) => { one.open = false; }); location.hash = hash; }, href);
-  await page.waitForFunction(() => document.querySelector('details[open]'));
-  assert.equal(await run.evaluate((row) => row.open), true);
   await close();
 });
 
@@ -107,58 +93,6 @@ test('rows are filtered by verdict and text', async () => {
   await close();
 });
 
-test('the page says when it was made, with the time zone', async () => {
-  const { page, close } = await open(browser, service.page(RUN_FAILED));
-  assert.match(await page.locator('.created').innerText(), /^Report of \w+ \d+, 20\d\d, [\d:]+.[AP]M UTC$/);
-  await close();
-});
-
-test('the page of a compared run shows the changes below the run', async () => {
-  const url = service.page(RUN_FAILED, 'compared', '--compare-with', RUN_FAILED);
-  const { page, seen, close } = await open(browser, url);
-  assert.equal(await page.locator('h1').innerText(), 'Pause and resume');
-  assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Bugs (1)', 'Steps', 'Compared']);
-  assert.equal(await page.locator('ol .track').count(), 2);
-  const compared = page.getByRole('region', { name: 'Compared' });
-  assert.match(await compared.innerText(), new RegExp(`With Run · ${RUN_FAILED}`));
-  assert.deepEqual(await compared.locator('h3').allInnerTexts(), ['Still failing (1)']);
-  assertQuiet(seen, url);
-  await close();
-});
-
-test('an execution without started runs is queued', async () => {
-  const { page, close } = await open(browser, service.page(EXECUTION_QUEUED));
-  assert.equal(await page.locator('header .verdict span:last-child').innerText(), 'QUEUED');
-  await close();
-});
-
-test('the bars of the timeline are in proportion to the time', async () => {
-  const { page, close } = await open(browser, service.page(RUN_FAILED));
-  // 28.5 s and 33 s of 61.5 s.
-  const bars = await page.locator('.track').evaluateAll((tracks) => tracks.map((track) => {
-    const [whole, part] = [track, track.firstChild].map((one) => one.getBoundingClientRect());
-    return [(part.left - whole.left) / whole.width, part.width / whole.width].map((share) => share.toFixed(2));
-  }));
-  assert.deepEqual(bars, [['0.00', '0.46'], ['0.46', '0.54']]);
-  await close();
-});
-
-test('an unfinished run and a run with bugs of every severity are shown', async () => {
-  const url = service.page(RUN_UNDER_WAY);
-  const running = await open(browser, url);
-  assert.match(await running.page.locator('header').innerText(), /RUNNING/);
-  assert.deepEqual(await running.page.locator('ol > li > * > .verdict span:last-child, summary .verdict span:last-child').allInnerTexts(), ['SUCCESS', 'RUNNING', 'INITIALIZING']);
-  assertQuiet(running.seen, url);
-  await running.close();
-  const bugs = await open(browser, service.page(RUN_MANY_BUGS));
-  assert.deepEqual((await bugs.page.locator('h3').allInnerTexts()).slice(0, 3), ['Critical (1)', 'Medium (2)', 'Low (1)']);
-  await bugs.close();
-  await service.answer('list_run_bugs', { data: hostile.bugs().data, pagination: { page: 0, page_size: 20, total_count: 40, total_pages: 2 } });
-  const more = await open(browser, service.page(RUN_MANY_BUGS, 'more-bugs'));
-  await more.page.getByRole('heading', { name: 'Bugs (1 of 40)' }).waitFor();
-  await more.close();
-});
-
 test('an execution is shown with its failures and every run, the worst first', async () => {
   const url = service.page(EXECUTION);
   const { page, seen, close } = await open(browser, url);
@@ -168,15 +102,6 @@ test('an execution is shown with its failures and every run, the worst first', a
   assert.deepEqual(await page.locator('section:last-of-type .verdict span:last-child').allInnerTexts(), ['FAILED', 'TIMEOUT', 'SUCCESS', 'SUCCESS', 'SUCCESS']);
   assert.match(await page.locator('.facts').innerText(), /4 of 4/);
   assertQuiet(seen, url);
-  await close();
-});
-
-test('an unfinished execution shows how many runs are not finished', async () => {
-  const { page, close } = await open(browser, service.page(EXECUTION_UNDER_WAY));
-  const counts = page.getByRole('group', { name: 'Tests by verdict' });
-  assert.deepEqual(await counts.locator('.verdict span:last-child').allInnerTexts(), ['unfinished 3', 'SUCCESS 1']);
-  const widths = await counts.locator('.share > span').evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
-  assert.ok(Math.abs(widths[0] / widths[1] - 3) < 0.1, `${widths}`);
   await close();
 });
 
@@ -287,5 +212,48 @@ test('the policy of the page blocks other scripts and all requests', async () =>
   assert.equal(await page.evaluate(() => window.hurt), undefined);
   assert.equal(seen.errors.filter((error) => error.includes('Content Security Policy')).length >= 3, true, seen.errors.join('\n'));
   assert.deepEqual(seen.requests, [url]);
+  await close();
+});
+
+test('on paper all rows are open, and no column is narrower than a word', async () => {
+  for (const id of [EXECUTION, RUN_THREE_PLAYERS]) {
+    const { page, close } = await open(browser, service.page(id), { width: 700 });
+    await page.emulateMedia({ media: 'print' });
+    const hidden = await page.locator('.inside').evaluateAll((all) => all.filter((one) => !one.checkVisibility({ contentVisibilityAuto: true })).length);
+    assert.equal(hidden, 0);
+    const narrow = await page.locator('.title').evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().width < 60).map((one) => one.textContent));
+    assert.deepEqual(narrow, []);
+    assert.equal(await page.locator('.filter:visible').count(), 0);
+    const broken = await page.locator('.cards > li').evaluateAll((all) => all.filter((one) => getComputedStyle(one).breakInside !== 'avoid').length);
+    assert.equal(broken, 0);
+    await close();
+  }
+});
+
+test('the failed step and the end of a run have pictures with alternative text', async () => {
+  const url = service.page(RUN_FAILED);
+  const { page, seen, close } = await open(browser, url);
+  assert.deepEqual(await names(page), [STEP, END]);
+  const step = page.locator('ol details').filter({ hasText: 'Pause the game' });
+  assert.equal(await step.getByRole('button', { name: STEP }).count(), 1);
+  for (const image of await page.locator('main img').all()) assert.ok(await isPainted(image));
+  assertQuiet(seen, url);
+  await close();
+});
+
+test('a picture is enlarged by Enter and by Space, and Escape returns the focus', async () => {
+  const { page, close } = await open(browser, service.page(RUN_FAILED));
+  for (const key of ['Enter', 'Space']) {
+    const button = page.getByRole('button', { name: END });
+    await button.focus();
+    assert.equal(await button.evaluate((one) => getComputedStyle(one).outlineStyle), 'solid');
+    await page.keyboard.press(key);
+    const dialog = page.getByRole('dialog', { name: END });
+    await dialog.waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Close');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.ok(await focused(page, END), key);
+  }
   await close();
 });

@@ -38,17 +38,6 @@ test('the handshake precedes the arguments and the result of the tool', async ()
   await other.close();
 });
 
-test('the size follows the content', async () => {
-  const { page, close, notify, heard, start, frame } = await host();
-  await start();
-  await notify('ui/notifications/tool-result', run);
-  await page.waitForFunction(() => window.heard.some((one) => one.params?.height > 500));
-  const height = await frame().evaluate(() => Math.ceil(document.documentElement.getBoundingClientRect().height));
-  const told = await page.evaluate(() => window.heard.filter((one) => one.method === 'ui/notifications/size-changed').at(-1).params.height);
-  assert.equal(told, height);
-  await close();
-});
-
 test('the theme is that of the host, at the start and when it changes', async () => {
   const { close, notify, start, frame } = await host({ theme: 'light' });
   await start({ hostContext: { theme: 'dark' } });
@@ -57,19 +46,6 @@ test('the theme is that of the host, at the start and when it changes', async ()
   await notify('ui/notifications/host-context-changed', { theme: 'light' });
   await frame().waitForFunction(() => getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 255)');
   await close();
-});
-
-test('the colours of the host are used only as a complete set', async () => {
-  const names = ['background-primary', 'background-secondary', 'text-primary', 'text-secondary', 'border-primary'];
-  const variables = Object.fromEntries(names.map((name) => [`--color-${name}`, name.startsWith('background') ? '#fffff0' : '#101010']));
-  const whole = await host();
-  await whole.start({ hostContext: { theme: 'light', styles: { variables } } });
-  await whole.frame().waitForFunction(() => getComputedStyle(document.body).backgroundColor === 'rgb(255, 255, 240)');
-  await whole.close();
-  const half = await host();
-  await half.start({ hostContext: { theme: 'light', styles: { variables: { '--color-background-primary': '#000000' } } } });
-  assert.equal(await ground(half.frame()), 'rgb(255, 255, 255)');
-  await half.close();
 });
 
 test('a summary is shown even if the host passes on only its text', async () => {
@@ -102,49 +78,6 @@ test('the bugs of a run are requested if the host lets the view call tools', asy
   await silent.view.getByRole('heading', { level: 1 }).waitFor();
   assert.ok(!(await silent.waiting()).includes('tools/call'));
   await silent.close();
-});
-
-test('a refused handshake is shown, and no error is uncaught', async () => {
-  const { seen, close, say, heard, view: shown } = await host();
-  const { id } = await heard('ui/initialize');
-  await say({ id, error: { code: -32602, message: 'no such revision' } });
-  await shown.locator('main').getByText('The host did not begin: no such revision').waitFor();
-  assertQuiet(seen, HOST);
-  await close();
-});
-
-test('bugs that cannot be read are reported in the view', async () => {
-  const said = (text) => ({ isError: true, content: [{ type: 'text', text }] });
-  for (const [answer, why] of [[{ result: said('permission_denied') }, 'permission_denied'], [{ error: { code: -32000, message: 'not now' } }, 'not now']]) {
-    const { seen, close, notify, say, heard, start, view: shown } = await host();
-    await start({ hostCapabilities: { serverTools: {} } });
-    await notify('ui/notifications/tool-result', run);
-    await say({ id: (await heard('tools/call')).id, ...answer });
-    await shown.getByText(`Bugs could not be read: ${why}`).waitFor();
-    await shown.getByRole('heading', { level: 1, name: 'Pause and resume' }).waitFor();
-    assertQuiet(seen, HOST);
-    await close();
-  }
-});
-
-test('bugs that arrive after another result or after the end are not shown', async () => {
-  const next = [
-    ['ui/notifications/tool-result', summary, 'Failures (1)'], ['ui/notifications/tool-cancelled', {}, 'Cancelled.'],
-    ['ui/notifications/tool-result', { isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
-  ];
-  for (const [method, params, words] of next) {
-    const { close, notify, say, heard, settled, start, view: shown } = await host();
-    await start({ hostCapabilities: { serverTools: {} } });
-    await notify('ui/notifications/tool-result', run);
-    const { id } = await heard('tools/call');
-    await notify(method, params);
-    await shown.locator('main').getByText(words).first().waitFor();
-    await say({ id, result: bugs });
-    await settled();
-    assert.equal(await shown.getByRole('heading', { name: 'High (1)' }).count(), 0);
-    assert.ok(await shown.locator('main').getByText(words).count() > 0);
-    await close();
-  }
 });
 
 test('hostile texts are shown as text in every form of result', async () => {

@@ -3,9 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    hash::{DefaultHasher, Hasher as _},
-    io,
+    fs, io,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -18,6 +16,7 @@ use tempfile::{NamedTempFile, TempDir, TempPath};
 use tokio::{fs::File, io::AsyncWriteExt as _};
 use tokio_util::io::ReaderStream;
 
+use crate::sandbox::model::records::{HASH_START, continued_hash};
 use crate::sandbox::model::time::Moment;
 use crate::service::api::Open;
 
@@ -159,18 +158,18 @@ impl BlobStore {
     pub(crate) async fn receive(&self, body: Body) -> io::Result<Blob> {
         let (file, path) = self.create_file()?.into_parts();
         let (mut file, mut chunks) = (File::from_std(file), body.into_data_stream());
-        let (mut size, mut hasher) = (0, DefaultHasher::new());
+        let (mut size, mut hash) = (0, HASH_START);
 
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(io::Error::other)?;
             file.write_all(&chunk).await?;
-            hasher.write(&chunk);
+            hash = continued_hash(hash, chunk.iter().copied());
             size += chunk.len() as u64;
         }
 
         // A file of tokio writes in the background. Without the flush the last bytes may be missing.
         file.flush().await?;
-        let etag = format!("{:016x}", hasher.finish());
+        let etag = format!("{hash:016x}");
 
         Ok(Blob { path, size, etag })
     }

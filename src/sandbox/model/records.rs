@@ -95,9 +95,16 @@ pub(crate) fn etag(words: &[&str]) -> String {
 
 /// Returns a number that depends only on `words`.
 pub(crate) fn hash(words: &[&str]) -> u64 {
-    // FNV-1a gives the same value on every platform, unlike the hasher of the standard library.
-    let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
-    mix(bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+    mix(continued_hash(HASH_START, words.iter().flat_map(|word| word.bytes().chain([0]))))
+}
+
+/// The hash of no bytes.
+pub(crate) const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Returns the hash of the bytes of `hash` and these. FNV-1a gives the same value on every platform, unlike the hasher of the
+/// standard library.
+pub(crate) fn continued_hash(hash: u64, bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Distributes consecutive numbers over the whole range (splitmix64).

@@ -1,7 +1,7 @@
 //! Both ways to upload a build, from the first call to a started run.
 
 use serde_json::json;
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
 use super::{
     build, file, fixture, part_urls, put_accepted, put_parts, text, upload_build, upload_ids,
@@ -99,24 +99,6 @@ async fn an_uploaded_build_has_its_description_and_can_be_started() {
     });
 
     assert_eq!(host.succeed("start_run", start).await["build_id"], upload["build_id"]);
-}
-
-/// `upload_type` may be absent (service.md 10.4). The sandbox omits it for `arena`.
-#[tokio::test]
-async fn an_upload_without_a_type_in_its_answer_can_be_completed() {
-    let Session { service, mut host, .. } = fixture().key(keys::ARENA).open().await;
-    let file = file(1_500);
-    let upload = host.succeed("initiate_build_upload", build(file.len())).await;
-
-    assert_eq!((upload.get("upload_type"), &upload["total_parts"]), (None, &json!(2)));
-
-    let parts = put_parts(&mut host, &upload, &file).await;
-    host.succeed("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))).await;
-
-    let build_record = host.succeed("get_build", json!({"build_id": upload["build_id"]})).await;
-
-    assert_eq!(build_record["status"], "ready");
-    assert_eq!(service.content(text(&upload["build_id"])).await, Some(file));
 }
 
 #[tokio::test]

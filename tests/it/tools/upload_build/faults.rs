@@ -15,18 +15,9 @@ async fn an_expired_address_is_replaced() {
     let mut session = fixture().open().await;
     let file = bytes(SIZE);
     session.write("game.apk", &file);
-    hold_parts(&session.service, 0).await;
+    session.service.fault(json!({"operation": "put_part", "status": 403, "times": 3})).await;
 
-    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk", "upload_timeout": 300}});
-    let call = session.host.start("tools/call", call).await;
-
-    session.wait_for_pending_parts(3).await;
-    // Addresses of parts expire earlier than the upload.
-    session.service.advance(3_600.0);
-    session.service.heal().await;
-    session.service.release().await;
-
-    let build = session.host.answer(call).await["result"]["structuredContent"].clone();
+    let build = session.upload("game.apk").await;
 
     assert_eq!(build["bytes_sent_again"], SIZE);
     assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));

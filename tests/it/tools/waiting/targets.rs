@@ -83,11 +83,6 @@ async fn several_jobs_are_returned_once_in_the_order_of_the_request() {
 #[tokio::test]
 async fn statuses_are_accepted_in_either_letter_case() {
     let mut session = Fixture::new().key(keys::ARENA).simulated_time().open().await;
-    let (run, _) =
-        session.wait_with_progress(json!({"run_id": ARENA_RUN_RUNNING, "timeout_seconds": 7_200})).await;
-
-    assert_eq!((&run["status"], &run["last_status"]), (&json!("completed"), &json!("completed")));
-
     let lower = json!({"job_id": ARENA_JOB_PASSED, "status": "completed", "runs": [
         {"multiplayer_run_id": "r", "state": "completed", "result": "success", "started_at": null},
     ]});
