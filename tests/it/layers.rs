@@ -3,16 +3,15 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// The layers, and those that each may import. Every other module of `src/` is a foundation, which imports no layer.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("service", &[]),
     ("client", &["service"]),
     ("sandbox", &["service"]),
     ("call", &["service", "client"]),
     ("tools", &["service", "client", "call"]),
-    ("store", &["call"]),
-    ("settings", &["service", "client", "call", "store", "tools"]),
+    ("settings", &["service", "client", "call", "tools"]),
     ("mcp", &["service", "client", "call", "tools", "settings"]),
-    ("http", &["service", "client", "call", "store", "tools", "settings", "mcp"]),
+    ("http", &["service", "client", "call", "tools", "settings", "mcp"]),
     ("cli", &["service", "client", "call", "tools", "settings", "mcp", "http"]),
     ("demo", &["settings", "mcp", "sandbox", "cli"]),
 ];

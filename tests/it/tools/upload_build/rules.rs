@@ -1,11 +1,7 @@
 //! Arguments that are refused before any request.
 
 use serde_json::json;
-use tas_mcp::{
-    sandbox::{keys, seed},
-    service::api::builds::BuildPlatform,
-    tools::upload::platform_from_file_name,
-};
+use tas_mcp::{sandbox::keys, service::api::builds::BuildPlatform, tools::upload::platform_from_file_name};
 
 use super::{bytes, fixture};
 
