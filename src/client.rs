@@ -14,12 +14,10 @@ mod key;
 mod key_command;
 mod key_source;
 mod key_store;
-mod proxy;
 mod refusal;
 mod request;
 mod response;
 mod storage;
-mod tls_problem;
 mod traffic;
 mod transport_error;
 
@@ -49,7 +47,6 @@ pub use self::{
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
-    proxy::proxy_for,
     refusal::refusal_failure,
     request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
     response::{FileMetadata, HttpResponse},

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use serde_with::apply;
 
 use super::{
     limit::{character_length, text_length},
@@ -14,10 +13,7 @@ use crate::{
     fields::Fields,
     picture,
     service::{
-        api::artifacts::DEFAULT_PART,
-        catalog::OperationEntry,
-        operation::ResponseKind,
-        view::{lenient, objects, view},
+        api::artifacts::DEFAULT_PART, catalog::OperationEntry, lenient::view, operation::ResponseKind,
     },
     text::first_characters,
 };
@@ -53,15 +49,13 @@ const TEXT_TYPES: [&str; 13] = [
 
 /// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::artifacts::GetRunArtifact)
 /// name.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RequestedPart {
     pub(super) filename: String,
     offset: u64,
     length: Option<u64>,
 }
-
-objects!(RequestedPart);
 
 impl RequestedPart {
     fn length(&self) -> usize {

@@ -10,7 +10,7 @@ use super::files::RequestedPart;
 use crate::{
     client::{AddressPolicy, HttpResponse, PresignedAddress},
     fields::Fields,
-    service::{operation::ResponseKind, view::view},
+    service::{lenient::view, operation::ResponseKind},
 };
 
 /// Validity of a download address that does not state its own (service.md 14).

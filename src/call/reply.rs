@@ -28,10 +28,10 @@ use crate::{
     picture::Picture,
     service::{
         catalog::OperationEntry,
+        lenient::view,
         operation::{Operation, ResponseKind},
         result_kind::ResultId,
         schema,
-        view::view,
     },
     text::{remove_hidden, visible},
     violation::Violation,

@@ -6,7 +6,6 @@ use std::{ops::ControlFlow, time::Duration};
 
 use serde::Deserialize;
 use serde_json::Value;
-use serde_with::apply;
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
@@ -22,10 +21,10 @@ use crate::{
     fields::Fields,
     service::{
         catalog::{self, OperationEntry},
+        lenient::view,
         operation::{Fallback, ResponseKind},
         request::{self, Layout},
         tool::Access,
-        view::{lenient, objects, view},
     },
     text::shorten_line,
 };
@@ -299,13 +298,11 @@ impl RequestSender<'_> {
 }
 
 /// Arguments, or an object among them, with the name that a record is to get.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Named {
     name: Option<String>,
 }
-
-objects!(Named);
 
 /// Returns what a call of `entry` is about, such as `run 7` or `"Login"`. Returns an empty text if the arguments name
 /// nothing.

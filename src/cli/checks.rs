@@ -13,7 +13,7 @@ use crate::{
         Caller,
         arguments::{CommonArguments, ToolArguments},
     },
-    client::{HostProbe, HostUrl, KeyKind, proxy_for},
+    client::{HostProbe, HostUrl, KeyKind},
     failure::{Code, Failure},
     fields::Fields,
     http::{SetupCheck, check_setup},
@@ -75,7 +75,6 @@ struct HostCheck {
     name: &'static str,
     /// URL of the host; `None` if it is not set.
     address: Option<String>,
-    proxy: Option<String>,
     tls: Option<&'static str>,
     reached: Option<HostProbe>,
     failure: Option<Failure>,
@@ -304,7 +303,6 @@ impl HostCheck {
         Self {
             name,
             address: url.map(|url| url.as_str().to_owned()),
-            proxy: url.and_then(proxy_for),
             tls: url.and_then(|url| describe_tls(url, reached.is_some())),
             reached,
             failure,
@@ -316,14 +314,13 @@ impl HostCheck {
         let Some(address) = &self.address else {
             return vec![Finding::new(Mark::Open, subject, WITHOUT_KNOWLEDGE)];
         };
-        let proxy = self.proxy.as_ref().map(|proxy| format!(", proxy {proxy}")).unwrap_or_default();
         if let Some(failure) = &self.failure {
-            return vec![Finding::failed(&format!("{subject} {address}{proxy}"), failure)];
+            return vec![Finding::failed(&format!("{subject} {address}"), failure)];
         }
 
         let milliseconds = self.reached.as_ref().map(|reached| format!(", {} ms", reached.milliseconds));
         let tls = self.tls.map(|tls| format!(", {tls}")).unwrap_or_default();
-        let found = format!("{address}{proxy}{tls}{}", milliseconds.unwrap_or_default());
+        let found = format!("{address}{tls}{}", milliseconds.unwrap_or_default());
         let mut findings = vec![Finding::new(Mark::Works, subject, &found)];
         if let Some(ahead) = self.reached.as_ref().and_then(|reached| reached.clock_ahead_s)
             && ahead.abs() > CLOCK_TOLERANCE_S

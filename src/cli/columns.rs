@@ -23,8 +23,8 @@ use crate::{
             runs::{ListRuns, Run, RunHead, RunPlayer},
             tests::{ListTests, TestSummary},
         },
+        lenient::{View, view},
         operation::Operation as _,
-        view::{View, view},
     },
     text,
     tools::{

@@ -237,7 +237,7 @@ fn warning_line(warning: &ExportWarning, tests: &BTreeMap<String, String>) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::view::view;
+    use crate::service::lenient::view;
 
     #[test]
     fn the_outcome_names_the_entry_and_the_warnings_with_their_tests() {

@@ -26,9 +26,9 @@ use crate::{
             runs::{ListRuns, Run},
         },
         catalog::{ListedOperation as _, OperationEntry},
+        lenient::view,
         operation::Operation as _,
         result_kind::ResultKind,
-        view::view,
     },
     text::composed,
     tools::{

@@ -14,7 +14,7 @@ use crate::{
             runs::{ListRuns, Run},
         },
         catalog::ListedOperation as _,
-        view::view,
+        lenient::view,
     },
 };
 

@@ -21,9 +21,9 @@ use crate::{
     fields::field_at,
     service::{
         api::jobs::{Job, ListJobs},
+        lenient::view,
         operation::Operation as _,
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
-        view::view,
     },
     tools::{project_client::ProjectClient, record::build_names},
 };

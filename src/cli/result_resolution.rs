@@ -26,8 +26,8 @@ use crate::{
         },
         arguments::is_uuid,
         catalog::{ListedOperation as _, OperationEntry},
+        lenient::view,
         result_kind::{ResultId, ResultKind, ResultTarget},
-        view::view,
     },
     tools::{
         found_result::FoundResult,

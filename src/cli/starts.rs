@@ -13,8 +13,8 @@ use serde_json::Value;
 use crate::{
     service::{
         api::{executions::TestPlanExecution, jobs::Job, runs::Run},
+        lenient::view,
         result_kind::ResultKind,
-        view::view,
     },
     settings::Settings,
 };

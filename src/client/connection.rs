@@ -7,9 +7,8 @@ use std::{
     time::Duration,
 };
 
-use hyper_util::client::proxy::matcher::Intercept;
 use reqwest::{
-    Certificate, Client, ClientBuilder, Proxy,
+    Certificate, Client, ClientBuilder,
     dns::{Addrs, Name, Resolve, Resolving},
     redirect,
 };
@@ -17,7 +16,6 @@ use url::Url;
 
 use super::{
     address::{AddressPolicy, is_local_address, is_loopback},
-    proxy::SystemProxy,
     transport_error::{TransportError, error_chain},
 };
 use crate::text::without_mark;
@@ -40,6 +38,9 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// Number of failed checks after which a connection counts as lost.
 const KEEPALIVE_CHECKS: u32 = 3;
 
+/// Variables with the proxy for `https` addresses.
+const PROXY_VARIABLES: [&str; 4] = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+
 /// The HTTP clients for one service and the hosts that it names, one for each kind of connection. Each is created when
 /// it is first used, because reading the certificates of the system takes time.
 #[derive(Debug)]
@@ -48,24 +49,23 @@ pub(super) struct Connections {
     /// Time limit of one request, which the caller sets.
     timeout: Duration,
     pub(super) policy: AddressPolicy,
-    proxy: OnceLock<SystemProxy>,
     plain: OnceLock<Client>,
+    local: OnceLock<Client>,
     direct: OnceLock<Client>,
     public: OnceLock<Client>,
-    proxied: OnceLock<Client>,
 }
 
 /// How a host is reached.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     /// Plain HTTP, which is used on the loopback only.
     Plain,
-    /// TLS to any address.
+    /// TLS on the loopback, which a proxy cannot reach.
+    Local,
+    /// TLS to any address, through the proxy of the system if there is one.
     Direct,
-    /// TLS to an address that is not of this machine or its link: a public name may have such an address.
+    /// The same, but not to an address of this machine or its link: a public name may have such an address.
     Public,
-    /// TLS through a proxy, which finds the address. The proxy itself may have a local address.
-    Proxied(Intercept),
 }
 
 impl Connections {
@@ -76,44 +76,32 @@ impl Connections {
             ca_file,
             timeout,
             policy,
-            proxy: OnceLock::new(),
             plain: OnceLock::new(),
+            local: OnceLock::new(),
             direct: OnceLock::new(),
             public: OnceLock::new(),
-            proxied: OnceLock::new(),
         }
     }
 
     /// Returns the client for an address of the user's settings.
     pub(super) fn client(&self, url: &Url) -> Result<&Client, TransportError> {
-        self.client_on(&self.route(url))
+        self.client_on(route(url))
     }
 
     /// Returns the client for an address that the service names and that the policy allows.
     pub(super) fn client_for_named(&self, url: &Url) -> Result<&Client, TransportError> {
-        match self.route(url) {
-            Route::Direct if !self.policy.allows_local() => self.client_on(&Route::Public),
-            route => self.client_on(&route),
+        match route(url) {
+            Route::Direct if !self.policy.allows_local() => self.client_on(Route::Public),
+            route => self.client_on(route),
         }
     }
 
-    fn route(&self, url: &Url) -> Route {
-        if url.scheme() == "http" {
-            return Route::Plain;
-        }
-
-        // A proxy cannot reach the loopback addresses of this machine.
-        let proxy = if is_loopback(url) { None } else { self.proxy.get_or_init(SystemProxy::read).find(url) };
-
-        proxy.map_or(Route::Direct, Route::Proxied)
-    }
-
-    fn client_on(&self, route: &Route) -> Result<&Client, TransportError> {
+    fn client_on(&self, route: Route) -> Result<&Client, TransportError> {
         let slot = match route {
             Route::Plain => &self.plain,
+            Route::Local => &self.local,
             Route::Direct => &self.direct,
             Route::Public => &self.public,
-            Route::Proxied(_) => &self.proxied,
         };
         if let Some(client) = slot.get() {
             return Ok(client);
@@ -125,16 +113,13 @@ impl Connections {
         Ok(slot.get_or_init(|| client))
     }
 
-    fn build(&self, route: &Route) -> Result<Client, TransportError> {
+    fn build(&self, route: Route) -> Result<Client, TransportError> {
         let builder = match route {
             // Plain HTTP verifies no certificate: those of the system are not read.
-            Route::Plain => self.builder().tls_certs_only([]),
-            _ => self.trust_ca_file(self.builder())?,
-        };
-        let builder = match route {
-            Route::Plain | Route::Direct => builder,
-            Route::Public => builder.dns_resolver(PublicResolver),
-            Route::Proxied(proxy) => builder.proxy(to_library(proxy)?),
+            Route::Plain => self.builder().tls_certs_only([]).no_proxy(),
+            Route::Local => self.trust_ca_file(self.builder())?.no_proxy(),
+            Route::Direct => self.trust_ca_file(self.builder())?,
+            Route::Public => self.trust_ca_file(self.builder())?.dns_resolver(PublicResolver),
         };
 
         Ok(builder.build()?)
@@ -144,11 +129,9 @@ impl Connections {
         // The installation fails only if a provider is installed already, which serves as well.
         drop(rustls::crypto::ring::default_provider().install_default());
 
-        // `Route` decides about proxies. Redirects are followed by `download` only, because a request that is sent
-        // elsewhere must not contain the API key.
+        // Redirects are followed by `download` only, because a request that is sent elsewhere must not contain the API key.
         Client::builder()
             .user_agent(concat!("tas-mcp/", env!("CARGO_PKG_VERSION")))
-            .no_proxy()
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT.min(self.timeout.mul_f64(CONNECT_SHARE)))
             .pool_idle_timeout(IDLE_TIMEOUT)
@@ -185,23 +168,24 @@ pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     Ok(certificates)
 }
 
-fn to_library(proxy: &Intercept) -> Result<Proxy, TransportError> {
-    let library = Proxy::https(proxy.uri().to_string())?;
-
-    Ok(match proxy.basic_auth() {
-        Some(credentials) => library.custom_http_auth(credentials.clone()),
-        None => library,
-    })
+fn route(url: &Url) -> Route {
+    match (url.scheme(), is_loopback(url)) {
+        ("http", _) => Route::Plain,
+        (_, true) => Route::Local,
+        _ => Route::Direct,
+    }
 }
 
-/// Finds the addresses of names, without those of this machine and its link.
+/// Finds the addresses of names, without those of this machine and its link. The name of a proxy may have any address.
 struct PublicResolver;
 
 impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<_> = addresses.filter(|address| !is_local_address(address.ip())).collect();
+            let is_proxy = is_proxy(name.as_str(), |variable| std::env::var(variable).ok());
+            let public: Vec<_> =
+                addresses.filter(|address| is_proxy || !is_local_address(address.ip())).collect();
 
             if public.is_empty() {
                 let reason = format!("`{}` has only addresses of this machine or its link", name.as_str());
@@ -211,6 +195,12 @@ impl Resolve for PublicResolver {
             Ok(Box::new(public.into_iter()) as Addrs)
         })
     }
+}
+
+/// Returns whether `name` is that of the proxy in the environment.
+fn is_proxy(name: &str, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let proxies = PROXY_VARIABLES.into_iter().filter_map(variable);
+    proxies.filter_map(|proxy| Url::parse(&proxy).ok()).any(|proxy| proxy.host_str() == Some(name))
 }
 
 #[cfg(test)]
@@ -226,10 +216,8 @@ mod tests {
     /// First byte of a TLS handshake.
     const HANDSHAKE: u8 = 22;
 
-    /// Returns connections with this proxy, or with none for an empty address.
-    fn connections(proxy: &str) -> Connections {
-        let connections = Connections::new(None, Duration::from_secs(1), AddressPolicy::default());
-        Connections { proxy: SystemProxy::for_test(proxy, "").into(), ..connections }
+    fn connections() -> Connections {
+        Connections::new(None, Duration::from_secs(1), AddressPolicy::default())
     }
 
     fn url(address: &str) -> Url {
@@ -246,8 +234,8 @@ mod tests {
     /// Sends a request to the name `localhost` on this route. Returns the error, and the listener there.
     async fn request_loopback(route: Route) -> (TransportError, TcpListener) {
         let (listener, port) = listen();
-        let connections = connections("");
-        let client = connections.client_on(&route).expect("a client");
+        let connections = connections();
+        let client = connections.client_on(route).expect("a client");
         // The listener never answers the handshake, so that every request fails.
         let sent = client.get(format!("https://localhost:{port}/")).send().await;
 
@@ -278,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn another_client_connects_to_a_name_of_this_machine() {
-        let (error, listener) = request_loopback(Route::Direct).await;
+        let (error, listener) = request_loopback(Route::Local).await;
         let (mut stream, _) = listener.accept().expect("a connection");
         let mut first = [0];
         stream.read_exact(&mut first).expect("a handshake");
@@ -288,33 +276,23 @@ mod tests {
         assert_eq!(first, [HANDSHAKE]);
     }
 
-    #[tokio::test]
-    async fn a_named_address_is_requested_through_a_proxy_that_has_a_local_name() {
-        let (listener, port) = listen();
-        let connections = connections(&format!("http://localhost:{port}"));
-        let address = url("https://storage.example/");
-
-        let client = connections.client_for_named(&address).expect("a client");
-        // The proxy never answers.
-        let error: TransportError = client.get(address).send().await.expect_err("no answer").into();
-        let (mut stream, _) = listener.accept().expect("a connection");
-        let mut request = [0; 24];
-        stream.read_exact(&mut request).expect("a request");
-
-        assert!(!error.may_have_been_sent(), "{error}");
-        assert_eq!(&request, b"CONNECT storage.example:");
+    #[test]
+    fn only_the_proxy_may_have_a_local_name() {
+        let variable = |name: &str| (name == "ALL_PROXY").then(|| "http://user@proxy.local:3128".to_owned());
+        assert!(is_proxy("proxy.local", variable));
+        assert!(!is_proxy("storage.local", variable) && !is_proxy("proxy.local", |_| None));
     }
 
     #[test]
     fn names_of_a_remote_service_are_requested_with_a_public_client() {
         let name = url("https://storage.example/");
 
-        let remote = connections("");
+        let remote = connections();
         remote.client_for_named(&name).expect("a client");
         assert!(remote.public.get().is_some() && remote.direct.get().is_none());
 
         let service = HostUrl::parse("http://127.0.0.1:1").expect("an address");
-        let local = Connections { policy: AddressPolicy::for_service(&service), ..connections("") };
+        let local = Connections { policy: AddressPolicy::for_service(&service), ..connections() };
         local.client_for_named(&name).expect("a client");
         assert!(local.public.get().is_none() && local.direct.get().is_some());
     }

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use serde_with::apply;
 
 use super::{
     key::{ApiKey, KeyKind},
@@ -13,10 +12,7 @@ use super::{
 use crate::{
     failure::{Cause, Code, Failure, quote},
     fields::Fields,
-    service::{
-        operation::UrlBase,
-        view::{lenient, objects, view},
-    },
+    service::{lenient::view, operation::UrlBase},
     text::remove_hidden,
 };
 
@@ -79,14 +75,12 @@ struct ServiceRefusal<'a> {
 }
 
 /// The versions in the body of a refused change.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct VersionConflict {
     expected_version: Option<Value>,
     latest_version: Option<Value>,
 }
-
-objects!(VersionConflict);
 
 impl VersionConflict {
     fn describe(self) -> Option<String> {

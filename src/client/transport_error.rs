@@ -2,13 +2,13 @@
 
 use std::{error::Error, time::Duration};
 
+use rustls::CertificateError;
 use url::Url;
 
 use super::{
     MAX_RESPONSE_BYTES,
     key::ApiKey,
     request::{ErrorKind, HttpRequest, RequestKind, ServiceHost},
-    tls_problem::{TlsProblem, find_tls_error},
 };
 use crate::failure::{Code, Failure, quote};
 
@@ -22,8 +22,8 @@ pub(super) enum TransportError {
     Setup(String),
     #[error("no connection to {host}: {reason}")]
     Connect { host: String, reason: String },
-    #[error("the secure connection could not be established: {0}")]
-    Tls(TlsProblem),
+    #[error("the secure connection could not be established: {reason}")]
+    Tls { reason: String, problem: CertificateProblem },
     #[error("no response came within {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("the connection was lost before a response came: {0}")]
@@ -39,7 +39,7 @@ impl TransportError {
         match self {
             Self::Setup(_) => ErrorKind::Setup,
             Self::Connect { .. } => ErrorKind::Connect,
-            Self::Tls(_) => ErrorKind::Tls,
+            Self::Tls { .. } => ErrorKind::Tls,
             Self::Timeout(_) => ErrorKind::Timeout,
             Self::Lost(_) => ErrorKind::Lost,
             Self::Truncated(_) => ErrorKind::Truncated,
@@ -49,7 +49,7 @@ impl TransportError {
 
     /// Returns whether the service may have received the request.
     pub(super) fn may_have_been_sent(&self) -> bool {
-        !matches!(self, Self::Setup(_) | Self::Connect { .. } | Self::Tls(_))
+        !matches!(self, Self::Setup(_) | Self::Connect { .. } | Self::Tls { .. })
     }
 
     /// Converts the error of a request, after `attempts` requests, into a failure. `key` is masked in the message.
@@ -89,7 +89,7 @@ impl TransportError {
             ),
             Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
-            Self::Tls(problem) => return (Code::ServiceUnavailable, problem.hint(setting)),
+            Self::Tls { problem, .. } => return (Code::ServiceUnavailable, problem.hint(setting)),
             Self::Connect { .. } | Self::Lost(_) => {
                 let hint = format!(
                     "check that the service is up and that {setting} and the proxy variables are right, then call again"
@@ -117,13 +117,63 @@ impl From<reqwest::Error> for TransportError {
 
         // A TLS error is also a connect error, so that it is recognized first.
         if let Some(cause) = find_tls_error(&error) {
-            Self::Tls(TlsProblem::of(cause, text))
+            Self::Tls { reason: text, problem: CertificateProblem::of(cause) }
         } else if error.is_connect() {
             Self::Connect { host, reason: connect_reason(&error) }
         } else {
             Self::Lost(text)
         }
     }
+}
+
+/// What is wrong with the certificate of a server, as far as something helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CertificateProblem {
+    Time,
+    Name,
+    Issuer,
+    Purpose,
+    Other,
+}
+
+impl CertificateProblem {
+    fn of(error: &rustls::Error) -> Self {
+        use CertificateError::{
+            Expired, ExpiredContext, InvalidPurpose, InvalidPurposeContext, NotValidForName,
+            NotValidForNameContext, NotValidYet, NotValidYetContext, UnknownIssuer,
+        };
+
+        let rustls::Error::InvalidCertificate(problem) = error else { return Self::Other };
+        match problem {
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => Self::Time,
+            NotValidForName | NotValidForNameContext { .. } => Self::Name,
+            UnknownIssuer => Self::Issuer,
+            InvalidPurpose | InvalidPurposeContext { .. } => Self::Purpose,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns what helps. `setting` names the address of the server.
+    fn hint(self, setting: &str) -> String {
+        match self {
+            Self::Time => "check the clock of this machine; if it is right, the operator of the server must renew the certificate".to_owned(),
+            Self::Name => format!("correct the host in {setting}, or let the operator of the server add the host to the certificate"),
+            Self::Issuer => "set TAS_CA_FILE to the certificate of the private authority, or of the proxy that inspects connections, if you trust it".to_owned(),
+            Self::Purpose => "the operator must give the server a certificate that is issued for servers".to_owned(),
+            Self::Other => format!("check the address in {setting}, and that the server speaks TLS 1.2 or 1.3 there"),
+        }
+    }
+}
+
+/// Returns the error of the handshake that led to an error of a request.
+fn find_tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    // `source` of an I/O error skips the error that it wraps, and the connector wraps TLS errors in I/O errors.
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+
+    error
+        .downcast_ref()
+        .or_else(|| wrapped.and_then(|wrapped| find_tls_error(wrapped)))
+        .or_else(|| error.source().and_then(find_tls_error))
 }
 
 fn host_and_port(url: &Url) -> Option<String> {

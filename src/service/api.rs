@@ -25,14 +25,13 @@ pub mod uploads;
 
 use prelude::*;
 use schemars::{Schema, SchemaGenerator, json_schema};
-use serde::Deserializer;
 
 /// The words in which the resources describe their operations and answers.
 mod prelude {
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::{Deserialize, Serialize};
     pub(super) use serde_json::Value;
-    pub(super) use serde_with::{apply, skip_serializing_none};
+    pub(super) use serde_with::skip_serializing_none;
 
     pub(super) use super::{
         Deleted, DeliveredPicture, Id, ListPage, Open, PageNumber, PageSize, ReadVersion, SortOrder, Uuid,
@@ -41,11 +40,11 @@ mod prelude {
     pub(super) use crate::{
         fields::Fields,
         service::{
+            lenient::View,
             operation::{Fallback, Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
             rule::Rule,
             schema::passed_through,
             tool::{RecordKeys, ToolInfo, Toolset},
-            view::{View, lenient, objects},
         },
         violation::Violation,
     };
@@ -103,8 +102,9 @@ pub enum SortOrder {
 }
 
 /// A page of a list (service.md 1.3).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 #[serde(bound(deserialize = "T: View"))]
 pub struct ListPage<T> {
     /// The records of this page.
@@ -114,8 +114,9 @@ pub struct ListPage<T> {
 }
 
 /// Position of a page in its list.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Pagination {
     /// Zero-based number of the page.
     pub page: i64,
@@ -130,8 +131,9 @@ pub struct Pagination {
 }
 
 /// The answer to a deletion (service.md 4.5, 6.5, 8).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Deleted {
     pub id: String,
     pub deleted: bool,
@@ -165,12 +167,4 @@ pub struct DeliveredPicture {
 /// Returns the schema of a value of any type, for fields whose type the contract leaves open (service.md 17).
 fn anything(_: &mut SchemaGenerator) -> Schema {
     json_schema!({})
-}
-
-objects!(Pagination, Deleted);
-
-impl<T: View> View for ListPage<T> {
-    fn read<'de, D: Deserializer<'de>>(value: D) -> Option<Self> {
-        crate::service::view::read_object(value)
-    }
 }

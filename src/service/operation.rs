@@ -6,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     fields::Fields,
-    service::{tool::ToolInfo, view::View},
+    service::{lenient::View, tool::ToolInfo},
 };
 
 /// A single HTTP operation, exposed as a single tool.

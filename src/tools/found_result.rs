@@ -7,8 +7,8 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::{jobs::Job, runs::Run},
+        lenient::view,
         result_kind::{ResultId, ResultKind},
-        view::view,
     },
     tools::project_client::ProjectClient,
 };

@@ -19,7 +19,7 @@ use crate::{
             tests::{ListTests, TestSummary},
         },
         catalog::{ListedOperation, OperationEntry},
-        view::view,
+        lenient::view,
     },
     tools::{
         project_client::ProjectClient,

@@ -28,7 +28,7 @@ use crate::{
             tests::{ListTests, TestSummary},
         },
         catalog::{ListedOperation as _, OperationEntry},
-        view::view,
+        lenient::view,
     },
     text::shorten_line,
     tools::{

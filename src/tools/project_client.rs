@@ -13,8 +13,8 @@ use crate::{
     fields::Fields,
     service::{
         catalog::{ListedOperation, OperationEntry},
+        lenient::{View, view},
         result_kind::ResultId,
-        view::{View, view},
     },
 };
 

@@ -42,8 +42,8 @@ use crate::{
             tests::{GetTest, TestCase},
         },
         catalog::ListedOperation,
+        lenient::{View, view},
         result_kind::{ResultId, ResultKind},
-        view::{View, view},
     },
     tools::{
         call_options::CallOptions,

@@ -42,9 +42,9 @@ use crate::{
             jobs::Job,
             runs::{ListRuns, Run, RunDetail},
         },
+        lenient::view,
         operation::Operation as _,
         result_kind::{ResultId, ResultKind, ResultTarget},
-        view::view,
     },
     tools::{
         call_options::CallOptions,

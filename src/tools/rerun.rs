@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use serde_with::{apply, skip_serializing_none};
+use serde_with::skip_serializing_none;
 
 use super::{call_options::CallOptions, project_client::ProjectClient, summary::TestResult};
 use crate::{
@@ -23,9 +23,9 @@ use crate::{
             jobs::{GetJob, Job, ListJobs},
             runs::{GetRun, ListRuns, Run, StartRun},
         },
+        lenient::view,
         result_kind::{ResultId, ResultKind},
         tool::DRY_RUN,
-        view::{lenient, objects, view},
     },
     text::guidance::Guidance,
 };
@@ -395,8 +395,8 @@ fn record<T>(
 }
 
 // The two forms of the platform of a player (service.md 2.3).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Platform {
     kind: Option<String>,
     r#type: Option<String>,
@@ -404,19 +404,17 @@ struct Platform {
     config: PlatformConfig,
 }
 
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct PlatformConfig {
     device: PlatformDevice,
 }
 
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct PlatformDevice {
     name: Option<String>,
 }
-
-objects!(Platform, PlatformConfig, PlatformDevice);
 
 /// Returns the device of all players of a run; `None` if it is not known or the players have several.
 fn device_of<'a>(run: &Run, devices: &'a [DeploymentConfig]) -> Option<&'a DeploymentConfig> {

@@ -15,9 +15,9 @@ use crate::{
     service::{
         api::tests::{ALL_FOLDERS, ListTests, TestSummary},
         catalog::ListedOperation as _,
+        lenient::view,
         operation::Operation as _,
         schema::RECORDS,
-        view::view,
     },
     tools::{
         call_options::CallOptions,

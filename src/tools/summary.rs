@@ -67,8 +67,8 @@ use crate::{
             executions::TestPlanExecution,
             runs::{ListRuns, Run},
         },
+        lenient::view,
         result_kind::{ResultId, ResultKind, ResultTarget},
-        view::view,
     },
     text::shorten_line,
     tools::{

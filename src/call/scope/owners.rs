@@ -7,7 +7,6 @@ use indexmap::IndexSet;
 use lru::LruCache;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use serde_with::apply;
 
 use super::{ASK_ABOUT_PROJECT, ResolvedProject, scope_mismatch};
 use crate::{
@@ -21,10 +20,10 @@ use crate::{
     service::{
         api::{runs::ListRuns, shared_steps::ListSharedSteps},
         catalog::{ListedOperation as _, OperationEntry},
+        lenient::view,
         request::check_segment,
         result_kind::ResultId,
         tool::Access,
-        view::{lenient, objects, view},
     },
 };
 
@@ -410,13 +409,11 @@ impl OwnerLookup<'_> {
 }
 
 /// Any record of a project.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct ProjectRecord {
     project_id: Option<String>,
 }
-
-objects!(ProjectRecord);
 
 /// Returns the project that a record names. A text that is no id is not used as one.
 fn project_of(record: Option<&Value>) -> Option<String> {

@@ -31,7 +31,7 @@ use crate::{
         },
         arguments::is_uuid,
         catalog::ListedOperation as _,
-        view::view,
+        lenient::view,
     },
     tools::{
         name_search::{FoundRecord, RecordKind},

@@ -7,8 +7,8 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::run_start::{DeviceResult, StartRunResponse},
+        lenient::view,
         result_kind::{ResultId, ResultKind, ResultTarget},
-        view::{lenient, objects, view},
     },
 };
 
@@ -25,21 +25,19 @@ pub(super) struct StartReply {
 }
 
 /// The fields of an answer, some of which have another meaning if they are missing.
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
 struct Level {
     #[serde(flatten)]
     answer: StartRunResponse,
     error: Option<String>,
 }
 
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
 struct OldForm {
     data: Level,
 }
-
-objects!(Level, OldForm);
 
 impl StartReply {
     pub(super) fn new(answer: &serde_json::Value) -> Self {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::sandbox::answers::answer::ApiError;
 use crate::service::api::Open;
-use crate::service::view::{View, view};
+use crate::service::lenient::{View, view};
 
 /// Returns `record` with `patch` merged into it, which must be a valid record.
 pub(super) fn patched<T: Serialize + View>(record: &T, patch: Open) -> Result<T, ApiError> {

@@ -73,8 +73,9 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
 
 /// The files of a player.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct ArtifactListing {
     #[serde(rename = "runId")]
     pub run_id: Option<String>,
@@ -83,8 +84,9 @@ pub struct ArtifactListing {
 }
 
 /// A file of a player.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunArtifact {
     pub filename: String,
     /// A download requires the API key.
@@ -96,8 +98,9 @@ pub struct RunArtifact {
 }
 
 /// A part of a text, a picture, or the size and type of another file.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct ArtifactPart {
     pub filename: String,
     pub content_type: Option<String>,
@@ -118,5 +121,3 @@ pub struct ArtifactPart {
     /// How to get a file whose content is not in this answer.
     pub hint: Option<String>,
 }
-
-objects!(ArtifactListing, RunArtifact, ArtifactPart);

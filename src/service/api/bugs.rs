@@ -92,8 +92,9 @@ impl Operation for GetBug {
 
 /// The bugs of a run, in one page.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunBugPage {
     #[serde(flatten)]
     pub page: ListPage<RunBug>,
@@ -103,8 +104,9 @@ pub struct RunBugPage {
 }
 
 /// A bug as it was detected in a run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunBug {
     pub id: String,
     pub bug_id: String,
@@ -127,8 +129,9 @@ pub struct RunBug {
 
 /// The details of a detected bug.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunBugDetails {
     pub screenshot_url: Option<String>,
     #[serde(flatten)]
@@ -137,8 +140,9 @@ pub struct RunBugDetails {
 
 // service.md 9
 /// A reviewed bug.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Bug {
     pub id: String,
     pub project_id: String,
@@ -159,8 +163,9 @@ pub struct Bug {
 }
 
 /// A reviewed bug with its occurrences.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct BugDetail {
     #[serde(flatten)]
     pub bug: Bug,
@@ -169,8 +174,9 @@ pub struct BugDetail {
 
 // service.md 9.2
 /// One detection of a bug.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct BugOccurrence {
     pub id: String,
     pub multiplayer_run_id: String,
@@ -189,5 +195,3 @@ pub struct BugOccurrence {
     pub severity: String,
     pub category: String,
 }
-
-objects!(RunBugPage, RunBug, RunBugDetails, Bug, BugDetail, BugOccurrence);

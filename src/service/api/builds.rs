@@ -85,15 +85,17 @@ fn deletion_question(arguments: &Fields) -> Option<String> {
 }
 
 /// The answer to the deletion of a build.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct DeletedBuild {
     pub message: String,
 }
 
 /// A build, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Build {
     pub id: String,
     pub name: String,
@@ -114,13 +116,12 @@ pub struct Build {
 }
 
 /// A build, detail form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct BuildDetail {
     #[serde(flatten)]
     pub build: Build,
     /// Objects `vcs`, `ci`, `app`, `build` and `upload`, each optional.
     pub details: Option<Open>,
 }
-
-objects!(DeletedBuild, Build, BuildDetail);

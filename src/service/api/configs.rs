@@ -58,8 +58,9 @@ impl Operation for ListCredentialKinds {
 }
 
 /// An AI player of runs.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct AgentConfig {
     pub id: String,
     pub name: String,
@@ -68,8 +69,9 @@ pub struct AgentConfig {
 }
 
 /// A kind of credentials.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct CredentialKind {
     pub id: String,
     pub name: String,
@@ -79,8 +81,9 @@ pub struct CredentialKind {
 }
 
 /// The device or platform that a test runs on.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 #[serde(rename_all = "snake_case")]
 pub struct DeploymentConfig {
     pub id: String,
@@ -93,5 +96,3 @@ pub struct DeploymentConfig {
     #[serde(rename = "providerType")]
     pub provider_type: Option<String>,
 }
-
-objects!(AgentConfig, CredentialKind, DeploymentConfig);

@@ -70,8 +70,9 @@ impl Operation for GetTestPlanExecution {
 }
 
 /// An execution of a test plan.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestPlanExecution {
     pub id: String,
     pub test_plan_id: Option<String>,
@@ -91,8 +92,9 @@ pub struct TestPlanExecution {
 }
 
 /// Tests of an execution by outcome.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestStatus {
     pub passed: usize,
     /// Tests with the result `FAILED`, `ERROR`, `TIMEOUT`, `BLOCKED` or `MAX_STEPS`.
@@ -102,8 +104,6 @@ pub struct TestStatus {
     pub queued: usize,
     pub running: usize,
 }
-
-objects!(TestPlanExecution, TestStatus);
 
 /// Stands for the verdicts that an execution does not count apart.
 const FAILED_OR_ERROR: &str = "failed or error";

@@ -77,8 +77,9 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
 
 /// Result of an export.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct ExportResult {
     /// Whether the export succeeded. The status 200 does not imply success.
     pub success: bool,
@@ -121,8 +122,9 @@ fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 
 /// A partial problem of an export.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct ExportWarning {
     pub r#type: String,
     pub message: String,
@@ -131,5 +133,3 @@ pub struct ExportWarning {
     #[schemars(extend("type" = ["string", "object", "null"]))]
     pub details: Option<String>,
 }
-
-objects!(ExportResult, ExportWarning);

@@ -67,8 +67,9 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
 }
 
 /// A new folder.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct CreatedTestFolder {
     pub id: String,
     pub name: String,
@@ -83,8 +84,9 @@ pub struct CreatedTestFolder {
 }
 
 /// A folder, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestFolder {
     pub id: String,
     /// Last segment of the path.
@@ -100,5 +102,3 @@ pub struct TestFolder {
     pub created_by_name: Option<String>,
     pub modified_by_name: Option<String>,
 }
-
-objects!(CreatedTestFolder, TestFolder);

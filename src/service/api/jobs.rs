@@ -56,8 +56,9 @@ impl Operation for GetJob {
 
 // service.md 3.2
 /// A job.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Job {
     pub job_id: String,
     pub project_id: String,
@@ -81,16 +82,18 @@ pub struct Job {
 }
 
 /// Number of attempts of a job.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Retries {
     pub total: u8,
     pub remaining: u8,
 }
 
 /// One attempt of a job.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct JobRun {
     pub multiplayer_run_id: String,
     pub state: Option<String>,
@@ -100,5 +103,3 @@ pub struct JobRun {
     /// Number of players.
     pub players: Option<usize>,
 }
-
-objects!(Job, Retries, JobRun);

@@ -85,8 +85,9 @@ impl Operation for ListTestCaseKnowledgeFiles {
 pub struct IncludeMetadata(pub bool);
 
 /// Files of several scopes.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeListing {
     pub project_id: String,
@@ -98,8 +99,9 @@ pub struct KnowledgeListing {
 
 /// Files of one of several scopes.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct KnowledgeSection {
     /// `project`, `agent` or `test_case`.
     pub scope: String,
@@ -111,8 +113,9 @@ pub struct KnowledgeSection {
 
 /// Files of one scope.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeScopeListing {
     pub project_id: String,
@@ -126,8 +129,9 @@ pub struct KnowledgeScopeListing {
 
 /// A knowledge file.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct KnowledgeFile {
     /// Without directories.
     pub filename: String,
@@ -144,12 +148,11 @@ pub struct KnowledgeFile {
 
 /// Description of a knowledge file, written by a person.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct KnowledgeMetadata {
     pub description: Option<String>,
     pub summary: Option<String>,
     pub keywords: Option<Vec<String>>,
 }
-
-objects!(KnowledgeListing, KnowledgeSection, KnowledgeScopeListing, KnowledgeFile, KnowledgeMetadata);

@@ -46,12 +46,11 @@ impl Operation for GetMinionDownload {
 }
 
 /// The address of an installer.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Installer {
     pub download_url: String,
     /// Time in ISO 8601.
     pub expires_at: String,
 }
-
-objects!(Installer);

@@ -219,8 +219,9 @@ fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
 }
 
 /// A test plan, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestPlanSummary {
     pub id: String,
     pub project_id: String,
@@ -231,8 +232,9 @@ pub struct TestPlanSummary {
 }
 
 /// A test plan, detail form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestPlan {
     pub id: String,
     pub project_id: String,
@@ -248,8 +250,9 @@ pub struct TestPlan {
 }
 
 /// Time and author of the creation and of the last change of a record.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Audit {
     pub created_at: Option<String>,
     pub modified_at: Option<String>,
@@ -258,23 +261,22 @@ pub struct Audit {
 }
 
 /// A test of a plan.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanItem {
-    #[serde_with(skip_apply)]
     pub multiplayer_test_id: String,
+    #[serde(default)]
+    #[schemars(!default)]
     pub retries: u32,
     #[serde(flatten)]
     pub more: Open,
 }
 
 /// An additional deployment slot.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestPlanSlot {
     /// Starts at 2.
     pub index: usize,
     pub name: Option<String>,
 }
-
-objects!(TestPlanSummary, TestPlan, Audit, TestPlanItem, TestPlanSlot);

@@ -41,8 +41,9 @@ fn auto_or_position(_: &mut SchemaGenerator) -> Schema {
 
 /// The answer to a start (service.md 2.1). Every field is optional, because the answer has several forms.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct StartRunResponse {
     /// For a start on all devices: whether at least one run started.
     pub ok: Option<bool>,
@@ -67,8 +68,9 @@ pub struct StartRunResponse {
 // service.md 2.1
 /// Result of one device.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct DeviceResult {
     pub device_label: String,
     pub ok: bool,
@@ -152,5 +154,3 @@ fn check_position(position: &Value, has_geolocation: bool, violations: &mut Vec<
         _ => broken(POSITION, "must be `auto` or an object of the strings `lat` and `long`"),
     }
 }
-
-objects!(StartRunResponse, DeviceResult);

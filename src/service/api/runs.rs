@@ -196,8 +196,9 @@ impl Operation for StopRuns {
 
 // service.md 2.2
 /// A run, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Run {
     #[serde(flatten)]
     pub head: RunHead,
@@ -205,8 +206,9 @@ pub struct Run {
 }
 
 /// The fields that both forms of a run have.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunHead {
     pub job_id: String,
     /// Id of the run.
@@ -228,8 +230,9 @@ pub struct RunHead {
 }
 
 /// A run, detail form (service.md 2.4).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunDetail {
     #[serde(flatten)]
     pub head: RunHead,
@@ -240,8 +243,9 @@ pub struct RunDetail {
 }
 
 /// Number of bugs found by a verification test.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct BugInfo {
     pub bug_label: String,
     #[schemars(with = "usize")]
@@ -249,8 +253,9 @@ pub struct BugInfo {
 }
 
 /// The test of a run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestRef {
     pub id: String,
     pub name: String,
@@ -258,24 +263,27 @@ pub struct TestRef {
 }
 
 /// The build of a run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct BuildRef {
     pub id: String,
     pub name: Option<String>,
 }
 
 /// The person or system that started a run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct Initiator {
     pub r#type: String,
     pub value: Open,
 }
 
 /// A player of a run, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunPlayer {
     /// Id of the player, `<run>-<player>`.
     pub id: String,
@@ -295,8 +303,9 @@ pub struct RunPlayer {
 }
 
 /// A player of a run, detail form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunPlayerDetail {
     #[serde(flatten)]
     pub player: RunPlayer,
@@ -307,21 +316,24 @@ pub struct RunPlayerDetail {
 }
 
 /// A file that a player produced.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunArtifactRef {
-    #[serde_with(skip_apply)]
     pub filename: String,
+    #[serde(default)]
+    #[schemars(!default)]
     pub url: String,
     /// Size in bytes.
     #[schemars(with = "u64")]
     pub size: Option<u64>,
+    #[serde(default)]
+    #[schemars(!default)]
     pub uploaded_at: String,
 }
 
 /// A step of a player.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunStep {
     #[schemars(with = "usize")]
     pub step_number: Option<usize>,
@@ -336,8 +348,9 @@ pub struct RunStep {
 }
 
 /// An expected result of a step.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunStepItem {
     pub id: String,
     pub expected: String,
@@ -347,8 +360,9 @@ pub struct RunStepItem {
 }
 
 /// The definition of a step.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct RunStepTest {
     pub test_step_id: String,
     pub goal: Option<String>,
@@ -357,8 +371,9 @@ pub struct RunStepTest {
 }
 
 /// The current state of a run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct LiveRun {
     pub multiplayer_run_id: String,
     /// `initializing`, `running` or `completed`, in either letter case.
@@ -368,16 +383,18 @@ pub struct LiveRun {
 }
 
 /// The test of the run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct LiveTest {
     pub id: String,
     pub name: String,
 }
 
 /// The current state of a player of a run.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct LivePlayer {
     /// Starts at 0 here, and at 1 in other answers.
     pub player_number: usize,
@@ -393,8 +410,8 @@ pub struct LivePlayer {
 }
 
 /// A screenshot in the form that the service returns.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
 pub struct Screenshot {
     /// Base64 text.
     pub data: String,
@@ -404,8 +421,9 @@ pub struct Screenshot {
 }
 
 /// The latest turn of the agent.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct AgentStep {
     #[schemars(schema_with = "anything")]
     pub agent: Value,
@@ -418,8 +436,9 @@ pub struct AgentStep {
 }
 
 /// Result of stopping jobs (service.md 2.6).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct StopRunsResponse {
     /// True only when every job was stopped.
     pub ok: bool,
@@ -430,8 +449,9 @@ pub struct StopRunsResponse {
 }
 
 /// Result of stopping one job.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct StopResult {
     pub job_id: String,
     pub ok: bool,
@@ -439,26 +459,3 @@ pub struct StopResult {
     pub message: Option<String>,
     pub error: Option<String>,
 }
-
-objects!(
-    Run,
-    RunHead,
-    RunDetail,
-    BugInfo,
-    TestRef,
-    BuildRef,
-    Initiator,
-    RunPlayer,
-    RunPlayerDetail,
-    RunArtifactRef,
-    RunStep,
-    RunStepItem,
-    RunStepTest,
-    LiveRun,
-    LiveTest,
-    LivePlayer,
-    Screenshot,
-    AgentStep,
-    StopRunsResponse,
-    StopResult
-);

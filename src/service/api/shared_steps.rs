@@ -151,8 +151,9 @@ pub struct SharedStepPatch {
 struct PartialStep {}
 
 /// A shared step collection, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct SharedStepSummary {
     pub id: String,
     pub project_id: String,
@@ -163,8 +164,9 @@ pub struct SharedStepSummary {
 }
 
 /// A shared step collection, detail form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct SharedStep {
     pub id: String,
     pub project_id: String,
@@ -179,5 +181,3 @@ pub struct SharedStep {
     #[serde(flatten)]
     pub more: Open,
 }
-
-objects!(SharedStepSummary, SharedStep);

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 
 /// Steps and their order.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct StepList {
     pub steps_by_key: BTreeMap<String, StepBody>,
     /// The keys in order.
@@ -16,8 +17,9 @@ pub struct StepList {
 
 /// The goal and the expected results of a step.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct StepBody {
     /// Managed by the service.
     pub test_step_id: Option<String>,
@@ -34,16 +36,12 @@ pub struct StepBody {
 }
 
 /// A condition that must hold after a step.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExpectedResult {
-    #[serde_with(skip_apply)]
     pub expected: String,
     #[serde(flatten)]
     pub more: Open,
 }
-
-objects!(StepList, StepBody, ExpectedResult);
 
 /// Reason for the refusal of a field that the service manages.
 pub(super) const MANAGED: &str = "is managed by the service: leave it out";

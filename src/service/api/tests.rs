@@ -258,8 +258,9 @@ pub struct KnownTestFields {
 }
 
 /// A saved test, list form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestSummary {
     pub id: String,
     pub name: String,
@@ -271,8 +272,9 @@ pub struct TestSummary {
 }
 
 /// A saved test, detail form.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestCase {
     pub id: String,
     pub project_id: String,
@@ -286,8 +288,9 @@ pub struct TestCase {
 }
 
 /// The fields of a test that its list form does not have.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestContent {
     pub incident_auto_approve: bool,
     pub quarantined: bool,
@@ -307,8 +310,9 @@ pub struct TestContent {
 }
 
 /// A player of a test. Players of discovery and task tests can have other fields.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct TestPlayer {
     pub name: Option<String>,
     pub agent_config_id: Option<String>,
@@ -323,11 +327,9 @@ pub struct TestPlayer {
 
 /// A step of a player, or a shared collection of steps.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestItem {
     /// `step` or `collection`.
-    #[serde_with(skip_apply)]
     pub r#type: String,
     /// For collections: id of the shared step collection.
     pub collection_id: Option<String>,
@@ -336,5 +338,3 @@ pub struct TestItem {
     #[serde(flatten)]
     pub step: StepBody,
 }
-
-objects!(TestSummary, TestCase, TestContent, TestPlayer, TestItem);

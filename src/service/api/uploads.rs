@@ -302,8 +302,9 @@ pub struct UploadDetails {
 
 /// Addresses and sizes for sending the file (service.md 10.4). An upload with an `upload_id` is multipart.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct InitiatedUpload {
     pub build_id: String,
     /// Only for multipart uploads.
@@ -320,15 +321,17 @@ pub struct InitiatedUpload {
 }
 
 /// Addresses of parts (service.md 10.5).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct UploadPartUrls {
     pub upload_urls: Vec<PartUrl>,
 }
 
 /// Address of one part.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct PartUrl {
     pub part_number: u64,
     pub url: String,
@@ -336,8 +339,9 @@ pub struct PartUrl {
 
 /// The answer to a completion (service.md 10.7). The HTTP status alone states success.
 #[skip_serializing_none]
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct CompletedUpload {
     /// Only for multipart uploads.
     pub build_id: Option<String>,
@@ -346,10 +350,9 @@ pub struct CompletedUpload {
 }
 
 /// The answer to a cancellation (service.md 10.7).
-#[apply(_ => #[serde(default, deserialize_with = "lenient")] #[schemars(!default)])]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+#[schemars(!default)]
 pub struct CancelledUpload {
     pub success: bool,
 }
-
-objects!(InitiatedUpload, UploadPartUrls, PartUrl, CompletedUpload, CancelledUpload);

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_with::apply;
 
 use super::CompositeTool;
 use crate::{
@@ -11,9 +10,9 @@ use crate::{
     fields::Fields,
     service::{
         api::{Id, minions::MinionPlatform},
+        lenient::view,
         rule::Rule,
         tool::{ToolInfo, Toolset},
-        view::{lenient, objects, view},
     },
     tools::{
         context::ToolContext,
@@ -98,22 +97,20 @@ impl CompositeTool for DownloadRunFiles {
 }
 
 // The arguments that a rule reads. Their types may be wrong, which the check of the schema reports.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct FilesOfRun {
     run_id: String,
     files: Vec<Value>,
 }
 
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct UncheckedFile {
     run_id: Option<String>,
     file_ref: Option<String>,
     relative_path: Option<String>,
 }
-
-objects!(FilesOfRun, UncheckedFile);
 
 /// Checks the entries of `files` that a schema cannot check: player ids, references and names.
 fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {

@@ -5,7 +5,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_with::apply;
 
 use super::CompositeTool;
 use crate::{
@@ -19,9 +18,9 @@ use crate::{
                 CompletedPart, UploadedFile, automatic_deletion_question, check_etags, check_part_numbers,
             },
         },
+        lenient::view,
         rule::Rule,
         tool::{DRY_RUN, ToolInfo, Toolset},
-        view::{lenient, objects, view},
     },
     tools::{
         context::ToolContext,
@@ -217,14 +216,12 @@ fn refuse_dry_run(is_dry_run: bool) -> Result<(), Failure> {
 }
 
 // The arguments that a rule reads. Their types may be wrong, which the check of the schema reports.
-#[apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct UncheckedFile {
     file_name: Option<String>,
     platform: Option<Value>,
 }
-
-objects!(UncheckedFile);
 
 /// Checks that the platform is given, or follows from the file name.
 fn check_platform(arguments: &Fields, violations: &mut Vec<Violation>) {

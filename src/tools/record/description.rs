@@ -19,7 +19,7 @@ use crate::{
             runs::{Initiator, Run, RunDetail, RunHead, RunPlayerDetail},
             tests::TestCase,
         },
-        view::view,
+        lenient::view,
     },
     tools::{summary::BugEntry, waiting::ResultItem},
 };

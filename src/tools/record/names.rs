@@ -1,16 +1,15 @@
 //! The names of devices and people in runs. Their forms are open (service.md 2.2).
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::service::{
     api::runs::{Initiator, RunPlayer},
-    view::{lenient, objects, view},
+    lenient::view,
 };
 
 /// The device of a player, in one of its two forms (service.md 2.2).
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Platform {
     kind: String,
     r#type: String,
@@ -18,19 +17,17 @@ struct Platform {
     config: PlatformConfig,
 }
 
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct PlatformConfig {
     device: PlatformDevice,
 }
 
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct PlatformDevice {
     name: String,
 }
-
-objects!(Platform, PlatformConfig, PlatformDevice);
 
 /// Returns the names of the devices of players, each once. A device without a name has that of its platform.
 pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<String> {
@@ -61,23 +58,21 @@ pub fn platform_family(platform: &str) -> &str {
 }
 
 fn platform(player: &RunPlayer) -> Platform {
-    player.platform.as_ref().map(|platform| view(Value::Object(platform.clone()))).unwrap_or_default()
+    player.platform.as_ref().map(|platform| view(platform)).unwrap_or_default()
 }
 
 /// Who started a run, in the forms that are known. The form is open (service.md 2.2).
-#[serde_with::apply(_ => #[serde(default, deserialize_with = "lenient")])]
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct InitiatorValue {
     name: String,
     email: String,
     key_id: String,
 }
 
-objects!(InitiatorValue);
-
 /// Returns the name of who started a run: a person, or an API key.
 pub fn initiator_name(initiator: &Initiator) -> Option<String> {
-    let InitiatorValue { name, email, key_id } = view(Value::Object(initiator.value.clone()));
+    let InitiatorValue { name, email, key_id } = view(&initiator.value);
     let key = if key_id.is_empty() { String::new() } else { format!("key {key_id}") };
     [name, email, key, initiator.r#type.clone()].into_iter().find(|name| !name.is_empty())
 }

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{ReportData, pictures::ReportPicture};
 use crate::{
-    service::{api::runs::Run, view::view},
+    service::{api::runs::Run, lenient::view},
     text::single_line,
     tools::{
         summary::{BugEntry, BuildName, Comparison, FailureEntry, Summary, TestChange, Trend, TrendResult},

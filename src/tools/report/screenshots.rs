@@ -150,7 +150,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::service::view::view;
+    use crate::service::lenient::view;
 
     /// Returns player, step, whether it is the end, and name of each selected screenshot.
     fn selected(run: &Value, bugs: &[RunBug]) -> Vec<(usize, Option<usize>, bool, String)> {
@@ -191,7 +191,7 @@ mod tests {
     fn a_bug_names_the_screenshot_of_its_step() {
         let run = json!({"players": [player(1, &["a.png", "b.png"], &["FAILED"])]});
         let bug = |player: usize, url: &str| {
-            view(json!({"player_number": player, "test_step": 1, "details": {"screenshot_url": url}}))
+            view(&json!({"player_number": player, "test_step": 1, "details": {"screenshot_url": url}}))
         };
         let end = (1, None, true, "b.png".to_owned());
         let named = (1, Some(1), false, "a.png".to_owned());

@@ -19,8 +19,8 @@ use crate::{
     failure::Failure,
     service::{
         api::runs::{ListRuns, Run},
+        lenient::view,
         result_kind::{ResultId, ResultKind},
-        view::view,
     },
     text::{quoted_argument, shorten_line},
     tools::waiting::LONGEST_NAME,

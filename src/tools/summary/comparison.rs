@@ -20,8 +20,8 @@ use crate::{
             jobs::{Job, ListJobs},
             runs::{ListRuns, Run},
         },
+        lenient::view,
         result_kind::{ResultId, ResultKind},
-        view::view,
     },
     text::shorten_line,
 };

@@ -23,8 +23,8 @@ use crate::{
             Id,
             runs::{GetRun, ListRuns, Run},
         },
+        lenient::view,
         result_kind::{ResultId, ResultKind},
-        view::view,
     },
     text::{shorten_line, visible},
 };

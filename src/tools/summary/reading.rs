@@ -37,8 +37,8 @@ use crate::{
             runs::{GetRun, ListRuns, Run, RunHead},
         },
         catalog::ListedOperation,
+        lenient::view,
         result_kind::{ResultId, ResultKind, ResultTarget},
-        view::view,
     },
     text::shorten_line,
     tools::{
@@ -435,7 +435,7 @@ fn bugs_of_page(answer: RunBugPage) -> Vec<RunBug> {
         return answer.page.data;
     }
     let bugs = answer.bug_occurrences.into_iter().flatten();
-    bugs.map(|bug| view(Value::Object(bug))).collect()
+    bugs.map(|bug| view(&bug)).collect()
 }
 
 /// Returns a bug of a run, or `None` if it has neither a title nor an id.

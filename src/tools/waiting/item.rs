@@ -166,7 +166,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ResultItem, canonical_result, deciding_attempt, is_completed};
-    use crate::service::{api::jobs::Job, view::view};
+    use crate::service::{api::jobs::Job, lenient::view};
 
     #[test]
     fn known_results_are_written_in_capitals_and_others_unchanged() {
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_results_of_retried_attempts_are_shown() {
-        let job: Job = view(json!({"status": "RUNNING", "runs": [
+        let job: Job = view(&json!({"status": "RUNNING", "runs": [
             {"multiplayer_run_id": "r1", "state": "COMPLETED", "result": "error", "started_at": "2026-03-01T10:00:00Z"},
             {"multiplayer_run_id": "r2", "state": "RUNNING", "started_at": "2026-03-01T10:30:00Z"},
         ]}));
@@ -224,7 +224,7 @@ mod tests {
         ];
 
         for (runs, expected) in cases {
-            let job: Job = view(json!({"runs": runs}));
+            let job: Job = view(&json!({"runs": runs}));
             let deciding = deciding_attempt(&job.runs).and_then(|run| run.state.as_deref());
             assert_eq!(deciding, expected, "{runs}");
         }

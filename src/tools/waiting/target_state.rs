@@ -20,9 +20,9 @@ use crate::{
             jobs::{GetJob, Job, ListJobs},
             runs::{GetRun, RunDetail},
         },
+        lenient::view,
         operation::Operation as _,
         result_kind::{ResultId, ResultKind, ResultTarget},
-        view::view,
     },
     tools::project_client::ProjectClient,
 };

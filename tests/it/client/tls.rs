@@ -31,7 +31,7 @@ async fn a_private_certificate_authority_is_trusted_if_it_is_configured() {
     let message = error["message"].as_str().expect("a message");
 
     assert!(message.contains("secure connection") && !message.contains("attempts"), "{message}");
-    assert!(message.contains("by an authority that this machine does not trust"), "{message}");
+    assert!(message.contains("UnknownIssuer"), "{message}");
 }
 
 #[tokio::test]
@@ -48,10 +48,7 @@ async fn a_certificate_of_another_name_is_refused() {
     assert_eq!(error["code"], "service_unavailable");
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("secure connection"), "{message}");
-    assert!(
-        message.contains("is not for `127.0.0.1`, but for") && message.contains("service.example"),
-        "{message}"
-    );
+    assert!(message.contains("not valid for name") && message.contains("service.example"), "{message}");
     let hint = error["hint"].as_str().expect("a hint");
     assert!(hint.contains("TAS_BASE_URL") && !hint.contains("TAS_CA_FILE"), "{hint}");
 }

@@ -3,7 +3,7 @@
 use quick_xml::{Reader, escape::unescape, events::Event};
 use serde_json::json;
 use tas_mcp::{
-    service::{api::runs::RunDetail, view::view},
+    service::{api::runs::RunDetail, lenient::view},
     tools::{
         junit::{Case, render_document},
         waiting::ResultItem,

@@ -1,0 +1,140 @@
+//! Typed views of answers.
+//!
+//! Callers get the JSON of the service as it came. Logic reads a view of it: a field that is missing, or whose value has
+//! an unexpected type, becomes its default, and a list keeps the entries that can be read. So no surprise of the service
+//! fails a call.
+
+use std::mem::take;
+
+use serde::{Deserialize as _, Deserializer, de::DeserializeOwned};
+use serde_json::{Number, Value};
+use serde_path_to_error::{Path, Segment};
+
+/// Largest number of values of one answer that are left out before its view is the default.
+const MAX_REPAIRS: usize = 1_000;
+
+/// A type that is read from any JSON value. Its fields have defaults.
+pub trait View: DeserializeOwned + Default {}
+
+impl<T: DeserializeOwned + Default> View for T {}
+
+/// Returns the view `T` of a value: without what cannot be read.
+pub fn view<'a, T: View>(value: impl Deserializer<'a> + Copy) -> T {
+    if let Ok(view) = T::deserialize(value) {
+        return view;
+    }
+
+    let mut value = Value::deserialize(value).unwrap_or_default();
+    drop_null_fields(&mut value);
+    for _ in 0..MAX_REPAIRS {
+        match serde_path_to_error::deserialize(&value) {
+            Ok(view) => return view,
+            Err(error) if repair::<T>(&mut value, &pointer(error.path())) => {}
+            Err(_) => break,
+        }
+    }
+
+    T::default()
+}
+
+/// A field that is null means the same as a missing one.
+fn drop_null_fields(value: &mut Value) {
+    match value {
+        Value::Array(entries) => entries.iter_mut().for_each(drop_null_fields),
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_null_fields);
+        }
+        _ => {}
+    }
+}
+
+/// Changes the value at `pointer`, which could not be read. Returns whether there is still something to read.
+fn repair<T: View>(value: &mut Value, pointer: &str) -> bool {
+    let Some(found) = value.pointer_mut(pointer) else { return false };
+    if let Some(number) = as_number(found) {
+        *found = number;
+        return true;
+    }
+
+    // The fields of a flattened struct have no path of their own.
+    if let Value::Object(fields) = found {
+        let fields = take(fields);
+        if !fails_at::<T>(value, pointer) {
+            for (name, field) in fields {
+                let number = as_number(&field);
+                if !try_field::<T>(value, pointer, &name, field)
+                    && let Some(number) = number
+                {
+                    try_field::<T>(value, pointer, &name, number);
+                }
+            }
+            return true;
+        }
+    }
+
+    remove(value, pointer)
+}
+
+/// Adds a field to the object at `pointer`, unless the object cannot be read with it.
+fn try_field<T: View>(value: &mut Value, pointer: &str, name: &str, field: Value) -> bool {
+    if let Some(Value::Object(fields)) = value.pointer_mut(pointer) {
+        fields.insert(name.to_owned(), field);
+    }
+
+    let is_readable = !fails_at::<T>(value, pointer);
+    if !is_readable && let Some(Value::Object(fields)) = value.pointer_mut(pointer) {
+        fields.shift_remove(name);
+    }
+
+    is_readable
+}
+
+fn fails_at<T: View>(value: &Value, at: &str) -> bool {
+    let outcome = serde_path_to_error::deserialize::<_, T>(value);
+    outcome.is_err_and(|error| pointer(error.path()) == at)
+}
+
+/// Removes the value at `pointer`. An entry of a list becomes null first, which an optional entry can be.
+fn remove(value: &mut Value, pointer: &str) -> bool {
+    let Some((parent, last)) = pointer.rsplit_once('/') else { return false };
+    match value.pointer_mut(parent) {
+        Some(Value::Object(fields)) => {
+            fields.shift_remove(&last.replace("~1", "/").replace("~0", "~")).is_some()
+        }
+        Some(Value::Array(entries)) => {
+            let Ok(index) = last.parse::<usize>() else { return false };
+            match entries.get_mut(index) {
+                Some(Value::Null) => drop(entries.remove(index)),
+                Some(entry) => *entry = Value::Null,
+                None => return false,
+            }
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Returns the number that a text holds, or that is written in another form, such as `3.0`.
+fn as_number(value: &Value) -> Option<Value> {
+    let float = match value {
+        Value::String(text) => text.trim().parse::<f64>().ok()?,
+        Value::Number(number) => number.as_f64()?,
+        _ => return None,
+    };
+
+    // Every smaller whole number has an exact form.
+    let is_whole = float.fract() == 0.0 && float.abs() < 9e15;
+    let number = if is_whole { format!("{float:.0}").parse().ok()? } else { Number::from_f64(float)? };
+
+    Some(Value::Number(number)).filter(|number| number != value)
+}
+
+fn pointer(path: &Path) -> String {
+    let segments = path.iter().filter_map(|segment| match segment {
+        Segment::Seq { index } => Some(index.to_string()),
+        Segment::Map { key } => Some(key.replace('~', "~0").replace('/', "~1")),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    });
+    segments.map(|segment| format!("/{segment}")).collect()
+}
