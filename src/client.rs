@@ -392,7 +392,7 @@ fn limit_time<T>(
 /// The request of a probe, for the message of a failure.
 fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
     HttpRequest {
-        operation: "doctor",
+        operation: "status",
         url_base,
         has_key: false,
         method: Method::GET,

@@ -79,7 +79,7 @@ impl Code {
         match self {
             Self::InvalidArguments => "correct the arguments and call again; nothing was sent",
             Self::NotConfigured => "the setting must be corrected, and the server restarted",
-            Self::ProjectRequired => "pass `project_id`",
+            Self::ProjectRequired => "pass `argument:project_id`",
             Self::ProjectNotResolved => "check the ids",
             Self::ProjectScopeMismatch => "ask the user before another project is used",
             Self::Unauthenticated => "the API key must be checked or replaced",
@@ -101,7 +101,9 @@ impl Code {
                 "call again later; if the failure persists, report it to the operator of the service"
             }
             Self::FileError => "check the path and the file",
-            Self::ConfirmationRequired => "a person must agree; then call again with `confirm: true`",
+            Self::ConfirmationRequired => {
+                "a person must agree; then call again with `argument:confirm: true`"
+            }
             Self::Cancelled => "call again if the result is still needed",
             Self::Timeout => "call again later, or ask for less",
         }

@@ -12,7 +12,7 @@
 //! 5. the library compares message and headers, and calls `handler`, which admits the request and calls the server.
 //!
 //! A request that is not served ends with a `refusal`, which has its `request_id`. `front_page` tells users how to connect their hosts. `admin` serves health and `metrics` on an address of its own; with the
-//! feature `otlp`, `traces` sends spans to a collector. `setup_check` checks the settings for `tas-mcp doctor`.
+//! feature `otlp`, `traces` sends spans to a collector. `setup_check` checks the settings for `tas-mcp status`.
 //! [`Application::for_service`] serves another MCP handler in the same way.
 
 mod access_log;

@@ -41,9 +41,6 @@ fn main() -> ExitCode {
     let matches = cli::parse_arguments(std::env::args_os());
     let settings = Settings::read(matches.as_ref());
     cli::start_logging(&settings);
-    if let Some(reason) = settings.ignored_project_file() {
-        tracing::warn!("{reason}");
-    }
 
     if let Err(error) = check_descriptors() {
         return report_error(&error);

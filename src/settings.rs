@@ -11,15 +11,11 @@ mod configuration_file;
 mod definition;
 mod flags;
 mod http;
-mod narrowing;
 mod problem;
-mod project_file;
+mod profile;
 mod values;
 
-use std::{
-    ffi::OsString,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsString, path::Path};
 
 use clap::ArgMatches;
 use serde::Serialize;
@@ -37,14 +33,13 @@ pub use self::{
     },
     flags::{flags, http_flags, profile_completer},
     http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings},
-    project_file::{RunDefaults, SettingFiles},
     values::Origin,
 };
 use self::{
     definition::{BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, ServerSettings},
     http::collector_variable,
-    narrowing::add_file_values,
     problem::{SettingProblem, parse_values},
+    profile::add_profile,
     values::Values,
 };
 use crate::{
@@ -72,11 +67,8 @@ pub struct Settings {
     upload_timing: UploadTiming,
     /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
     accounts: Option<KeyStore>,
-    /// Files of settings that cannot be used.
-    file_problems: Vec<SettingProblem>,
-    run_defaults: Option<(RunDefaults, PathBuf)>,
-    /// Why the project file does not count, although it exists.
-    ignored_project_file: Option<String>,
+    /// Why the configuration file cannot be used.
+    file_problem: Option<SettingProblem>,
 }
 
 /// What the texts of the settings of every command result in.
@@ -89,7 +81,7 @@ struct ParsedValues {
     problems: Vec<SettingProblem>,
 }
 
-/// A setting that is set, as `doctor` shows it.
+/// A setting that is set, as `status` shows it.
 #[derive(Debug, Serialize)]
 pub struct SettingValue {
     /// Name of the setting.
@@ -125,18 +117,23 @@ fn mask_key(problems: &mut [SettingProblem], key: Option<&KeySource>) {
 }
 
 impl Settings {
-    /// Reads the settings from the command line, the environment and the files of settings. If none of them names a key, the
+    /// Reads the settings from the command line, the environment and the configuration file. If none of them names a key, the
     /// stored key of the account serves.
     pub fn read(matches: Option<&ArgMatches>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
         let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
         let accounts = user_directory().map(|directory| KeyStore::in_directory(&directory));
 
-        Self { accounts, ..settings }.with_files(&SettingFiles::of_process())
+        let settings = Self { accounts, ..settings };
+
+        match ConfigurationFile::of_user() {
+            Some(file) => settings.with_configuration(&file),
+            None => settings,
+        }
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
-    /// variable. Reads no file of settings.
+    /// variable. Reads no configuration file.
     pub fn from_sources<'a, T: Into<OsString>>(
         matches: impl Into<Option<&'a ArgMatches>>,
         variable: impl Fn(&str) -> Option<T>,
@@ -149,25 +146,25 @@ impl Settings {
             values,
             upload_timing: UploadTiming::default(),
             accounts: None,
-            file_problems: Vec::new(),
-            run_defaults: None,
-            ignored_project_file: None,
+            file_problem: None,
         }
     }
 
-    /// Adds the values of these files. The sandbox uses none of them.
+    /// Adds the values of the profile that is chosen. The sandbox uses none of them.
     #[must_use]
-    pub fn with_files(mut self, files: &SettingFiles) -> Self {
+    pub fn with_configuration(mut self, file: &ConfigurationFile) -> Self {
         if self.wants_sandbox() {
             return self;
         }
 
-        let files = files.read();
-        add_file_values(&mut self.values, &files);
-        self.file_problems = files.problems;
+        match file.read() {
+            Ok(configuration) => add_profile(&mut self.values, &configuration, file.path()),
+            Err(UnusableFile { path, problem }) => {
+                let (origin, reason) = (path.display().to_string(), format!("cannot be used: {problem}"));
+                self.file_problem = Some(SettingProblem { setting: "configuration file", origin, reason });
+            }
+        }
         self.parsed = ParsedValues::new(&self.values);
-        self.run_defaults = Some((files.project.run, files.project_path));
-        self.ignored_project_file = files.ignored_project;
 
         self
     }
@@ -241,22 +238,24 @@ impl Settings {
         Ok(values)
     }
 
-    /// Returns the settings that are set, with their origins. Secrets are not shown. A value that cannot be parsed
-    /// is not shown either, because it may be a key that was given as the value of another setting.
+    /// Returns the settings that are set, with their origins. Secrets are not shown, and neither are values that cannot be
+    /// parsed.
     pub fn shown_values(&self) -> Vec<SettingValue> {
         let mut problems = self.parsed.problems.clone();
         if self.has_http_values() {
             self.parse_http(&mut problems);
         }
+        let key = self.parsed.key.as_ref().and_then(|key| key.known_key().ok());
 
         let shown = |(setting, text, origin): (&Setting, &str, &Origin)| SettingValue {
             setting: setting.name(),
-            value: match setting {
+            value: match (setting, &key) {
                 _ if setting.is_secret() => "[set]".to_owned(),
                 _ if problems.iter().any(|problem| problem.setting == setting.name()) => {
                     "[unusable]".to_owned()
                 }
                 _ if setting.is_command() => shown_command(text),
+                (_, Some(key)) => key.mask_text(text.to_owned()),
                 _ => text.to_owned(),
             },
             origin: origin.to_string(),
@@ -269,13 +268,17 @@ impl Settings {
         let key = self.values.text(API_KEY);
         let given = SETTINGS
             .iter()
-            .filter(|setting| self.values.is_flag(setting.name()) && self.values.text(setting.name()) != key);
+            .filter(|setting| self.is_flag(setting.name()) && self.values.text(setting.name()) != key);
 
         let words = given.flat_map(|setting| {
             let value = self.values.text(setting.name()).filter(|_| !setting.is_switch());
             std::iter::once(format!("--{}", setting.flag)).chain(value.map(str::to_owned))
         });
         words.collect()
+    }
+
+    fn is_flag(&self, name: &str) -> bool {
+        matches!(self.values.origin(name), Some(Origin::Flag(_)))
     }
 
     /// Returns the usable values, and the defaults of the others.
@@ -286,16 +289,6 @@ impl Settings {
     /// Returns the pauses and time limits of uploads.
     pub fn upload_timing(&self) -> &UploadTiming {
         &self.upload_timing
-    }
-
-    /// Returns the defaults of `tas-mcp run`, with the path of the project file that contains them.
-    pub fn run_defaults(&self) -> Option<(&RunDefaults, &Path)> {
-        self.run_defaults.as_ref().map(|(defaults, path)| (defaults, path.as_path()))
-    }
-
-    /// Returns why the project file does not count, although it exists.
-    pub fn ignored_project_file(&self) -> Option<&str> {
-        self.ignored_project_file.as_deref()
     }
 
     /// Returns the text of the setting with this name, if it is set.

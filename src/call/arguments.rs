@@ -242,7 +242,8 @@ impl Caller {
         }
         let failure = Failure::new(Code::ConfirmationRequired, effect());
 
-        Err(failure.hint("nothing was sent: a person must agree; then call again with `confirm: true`"))
+        Err(failure
+            .hint("nothing was sent: a person must agree; then call again with `argument:confirm: true`"))
     }
 }
 

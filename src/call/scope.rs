@@ -326,7 +326,7 @@ pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
     scope_mismatch(requested, bound, message)
         .hint(format!(
-            "{ASK_ABOUT_PROJECT}: it needs a server of its own; for `{bound}`, leave `project_id` out"
+            "{ASK_ABOUT_PROJECT}: it needs a server of its own; for `{bound}`, leave `argument:project_id` out"
         ))
         .detail("id", Value::Null)
 }
@@ -353,9 +353,9 @@ fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
 /// Returns the failure for a call that identifies no project although several are known.
 fn project_required(known: &[String]) -> Failure {
     let hint = if known.is_empty() {
-        "pass `project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()
+        "pass `argument:project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()
     } else {
-        format!("pass `project_id`: {}", known.join(", "))
+        format!("pass `argument:project_id`: {}", known.join(", "))
     };
     let message = "nothing in this call identifies a project, and the organization key is valid for several";
     Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)

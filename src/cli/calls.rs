@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    command_line_text::with_action,
+    command_names::with_action,
     exit_status::{CommandError, ExitStatus},
     output::Output,
 };
@@ -37,7 +37,7 @@ pub(super) const YES: &str = "yes";
 const MISSING_SETTING: &str = "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings";
 
 /// What helps if a setting has a wrong value.
-const WRONG_SETTING: &str = "correct the value; `tas-mcp config list` shows where it comes from, and `tas-mcp help settings` what it may be";
+const WRONG_SETTING: &str = "correct the value; `tas-mcp status` shows where it comes from, and `tas-mcp help settings` what it may be";
 
 /// Returns the caller that the settings describe.
 ///

@@ -1,13 +1,12 @@
-//! The checks of `tas-mcp doctor`, `status` and `login`: which settings are set, whether the hosts can be reached, and what
-//! the key permits, as far as reading operations show it. If a setting of the HTTP server is set, the set-up of that server
-//! is checked, too. Nothing is changed at the service, and no result contains a secret.
+//! The checks of `tas-mcp status` and `login`: whether the settings can be used, whether the hosts can be reached, and what the
+//! key permits, as far as reading operations show it. Nothing is changed at the service, and no result contains a secret.
 
 use std::{fmt, time::Instant};
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::{command_line_text::without_tool, exit_status::ExitStatus, failure_output::line};
+use super::{command_names::without_tool, failure_output};
 use crate::{
     call::{
         Caller,
@@ -16,7 +15,6 @@ use crate::{
     client::{HostProbe, HostUrl, KeyKind},
     failure::{Code, Failure},
     fields::Fields,
-    http::{SetupCheck, check_setup},
     service::{
         api::{
             builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
@@ -26,16 +24,16 @@ use crate::{
         operation::{Operation as _, UrlBase},
         tool::Access,
     },
-    settings::{SettingValue, Settings},
+    settings::Settings,
     text::single_line,
-    tools::files::FilesRoot,
+    tools::config::ToolsConfig,
 };
 
 /// Maximum difference between the clocks, in seconds. A larger difference invalidates presigned addresses and time limits.
 const CLOCK_TOLERANCE_S: i64 = 120;
 
 /// Beginning of the failure of a host.
-const PROBE: &str = "doctor: ";
+const PROBE: &str = "status: ";
 
 /// Note about the permissions that only writing operations require.
 const UNCHECKED_PERMISSIONS: &str =
@@ -44,29 +42,15 @@ const UNCHECKED_PERMISSIONS: &str =
 /// What does not work without the knowledge host, and what helps.
 const WITHOUT_KNOWLEDGE: &str = "not set, so that screenshots, files of runs and knowledge files cannot be read; `tas-mcp login --knowledge-url URL` stores it";
 
-/// What decides the project if no setting names one.
-pub(super) const GLOBAL_SCOPE: &str = "decided by the ids or the key (global scope)";
-
-/// The settings and the results of all checks.
+/// The results of all checks.
 #[derive(Serialize)]
 pub(super) struct Checks {
-    version: &'static str,
-    pub(super) settings: Vec<SettingValue>,
-    /// Project of project scope; `None` in global scope.
-    project: Option<String>,
+    /// Kind of the key.
     pub(super) key: Option<&'static str>,
-    /// Where the key comes from.
-    key_source: Option<String>,
-    /// Directory of the files that tools read and save, or why there is none.
-    files_root: String,
-    /// Number of the tools that hosts are offered.
-    tools: usize,
     /// Failure that lists the problems of the settings.
     problem: Option<Failure>,
     hosts: Vec<HostCheck>,
     pub(super) probes: Vec<PermissionProbe>,
-    /// Checks of the HTTP server, if one of its settings is set.
-    http_setup: Vec<SetupCheck>,
 }
 
 /// Result of the check of one host.
@@ -75,7 +59,6 @@ struct HostCheck {
     name: &'static str,
     /// URL of the host; `None` if it is not set.
     address: Option<String>,
-    tls: Option<&'static str>,
     reached: Option<HostProbe>,
     failure: Option<Failure>,
 }
@@ -103,73 +86,52 @@ pub(super) struct Finding {
 pub(super) enum Mark {
     Works,
     Fails,
-    /// It was not checked, or is not needed.
+    /// It was not checked, or is not needed or permitted.
     Open,
 }
 
 impl Checks {
     /// Makes the checks. Sends requests only if the settings are usable.
     pub(super) async fn make(settings: &Settings) -> Self {
-        let is_http = settings.has_http_values();
-        let config =
-            if is_http { settings.http_config().map(|(_, config)| config) } else { settings.tools_config() };
-        let urls = config.as_ref().ok().map(|config| {
-            (config.call.client.base_url.clone(), config.call.client.knowledge_url.clone().ok().flatten())
-        });
-        let caller = config.map(|config| Caller::new(config.call));
-        let key = match &caller {
-            Ok(caller) => caller.key_kind().await,
-            Err(unusable) => Err(unusable.clone()),
-        };
         // Each client of the HTTP server may send its own key.
-        let needs_key = !is_http || settings.has_key();
-        let problem = key.as_ref().err().filter(|_| needs_key).or(caller.as_ref().err()).cloned();
-
-        let (mut hosts, mut probes) = (Vec::new(), Vec::new());
-        if let (Some((base_url, knowledge_url)), Ok(caller), None) = (urls, &caller, &problem) {
-            hosts = reach_hosts(caller, &base_url, knowledge_url.as_ref()).await;
-            // Probes of an unreachable host would only repeat its failure.
-            let is_reached = hosts.first().is_some_and(|main| main.reached.is_some());
-            if is_reached && key.is_ok() {
-                probes = probe_permissions(caller, settings, knowledge_url.is_some()).await;
-            }
-        }
-
-        // Unusable settings are reported once.
-        let http_setup = match &problem {
-            None if is_http => check_setup(settings).await.unwrap_or_default(),
-            _ => Vec::new(),
+        let needs_key = !settings.has_http_values() || settings.has_key();
+        let config = match settings.has_http_values() {
+            true => settings.http_config().map(|(_, config)| config),
+            false => settings.tools_config(),
         };
 
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            settings: settings.shown_values(),
-            project: settings.project().map(str::to_owned),
-            key: key.ok().map(|kind| match kind {
-                KeyKind::Project => "key of a project",
-                KeyKind::Organization => "key of an organization",
-            }),
-            key_source: settings.key_origin(),
-            files_root: files_root(settings),
-            tools: settings.selection().tools().count(),
-            problem,
-            hosts,
-            probes,
-            http_setup,
+        match config {
+            Ok(config) => Self::of_config(config, needs_key, settings).await,
+            Err(problem) => Self { key: None, problem: Some(problem), hosts: Vec::new(), probes: Vec::new() },
         }
     }
 
-    /// Returns success if at least one operation could be called, otherwise the status of the first failure.
-    pub(super) fn exit_status(&self) -> ExitStatus {
-        if self.http_setup.iter().any(|check| check.is_problem) {
-            return Code::NotConfigured.into();
-        }
-        let is_served = !self.http_setup.is_empty() && self.failures().next().is_none();
-        if is_served || self.probes.iter().any(|probe| probe.failure.is_none()) {
-            return ExitStatus::Success;
+    async fn of_config(config: ToolsConfig, needs_key: bool, settings: &Settings) -> Self {
+        let client = &config.call.client;
+        let (base_url, knowledge_url) =
+            (client.base_url.clone(), client.knowledge_url.clone().ok().flatten());
+        let caller = Caller::new(config.call);
+        let key = caller.key_kind().await;
+        let mut checks = Self {
+            key: key.as_ref().ok().map(|kind| key_text(*kind)),
+            problem: key.err().filter(|_| needs_key),
+            hosts: Vec::new(),
+            probes: Vec::new(),
+        };
+        if checks.problem.is_some() {
+            return checks;
         }
 
-        self.first_failure().map_or(Code::NotConfigured, |failure| failure.code).into()
+        let (main, knowledge) = tokio::join!(
+            HostCheck::of(&caller, "address", UrlBase::Base, Some(&base_url)),
+            HostCheck::of(&caller, "knowledge", UrlBase::Knowledge, knowledge_url.as_ref()),
+        );
+        // Probes of an unreachable host would only repeat its failure.
+        if main.reached.is_some() && checks.key.is_some() {
+            checks.probes = probe_permissions(&caller, settings, knowledge_url.is_some()).await;
+        }
+        checks.hosts = vec![main, knowledge];
+        checks
     }
 
     /// Returns whether at least one project has accepted the key. The permissions of the key do not matter: every key of a
@@ -181,61 +143,23 @@ impl Checks {
 
     /// Returns the problem of the settings, or the failure of the first check that failed.
     pub(super) fn first_failure(&self) -> Option<&Failure> {
-        self.problem.iter().chain(self.failures()).next()
-    }
-
-    /// Returns the failures of the hosts and of the probes.
-    fn failures(&self) -> impl Iterator<Item = &Failure> {
         let of_hosts = self.hosts.iter().filter_map(|host| host.failure.as_ref());
-        of_hosts.chain(self.probes.iter().filter_map(|probe| probe.failure.as_ref()))
+        let of_probes = self.probes.iter().filter_map(|probe| probe.failure.as_ref());
+        self.problem.iter().chain(of_hosts).chain(of_probes).next()
     }
 
-    /// Returns what was found: each fact and each failure once.
+    /// Returns what was found about the settings, the hosts, the key and its permissions: each failure once.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let mut findings = self.settings_found();
         if let Some(problem) = &self.problem {
-            findings.push(Finding::failed("settings", problem));
-            return findings;
+            return vec![Finding::failed("settings", problem)];
         }
 
-        findings.extend(self.hosts_found());
-        if self.refused_key().is_none() {
-            findings.extend(self.permissions());
+        let mut findings: Vec<_> = self.hosts.iter().flat_map(HostCheck::findings).collect();
+        match self.refused_key() {
+            Some(failure) => findings.push(Finding::failed("key", failure)),
+            None => findings.extend(self.permissions()),
         }
-        findings.extend(self.http_setup.iter().map(|check| {
-            let mark = if check.is_problem { Mark::Fails } else { Mark::Works };
-            Finding::new(mark, &check.checked, &check.found)
-        }));
-
         findings
-    }
-
-    /// Returns whether the hosts can be reached.
-    pub(super) fn hosts_found(&self) -> impl Iterator<Item = Finding> {
-        self.hosts.iter().flat_map(HostCheck::findings)
-    }
-
-    fn settings_found(&self) -> Vec<Finding> {
-        let works = |subject: &str, found: &str| Finding::new(Mark::Works, subject, found);
-        let source = self.key_source.as_ref().map(|source| format!(" (from {source})")).unwrap_or_default();
-        let address = self.settings.iter().find(|setting| setting.setting == "TAS_BASE_URL");
-
-        let mut found = Vec::new();
-        if self.hosts.is_empty() {
-            let address = address.map(|address| format!("{} (from {})", address.value, address.origin));
-            found.push(Finding::new(Mark::Open, "address", address.as_deref().unwrap_or("not set")));
-        }
-        let key = format!("{}{source}", self.key.unwrap_or("none"));
-        found.push(match self.refused_key() {
-            Some(failure) => Finding::failed(&format!("key, {key}"), failure),
-            None if self.key.is_some() => works("key", &key),
-            None => Finding::new(Mark::Open, "key", &key),
-        });
-        found.push(works("project", self.project.as_deref().unwrap_or(GLOBAL_SCOPE)));
-        found.push(works("files", &self.files_root));
-        found.push(works("tools", &format!("{} are offered to hosts", self.tools)));
-
-        found
     }
 
     /// Returns the failure of every probe if the service does not accept the key.
@@ -247,8 +171,9 @@ impl Checks {
         refusals.all(|refusal| refusal.is_some()).then_some(first)
     }
 
-    /// Returns whether the key has each permission. Permissions that are refused for the same reason are named together.
-    pub(super) fn permissions(&self) -> Vec<Finding> {
+    /// Returns whether the key has each permission. Permissions that are refused for the same reason are named together. A missing
+    /// permission is no defect: a key for reading does not need all of them.
+    fn permissions(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut refused: Vec<(&Failure, Vec<String>)> = Vec::new();
         for probe in &self.probes {
@@ -264,12 +189,21 @@ impl Checks {
         }
 
         found.extend(refused.into_iter().map(|(failure, permissions)| {
-            Finding::failed(&format!("may not {}", permissions.join(", ")), failure)
+            let finding = Finding::failed(&format!("may not {}", permissions.join(", ")), failure);
+            let mark = if failure.code == Code::PermissionDenied { Mark::Open } else { Mark::Fails };
+            Finding { mark, ..finding }
         }));
         if !self.probes.is_empty() {
             found.push(Finding::new(Mark::Open, "may", UNCHECKED_PERMISSIONS));
         }
         found
+    }
+}
+
+fn key_text(kind: KeyKind) -> &'static str {
+    match kind {
+        KeyKind::Project => "key of a project",
+        KeyKind::Organization => "key of an organization",
     }
 }
 
@@ -280,6 +214,26 @@ pub(super) fn reason(failure: &Failure) -> &str {
 }
 
 impl PermissionProbe {
+    async fn of(
+        caller: &Caller,
+        entry: &'static OperationEntry,
+        arguments: Fields,
+        project: Option<String>,
+    ) -> Self {
+        let common = CommonArguments::in_project(project.as_deref());
+        // The time includes the owner look-up and the retries, as in a call of a host.
+        let started = Instant::now();
+        let failure = caller.call(entry, ToolArguments::new(arguments, common)).await.err();
+
+        Self {
+            operation: entry.name,
+            needs: entry.access.to_string(),
+            project,
+            milliseconds: started.elapsed().as_millis(),
+            failure,
+        }
+    }
+
     /// Returns the permission in the words of a user.
     fn permission(&self) -> String {
         let project = self.project.as_ref().map(|project| format!(" in {project}")).unwrap_or_default();
@@ -299,29 +253,20 @@ impl HostCheck {
             Some(Ok(reached)) => (Some(reached), None),
             Some(Err(failure)) => (None, Some(failure)),
         };
-
-        Self {
-            name,
-            address: url.map(|url| url.as_str().to_owned()),
-            tls: url.and_then(|url| describe_tls(url, reached.is_some())),
-            reached,
-            failure,
-        }
+        Self { name, address: url.map(|url| url.as_str().to_owned()), reached, failure }
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let subject = if self.name == "main" { "address" } else { self.name };
         let Some(address) = &self.address else {
-            return vec![Finding::new(Mark::Open, subject, WITHOUT_KNOWLEDGE)];
+            return vec![Finding::new(Mark::Open, self.name, WITHOUT_KNOWLEDGE)];
         };
         if let Some(failure) = &self.failure {
-            return vec![Finding::failed(&format!("{subject} {address}"), failure)];
+            return vec![Finding::failed(&format!("{} {address}", self.name), failure)];
         }
 
         let milliseconds = self.reached.as_ref().map(|reached| format!(", {} ms", reached.milliseconds));
-        let tls = self.tls.map(|tls| format!(", {tls}")).unwrap_or_default();
-        let found = format!("{address}{tls}{}", milliseconds.unwrap_or_default());
-        let mut findings = vec![Finding::new(Mark::Works, subject, &found)];
+        let found = format!("{address}{}", milliseconds.unwrap_or_default());
+        let mut findings = vec![Finding::new(Mark::Works, self.name, &found)];
         if let Some(ahead) = self.reached.as_ref().and_then(|reached| reached.clock_ahead_s)
             && ahead.abs() > CLOCK_TOLERANCE_S
         {
@@ -340,9 +285,10 @@ impl Finding {
         Self { mark, subject: subject.to_owned(), found: single_line(found) }
     }
 
+    /// Returns what does not work, with a line that says what to do.
     fn failed(subject: &str, failure: &Failure) -> Self {
         let failure = failure.clone().visible();
-        let (message, hint) = (line(reason(&failure)), line(&failure.hint.to_string()));
+        let (message, hint) = (single_line(reason(&failure)), failure_output::hint(&failure.hint));
         Self { mark: Mark::Fails, subject: subject.to_owned(), found: format!("{message}\n  {hint}") }
     }
 }
@@ -355,28 +301,10 @@ impl fmt::Display for Finding {
             Mark::Open => '-',
         };
         let subject = single_line(&self.subject);
-        match self.mark {
-            Mark::Fails => writeln!(formatter, "{mark} {subject}: {}", self.found),
-            Mark::Works | Mark::Open => writeln!(formatter, "{mark} {subject:<9} {}", self.found),
+        match self.found.contains('\n') {
+            true => writeln!(formatter, "{mark} {subject}: {}", self.found),
+            false => writeln!(formatter, "{mark} {subject:<9} {}", self.found),
         }
-    }
-}
-
-/// Checks both hosts at the same time.
-async fn reach_hosts(caller: &Caller, base_url: &HostUrl, knowledge_url: Option<&HostUrl>) -> Vec<HostCheck> {
-    let (main, knowledge) = tokio::join!(
-        HostCheck::of(caller, "main", UrlBase::Base, Some(base_url)),
-        HostCheck::of(caller, "knowledge", UrlBase::Knowledge, knowledge_url),
-    );
-    vec![main, knowledge]
-}
-
-/// Describes the encryption of the connection; `None` if it is not known because the host was not reached.
-fn describe_tls(url: &HostUrl, is_reached: bool) -> Option<&'static str> {
-    match (url.is_plain(), is_reached) {
-        (true, _) => Some("no TLS: loopback"),
-        (false, true) => Some("certificate verified"),
-        (false, false) => None,
     }
 }
 
@@ -415,39 +343,9 @@ async fn probe_permissions(
         let projects = if has_project { &projects } else { &[None][..] };
         for project in projects {
             let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
-            probes.push(probe_permission(caller, entry, arguments, project.clone()).await);
+            probes.push(PermissionProbe::of(caller, entry, arguments, project.clone()).await);
         }
     }
 
     probes
-}
-
-async fn probe_permission(
-    caller: &Caller,
-    entry: &'static OperationEntry,
-    arguments: Fields,
-    project: Option<String>,
-) -> PermissionProbe {
-    let common = CommonArguments::in_project(project.as_deref());
-    // The time includes the owner look-up and the retries, as in a call of a host.
-    let started = Instant::now();
-    let failure = caller.call(entry, ToolArguments::new(arguments, common)).await.err();
-
-    PermissionProbe {
-        operation: entry.name,
-        needs: entry.access.to_string(),
-        project,
-        milliseconds: started.elapsed().as_millis(),
-        failure,
-    }
-}
-
-/// Returns the files root with its origin, or why there is none.
-fn files_root(settings: &Settings) -> String {
-    let set = settings.shown_values().into_iter().find(|setting| setting.setting == "TAS_FILES_ROOT");
-    match (set, FilesRoot::working_directory()) {
-        (Some(set), _) => format!("{} (from {})", set.value, set.origin),
-        (None, Ok(root)) => format!("{} (the working directory)", root.path().display()),
-        (None, Err(failure)) => format!("none: {}", single_line(&failure.message)),
-    }
 }

@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::{
     calls::build_caller_with_files,
     columns::{counted, duration_text, size},
-    command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
+    failure_output,
     file_flags::path_value,
     files::FileSelection,
     help::help_end,
@@ -170,7 +170,7 @@ async fn download_run(
 /// Returns which run was saved where, how much of it, and how long it took.
 fn summary(report: &DownloadReport, took: Duration) -> String {
     if let Some(hint) = &report.hint {
-        return for_command_line(&hint.to_string(), Names::Mixed);
+        return failure_output::hint(hint);
     }
 
     let kept = report.files.iter().filter(|file| file.kept).count();

@@ -5,14 +5,14 @@ use std::{ffi::OsString, io::Write as _};
 use clap::ArgMatches;
 
 use super::{
-    command_line_text::{Names, flag, for_command_line, tool_of_command, with_action},
+    command_names::{CommandLine, flag, tool_of_command, with_action},
     exit_status::ExitStatus,
     output::{Format, JSON, OUTPUT},
 };
 use crate::{
     failure::{Cause, Code, Failure},
     settings::READ_ONLY,
-    text::single_line,
+    text::{guidance::Guidance, single_line},
     tools::catalog::Tool,
     violation::Violation,
 };
@@ -77,7 +77,7 @@ fn exit_status(failure: &Failure) -> ExitStatus {
 fn text(failure: &Failure, tool: Option<Tool>) -> String {
     if failure.facts.cause == Some(Cause::ReadOnly) {
         return format!(
-            "error: this command changes something, and {READ_ONLY} allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where {READ_ONLY} is set"
+            "error: this command changes something, and {READ_ONLY} allows reading only\nhint: nothing was sent; `tas-mcp status` shows where {READ_ONLY} is set"
         );
     }
 
@@ -85,9 +85,8 @@ fn text(failure: &Failure, tool: Option<Tool>) -> String {
     if violations.is_empty() {
         let choices = failure.facts.choices.iter().map(|choice| format!("\n  {}", single_line(choice)));
         let choices: String = choices.collect();
-        let hint = hint(&failure.hint.to_string());
         let message = with_action(&failure.message, tool.filter(|_| is_of_every_request(failure.code)));
-        return format!("error: {}{choices}\nhint: {hint}", line(&message));
+        return format!("error: {}{choices}\nhint: {}", single_line(&message), hint(&failure.hint));
     }
 
     let lines: Vec<_> = violations.iter().map(violation_line).collect();
@@ -108,28 +107,26 @@ fn is_of_every_request(code: Code) -> bool {
     matches!(code, Code::ServiceUnavailable | Code::Unauthenticated | Code::NotConfigured | Code::RateLimited)
 }
 
-/// Returns a hint for a user of the command line, which is no server that could be restarted, and prints no details.
-fn hint(text: &str) -> String {
-    let hint = line(text).replace(", and restart the server", "");
-    if hint.contains("`details.") { hint + "; `--json` shows the details" } else { hint }
+/// Returns a hint as a line for a user, to whom the details are not printed.
+pub(super) fn hint(hint: &Guidance) -> String {
+    let line = guidance_line(hint);
+    if line.contains("`details.") { line + "; `--json` shows the details" } else { line }
 }
 
-/// Returns a text in the words of the command line, as one line: a line break in a text of the service must not look like a line
-/// of this program.
-pub(super) fn line(text: &str) -> String {
-    for_command_line(&single_line(text), Names::Mixed)
+/// Returns a text of this program as one line, with commands and flags: a line break in a text of the service must not look like a
+/// line of this program.
+fn guidance_line(guidance: &Guidance) -> String {
+    single_line(&guidance.for_caller(&CommandLine).unwrap_or_default())
 }
 
 /// Returns a violation as a sentence about a flag.
 fn violation_line(violation: &Violation) -> String {
-    let path = single_line(&violation.path);
-    let rule = |names| for_command_line(&single_line(&violation.rule), names);
+    let (path, rule) = (single_line(&violation.path), guidance_line(&violation.rule));
 
     match path.split_once('.') {
-        _ if path.is_empty() => rule(Names::Arguments),
-        None => format!("`{}` {}", flag(&path), rule(Names::Arguments)),
-        // The rule of a field in an argument may name other fields.
-        Some((argument, inner)) => format!("`{}`: `{inner}` {}", flag(argument), rule(Names::Mixed)),
+        _ if path.is_empty() => rule,
+        None => format!("`{}` {rule}", flag(&path)),
+        Some((argument, inner)) => format!("`{}`: `{inner}` {rule}", flag(argument)),
     }
 }
 
@@ -143,17 +140,20 @@ mod tests {
         let violations = [
             Violation::new("page_size", "must be from 1 to 100, got 0"),
             Violation::new("patch.nam", "is not a known field; `name` is"),
-            Violation::new("", "exactly one of `run_id`, `job_id` must be provided, got none"),
+            Violation::new(
+                "",
+                "exactly one of `argument:run_id`, `argument:job_id` must be provided, got none",
+            ),
         ];
         let mut read_only = Failure::new(Code::InvalidArguments, "`stop_runs` is switched off");
         read_only.facts.cause = Some(Cause::ReadOnly);
         let cases = [
             (
                 read_only,
-                "error: this command changes something, and TAS_READ_ONLY allows reading only\nhint: nothing was sent; `tas-mcp config list` shows where TAS_READ_ONLY is set",
+                "error: this command changes something, and TAS_READ_ONLY allows reading only\nhint: nothing was sent; `tas-mcp status` shows where TAS_READ_ONLY is set",
             ),
             (
-                Failure::new(Code::NotFound, "get_run: run zzz\nwas not found").hint("see `list_runs`"),
+                Failure::new(Code::NotFound, "get_run: run zzz\nwas not found").hint("see `tool:list_runs`"),
                 "error: cannot get a run: run zzz was not found\nhint: see `tas-mcp runs`",
             ),
             (

@@ -29,12 +29,12 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Results", &["report", "show", "runs", "jobs", "executions", "bugs"]),
     ("Runs", &["run", "rerun", "wait", "stop", "export", "tests", "plans", "builds", "devices"]),
     ("Files", &["upload", "download", "files"]),
-    ("Account", &["login", "logout", "status", "doctor", "profile", "config", "completions"]),
+    ("Account", &["login", "logout", "status", "profile", "completions"]),
     ("Servers", &["install", "uninstall", "skills", "http", "sandbox", "demo", "tools", "call"]),
 ];
 
 /// What applies to all settings.
-const NOTES: &str = "A flag overrides a variable. A variable overrides the project file .tas-mcp.toml, which overrides the profile in the configuration file (tas-mcp config path). The flag --profile chooses a profile that overrides variables. A secret has no flag, because every user of a machine can read the arguments of a process.";
+const NOTES: &str = "A flag overrides a variable. A variable overrides the profile in the configuration file, unless the flag --profile chooses it. tas-mcp status shows the settings that apply, and where each comes from. A secret has no flag, because every user of a machine can read the arguments of a process.";
 
 /// What the program is, for a user who starts it on a terminal without a subcommand: nobody can speak MCP by hand.
 const EXPLANATION: &str = "\
@@ -49,7 +49,7 @@ started.
   tas-mcp --sandbox runs    a command with an embedded sandbox, without an account
   tas-mcp help              all commands
   tas-mcp help settings     address, key, project and the other settings
-  tas-mcp doctor            what is set, and whether the service can be used
+  tas-mcp status            what is set, and whether the service can be used
 
 To connect an assistant, add this to its configuration:
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::command_line_text::quoted;
+use super::next_command::quoted;
 use crate::{settings::Settings, text::visible};
 
 /// Time without output after which the end of the program is noticed. A browser that it has opened may keep the output open.

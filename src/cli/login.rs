@@ -6,16 +6,17 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 use serde::Serialize;
 
 use super::{
-    accounts::{Accounts, key_failure},
+    accounts::{Accounts, key_failure, place_text},
     calls::{ConsentAnswer, ask},
-    checks::{Checks, Finding, GLOBAL_SCOPE, Mark, PermissionProbe, reason},
+    checks::{Checks, Finding, Mark, reason},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
+    output::{JsonFlag, note, print_line, print_text, status_after_output},
+    status::GLOBAL_SCOPE,
 };
 use crate::{
     call::Caller,
-    client::{FoundKey, HostUrl, KeyPlace, KeyStoreError, StoredRecord},
+    client::{HostUrl, KeyPlace, KeyStoreError, StoredRecord},
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
     settings::{ConfigurationFile, Profile, Settings, complete_address},
@@ -55,13 +56,18 @@ enum Store {
     File,
 }
 
-impl From<Store> for KeyPlace {
-    fn from(store: Store) -> Self {
-        match store {
-            Store::Keychain => Self::Keychain,
-            Store::File => Self::File,
-        }
-    }
+/// The account that was stored.
+#[derive(Serialize)]
+struct LoginOutcome<'a> {
+    account: &'a str,
+    /// Whether commands use the account if no other one is chosen.
+    is_default: bool,
+    address: &'a str,
+    knowledge: Option<&'a str>,
+    stored_in: KeyPlace,
+    project: Option<String>,
+    #[serde(flatten)]
+    checks: Checks,
 }
 
 /// Returns the definition of the command.
@@ -77,10 +83,10 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = LoginArguments::from_arg_matches(matches)?;
     let accounts = Accounts::read()?;
-    let name = accounts.configuration.changed_profile(settings)?;
+    let name = settings.account();
     ConfigurationFile::check_name(name)?;
 
-    let profile = accounts.configuration.content.profiles.get(name);
+    let profile = accounts.configuration.profiles.get(name);
     let address = read_address(settings, profile)?;
     let knowledge = read_knowledge(settings, profile, &address)?;
     let key = read_key(arguments.with_key, &address)?;
@@ -90,29 +96,29 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return Err(refused(&checks, address.as_str()).into());
     }
 
-    let record = stored_record(&checked)?;
     let project = project(&checked).await;
-    let stored = store_key(arguments.store, &accounts, name, record).await?;
-    let place = stored.place;
-    let is_default = write_profile(&accounts, &checked, name, project.as_deref(), stored).await?;
+    // A profile that cannot be written is found before the key is stored.
+    accounts.file.check_writable()?;
+    let stored_in = store_key(arguments.store, &accounts, name, stored_record(&checked)?).await?;
+    let is_default = write_profile(&accounts, &checked, name, project.as_deref())?;
     if let Some(variable) = settings.key_origin_before_account() {
         note(&format!("note: the key of {variable} comes before the stored key, until it is removed"));
     }
 
+    let knowledge = checked.server().knowledge_url.as_ref().map(HostUrl::as_str);
     let outcome = LoginOutcome {
         account: name,
         is_default,
         address: address.as_str(),
-        knowledge: checked.server().knowledge_url.as_ref().map(HostUrl::as_str),
-        key: checks.key,
-        stored_in: place,
+        knowledge,
+        stored_in,
         project,
-        probes: &checks.probes,
+        checks,
     };
-    let printed = if prints_json(arguments.output.json) {
+    let printed = if arguments.output.json {
         print_line(serde_json::to_string(&outcome)?)
     } else {
-        print_text(outcome.text(&checks))
+        print_text(outcome.text())
     };
 
     Ok(status_after_output(ExitStatus::Success, printed))
@@ -148,17 +154,11 @@ async fn project(checked: &Settings) -> Option<String> {
     }
 
     // The path of this operation contains the project, so that the project of the key is looked up.
-    let resolved = match checked.tools_config() {
-        Ok(config) => Caller::new(config.call).resolve_project(InitiateBuildUpload::entry(), None).await,
-        Err(unusable) => Err(unusable),
-    };
-    resolved.ok().flatten()
+    let caller = Caller::new(checked.tools_config().ok()?.call);
+    caller.resolve_project(InitiateBuildUpload::entry(), None).await.ok().flatten()
 }
 
 /// Returns the address of the settings, else the one of the profile that exists, else the one that the user types.
-///
-/// # Errors
-/// The address cannot be used, or nobody can be asked.
 fn read_address(settings: &Settings, profile: Option<&Profile>) -> Result<HostUrl, Failure> {
     let known = settings.base_url().or(profile.and_then(|profile| profile.text("base_url")));
     let text = match known {
@@ -178,9 +178,6 @@ fn read_address(settings: &Settings, profile: Option<&Profile>) -> Result<HostUr
 
 /// Returns the address of the host for knowledge files and artifacts that the user types. Returns `None` if it is known, if the
 /// user wants none, or if nobody can be asked.
-///
-/// # Errors
-/// The address cannot be used.
 fn read_knowledge(
     settings: &Settings,
     profile: Option<&Profile>,
@@ -210,24 +207,16 @@ fn invalid_address(reason: &str) -> Failure {
 }
 
 /// Returns the key from standard input, or the one that the user types without seeing it.
-///
-/// # Errors
-/// Standard input cannot be read, or nobody can be asked.
 fn read_key(is_passed: bool, address: &HostUrl) -> Result<String, Failure> {
     if is_passed && !stdin().is_terminal() {
-        return read_passed_key();
+        let mut key = String::new();
+        stdin().take(MAX_INPUT_BYTES).read_to_string(&mut key).map_err(|error| unreadable(&error))?;
+        return Ok(key);
     }
 
     let question = format!("API key for {} (not shown): ", address.as_str());
     ask_for(&question, rpassword::read_password)?
         .ok_or_else(|| unanswered("API key", "pass it on standard input with `--with-key`"))
-}
-
-fn read_passed_key() -> Result<String, Failure> {
-    let mut key = String::new();
-    stdin().take(MAX_INPUT_BYTES).read_to_string(&mut key).map_err(|error| unreadable(&error))?;
-
-    Ok(key)
 }
 
 /// Asks the user at the terminal. Returns `None` without a terminal.
@@ -256,13 +245,7 @@ fn unanswered(what: &str, hint: &'static str) -> Failure {
     Failure::new(Code::InvalidArguments, message).hint(hint)
 }
 
-/// The place of the new key, and the earlier key that the new one has replaced.
-struct ReplacedKey {
-    place: KeyPlace,
-    earlier: Option<(StoredRecord, KeyPlace)>,
-}
-
-/// Stores the key.
+/// Stores the key in the place that the user chooses. Returns the place.
 ///
 /// # Errors
 /// The place cannot be used, or there is no keychain and the user has not chosen the file.
@@ -271,27 +254,12 @@ async fn store_key(
     accounts: &Accounts,
     account: &str,
     record: StoredRecord,
-) -> Result<ReplacedKey, CommandError> {
-    let name = account.to_owned();
-    let found = accounts.with_keys(move |keys| keys.find(&name)).await;
-    let earlier = match found {
-        Ok(FoundKey::Found(earlier, place)) => Some((earlier, place)),
-        // A store that cannot be read reports its error when the key is saved.
-        Ok(FoundKey::Missing(_)) | Err(_) => None,
-    };
-
-    let place = store_new_key(chosen, accounts, account, record).await?;
-    Ok(ReplacedKey { place, earlier })
-}
-
-/// Stores the key in the place that the user chooses. Returns the place.
-async fn store_new_key(
-    chosen: Option<Store>,
-    accounts: &Accounts,
-    account: &str,
-    record: StoredRecord,
 ) -> Result<KeyPlace, CommandError> {
-    let place = chosen.map_or(KeyPlace::DEFAULT, KeyPlace::from);
+    let place = match chosen {
+        Some(Store::File) => KeyPlace::File,
+        Some(Store::Keychain) => KeyPlace::Keychain,
+        None => KeyPlace::DEFAULT,
+    };
 
     match save(accounts, place, account, record.clone()).await {
         Ok(()) => Ok(place),
@@ -322,92 +290,36 @@ fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> io::Result<bool> 
 }
 
 /// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default
-/// one if there is none. Returns whether it is the default profile. If the profile cannot be written, the earlier key
-/// is stored again.
-///
-/// # Errors
-/// The configuration file cannot be changed.
-async fn write_profile(
-    accounts: &Accounts,
-    checked: &Settings,
-    account: &str,
-    project: Option<&str>,
-    stored: ReplacedKey,
-) -> Result<bool, CommandError> {
-    let written = try_write_profile(accounts, checked, account, project);
-
-    if written.is_err()
-        && let Err(error) = restore_key(accounts, account, stored.earlier).await
-    {
-        note(&format!("note: the new key may stay stored: {error}"));
-    }
-    Ok(written?)
-}
-
-/// Puts the earlier key in the place of the new one, or removes the new one if there was none.
-async fn restore_key(
-    accounts: &Accounts,
-    account: &str,
-    earlier: Option<(StoredRecord, KeyPlace)>,
-) -> Result<(), KeyStoreError> {
-    let name = account.to_owned();
-    accounts.with_keys(move |keys| keys.remove(&name)).await?;
-
-    match earlier {
-        Some((record, place)) => save(accounts, place, account, record).await,
-        None => Ok(()),
-    }
-}
-
-fn try_write_profile(
+/// one if there is none. Returns whether it is the default profile.
+fn write_profile(
     accounts: &Accounts,
     checked: &Settings,
     account: &str,
     project: Option<&str>,
 ) -> Result<bool, Failure> {
     let directory = std::env::current_dir().unwrap_or_default();
-    let file = &accounts.configuration.file;
-    file.set_values(account, &checked.profile_values(project, &directory)?)?;
+    accounts.file.set_values(account, &checked.profile_values(project, &directory)?)?;
 
-    let default = accounts.configuration.content.default_profile.as_deref();
+    let default = accounts.configuration.default_profile.as_deref();
     if default.is_none() {
-        file.set_default_profile(account)?;
+        accounts.file.set_default_profile(account)?;
     }
 
     Ok(default.is_none_or(|default| default == account))
 }
 
-/// The account that was stored.
-#[derive(Serialize)]
-struct LoginOutcome<'a> {
-    account: &'a str,
-    /// Whether commands use the account if no other one is chosen.
-    is_default: bool,
-    address: &'a str,
-    knowledge: Option<&'a str>,
-    /// Kind of the key.
-    key: Option<&'static str>,
-    stored_in: KeyPlace,
-    project: Option<String>,
-    probes: &'a [PermissionProbe],
-}
-
 impl LoginOutcome<'_> {
     /// Returns a line for each fact, and what works with the account.
-    fn text(&self, checks: &Checks) -> String {
+    fn text(&self) -> String {
         let choice = if self.is_default { "used by default" } else { "choose it with --profile" };
-        let place = match self.stored_in {
-            KeyPlace::Keychain => "in the keychain",
-            KeyPlace::File => "in a file that only you can read",
-        };
-
+        let key = self.checks.key.unwrap_or("key");
         let stored = [
             ("account", format!("{} ({choice})", self.account)),
-            ("key", format!("{}, stored {place}", self.key.unwrap_or("key"))),
+            ("key", format!("{key}, stored {}", place_text(self.stored_in))),
             ("project", self.project.as_deref().unwrap_or(GLOBAL_SCOPE).to_owned()),
         ];
+
         let stored = stored.map(|(subject, found)| Finding::new(Mark::Works, subject, &found));
-        let findings = stored.into_iter().chain(checks.hosts_found()).chain(checks.permissions());
-        findings.map(|finding| finding.to_string()).collect()
+        stored.into_iter().chain(self.checks.findings()).map(|finding| finding.to_string()).collect()
     }
 }

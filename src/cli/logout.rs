@@ -4,10 +4,10 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
-    accounts::{Accounts, UserConfiguration},
+    accounts::{Accounts, key_failure},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
+    output::{JsonFlag, note, print_line, print_text, status_after_output},
 };
 use crate::{
     failure::{Code, Failure},
@@ -40,15 +40,20 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = LogoutArguments::from_arg_matches(matches)?;
     let accounts = Accounts::read()?;
     let name = settings.account();
-    let removed_from = accounts.remove_key(name).await?;
-    let removes_profile = matches!(settings.profile_origin(), Some(Origin::Flag(_)))
-        && accounts.configuration.content.profiles.contains_key(name);
+    let account = name.to_owned();
+    let removed_from =
+        accounts.with_keys(move |keys| keys.remove(&account)).await.map_err(|error| key_failure(&error))?;
 
+    let is_named = matches!(settings.profile_origin(), Some(Origin::Flag(_)));
+    let removes_profile = is_named && accounts.configuration.profiles.contains_key(name);
     if removes_profile {
-        remove_profile(&accounts.configuration, name)?;
+        accounts.file.remove_profile(name)?;
     } else if removed_from.is_empty() {
         let message = format!("no key is stored for the account `{name}`");
         return Err(Failure::new(Code::NotFound, message).hint("`tas-mcp status` lists the accounts").into());
+    }
+    if removes_profile && accounts.configuration.default_profile.as_deref() == Some(name) {
+        note("there is no default profile now; `tas-mcp profile use` chooses one");
     }
 
     let what = match (removed_from.is_empty(), removes_profile) {
@@ -56,21 +61,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         (false, true) => format!("the profile {name} and its key are removed\n"),
         (false, false) => format!("the key of the account {name} is removed\n"),
     };
-    let printed = if prints_json(arguments.output.json) {
+    let printed = if arguments.output.json {
         print_line(json!({"account": name, "removed_from": removed_from, "removed_profile": removes_profile}))
     } else {
         print_text(what)
     };
 
     Ok(status_after_output(ExitStatus::Success, printed))
-}
-
-/// Removes a profile from the configuration file.
-fn remove_profile(configuration: &UserConfiguration, name: &str) -> Result<(), Failure> {
-    configuration.file.remove_profile(name)?;
-    if configuration.content.default_profile.as_deref() == Some(name) {
-        note("there is no default profile now; `tas-mcp profile use` chooses one");
-    }
-
-    Ok(())
 }

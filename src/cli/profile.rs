@@ -4,37 +4,33 @@ use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use serde::Serialize;
 
 use super::{
-    accounts::{EXIT_CODES, UserConfiguration},
+    accounts::Accounts,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_json_or_table, status_after_output},
+    output::{JsonFlag, note, print_json_or_table, print_line, print_text, status_after_output},
     table::Table,
 };
 use crate::{
     fields::Fields,
-    settings::{Origin, Profile, Settings, profile_completer},
+    settings::{Origin, Settings, profile_completer},
 };
 
 /// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp profile list", "tas-mcp profile use production"];
 
+/// What the help says about exit codes.
+const EXIT_CODES: &str =
+    "Exit codes: 0 success, 1 not found or another program has changed the file, 2 invalid arguments or file";
+
 /// A profile, as the commands print it.
 #[derive(Serialize)]
 struct ShownProfile<'a> {
     name: &'a str,
-    /// Whether commands in this directory use the profile.
+    /// Whether the commands use the profile.
     is_active: bool,
     /// Whether the profile is used if no other one is chosen.
     is_default: bool,
     settings: Fields,
-}
-
-/// The result of a change.
-#[derive(Serialize)]
-struct ProfileChange<'a> {
-    profile: &'a str,
-    outcome: &'static str,
-    file: String,
 }
 
 #[derive(Subcommand)]
@@ -71,18 +67,22 @@ pub(super) fn command() -> Command {
 
 /// Runs a subcommand.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let configuration = UserConfiguration::read()?;
+    let accounts = Accounts::read()?;
 
     match ProfileCommand::from_arg_matches(matches)? {
-        ProfileCommand::List { output } => Ok(list(&output, settings, &configuration)),
-        ProfileCommand::Use { name, output } => use_profile(&output, settings, &configuration, &name),
+        ProfileCommand::List { output } => Ok(list(&output, settings, &accounts)),
+        ProfileCommand::Use { name, output } => use_profile(&output, settings, &accounts, &name),
     }
 }
 
-fn list(output: &JsonFlag, settings: &Settings, configuration: &UserConfiguration) -> ExitStatus {
-    let profiles = &configuration.content.profiles;
-    let profiles =
-        profiles.iter().map(|(name, profile)| shown_profile(settings, configuration, name, profile));
+fn list(output: &JsonFlag, settings: &Settings, accounts: &Accounts) -> ExitStatus {
+    let configuration = &accounts.configuration;
+    let profiles = configuration.profiles.iter().map(|(name, profile)| ShownProfile {
+        name,
+        is_active: settings.profile() == Some(name),
+        is_default: configuration.default_profile.as_ref() == Some(name),
+        settings: profile.values().map(|(setting, text)| (setting.word.to_owned(), text.into())).collect(),
+    });
     let profiles: Vec<_> = profiles.collect();
     if profiles.is_empty() {
         note("there are no profiles; `tas-mcp login` creates one");
@@ -101,49 +101,30 @@ fn list(output: &JsonFlag, settings: &Settings, configuration: &UserConfiguratio
         table.add_row([profile.name, used, setting("base_url"), setting("project")]);
     }
 
-    let printed = print_json_or_table(&profiles, table, output.json);
-    status_after_output(ExitStatus::Success, printed)
+    status_after_output(ExitStatus::Success, print_json_or_table(&profiles, table, output.json))
 }
 
 fn use_profile(
     output: &JsonFlag,
     settings: &Settings,
-    configuration: &UserConfiguration,
+    accounts: &Accounts,
     name: &str,
 ) -> Result<ExitStatus, CommandError> {
-    configuration.profile(name)?;
-    configuration.file.set_default_profile(name)?;
+    accounts.profile(name)?;
+    accounts.file.set_default_profile(name)?;
 
-    let is_overridden = !matches!(settings.profile_origin(), Some(Origin::ConfigurationFile(_)));
     if let (Some(active), Some(origin)) = (settings.profile(), settings.profile_origin())
-        && is_overridden
+        && !matches!(origin, Origin::ConfigurationFile(_))
         && active != name
     {
         note(&format!("here, {origin} chooses the profile {active}"));
     }
 
-    let was_default = configuration.content.default_profile.as_deref() == Some(name);
-    let outcome = if was_default { "unchanged" } else { "default" };
-    let file = configuration.file.path().display().to_string();
-    let mut table = Table::new(["profile", "outcome", "file"]);
-    table.keep_whole(2);
-    table.add_row([name, outcome, &file]);
-    let printed = print_json_or_table(&ProfileChange { profile: name, outcome, file }, table, output.json);
+    let printed = if output.json {
+        print_line(serde_json::json!({"profile": name, "file": accounts.file.path()}))
+    } else {
+        print_text(format!("the profile {name} is the default\n"))
+    };
 
     Ok(status_after_output(ExitStatus::Success, printed))
-}
-
-fn shown_profile<'a>(
-    settings: &Settings,
-    configuration: &UserConfiguration,
-    name: &'a str,
-    profile: &Profile,
-) -> ShownProfile<'a> {
-    let values = profile.values().map(|(setting, text)| (setting.word.to_owned(), text.into()));
-    ShownProfile {
-        name,
-        is_active: configuration.active_profile(settings) == Some(name),
-        is_default: configuration.content.default_profile.as_deref() == Some(name),
-        settings: values.collect(),
-    }
 }

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io::Write as _, net::SocketAddr};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use super::{
-    call, completions, config, doctor, download,
+    call, completions, download,
     exit_status::{CommandError, ExitStatus},
     export,
     failure_output::FailureOutput,
@@ -70,8 +70,8 @@ pub fn program() -> Command {
         .subcommands([upload::command(), download::command()])
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
-        .subcommands([status::command(), doctor::command(), completions::command()])
-        .subcommands([profile::command(), config::command()])
+        .subcommands([status::command(), completions::command()])
+        .subcommands([profile::command()])
         .subcommands([install::command(), uninstall::command(), skills::command()])
         .subcommands([http::command(), sandbox_command()]);
 
@@ -161,10 +161,8 @@ pub async fn run_subcommand(
         "upload" => upload::run(matches, settings).await,
         "login" => login::run(matches, settings).await,
         "logout" => logout::run(matches, settings).await,
-        "doctor" => doctor::run(matches, settings).await,
         "settings" => print_settings(program()).map(|()| ExitStatus::Success).map_err(Into::into),
         "profile" => profile::run(matches, settings),
-        "config" => config::run(matches, settings),
         "install" => install::run(matches, settings),
         "uninstall" => uninstall::run(matches),
         "skills" => skills::run(matches, settings),
@@ -199,7 +197,7 @@ fn explain_embedded_sandbox(name: &str, matches: &ArgMatches, settings: &Setting
 
 #[cfg(test)]
 mod tests {
-    use crate::{cli::command_line_text::COMMANDS, tools::catalog};
+    use crate::{cli::command_names::COMMANDS, tools::catalog};
 
     #[test]
     fn texts_name_commands_that_exist() {

@@ -15,7 +15,7 @@ use tokio::process;
 
 use super::{
     calls::build_caller_with_files,
-    command_line_text::{Names, for_command_line},
+    command_names::CommandLine,
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
@@ -272,13 +272,10 @@ impl Report {
     }
 }
 
-/// Puts flags and commands in place of the arguments and tools that the summary names.
+/// Names commands and flags in what the summary leaves out.
 fn say_in_flags(summary: &mut Summary) {
-    if let Some(note) = summary.comparison.as_mut().and_then(|comparison| comparison.note.as_mut()) {
-        *note = for_command_line(note, Names::Mixed);
-    }
     if let Some(left_out) = &mut summary.left_out {
-        left_out.how = for_command_line(&left_out.how.to_string(), Names::Mixed).into();
+        left_out.how.address(&CommandLine);
     }
 }
 

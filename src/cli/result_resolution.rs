@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     columns::{Context, age_of, ago},
-    command_line_text::quoted,
     name_resolution::{LATEST, NameResolver, begins, is_beginning_of_id, single},
+    next_command::quoted,
     output::note,
 };
 use crate::{

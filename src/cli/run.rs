@@ -16,7 +16,6 @@ use self::{
 };
 use super::{
     calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
-    command_line_text::{Names, for_command_line},
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     gate::GateFlags,
@@ -207,7 +206,7 @@ struct StartFlags {
 /// Returns the help of `--options`.
 fn options_help() -> String {
     let known = "`performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`)";
-    format!("Overrides for these runs: {}", for_command_line(known, Names::Mixed))
+    format!("Overrides for these runs: {known}")
 }
 
 /// Parses a JSON object.
@@ -232,7 +231,7 @@ pub(super) fn command() -> Command {
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RunArguments::from_arg_matches(matches)?;
     arguments.check_wait_flags()?;
-    let start = Start::new(arguments.subject, settings)?;
+    let start = Start::new(arguments.subject)?;
     let output = Output::new(&start.flags.output, Piped::Json)?;
     let output = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
@@ -321,8 +320,8 @@ struct Start {
 }
 
 impl Start {
-    /// Returns the start that the arguments describe, with the device and the build of the project file.
-    fn new(subject: Subject, settings: &Settings) -> Result<Self, CommandError> {
+    /// Returns the start that the arguments describe.
+    fn new(subject: Subject) -> Result<Self, CommandError> {
         let is_plan = matches!(subject, Subject::Plan(_));
         let (tool, by_number, plan, own, flags) = match subject {
             Subject::Test(mut test) => {
@@ -344,10 +343,7 @@ impl Start {
                 .into());
         }
 
-        let mut devices = Devices::from_flags(&flags.devices, is_plan)?;
-        if !own.contains_key(by_number) {
-            add_file_defaults(settings, &mut devices);
-        }
+        let devices = Devices::from_flags(&flags.devices, is_plan)?;
         Ok(Self { tool, own, by_number, flags, devices, plan })
     }
 
@@ -386,25 +382,6 @@ impl Start {
 fn fields(arguments: &impl Serialize) -> Result<Fields, CommandError> {
     let value = serde_json::to_value(arguments)?;
     Ok(value.as_object().cloned().unwrap_or_default())
-}
-
-/// Adds the device and the build of the project file where the flags name none, and says so.
-fn add_file_defaults(settings: &Settings, devices: &mut Devices) {
-    let Some((defaults, path)) = settings.run_defaults() else { return };
-    // Devices with numbers exclude the defaults.
-    if !devices.is_empty() && devices.devices.keys().any(Option::is_some) {
-        return;
-    }
-
-    let path = path.display();
-    for (word, chosen, default) in
-        [("device", &mut devices.devices, &defaults.device), ("build", &mut devices.builds, &defaults.build)]
-    {
-        if let Some(default) = default.as_ref().filter(|_| !chosen.contains_key(&None)) {
-            note(&format!("{word} from the project file {path}: {default}"));
-            chosen.insert(None, default.clone());
-        }
-    }
 }
 
 /// A start that the service has accepted.

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::{
     calls::build_caller,
     columns::{Context, age, ago, devices_of, duration_of, record_table, size, verdict, verdict_style},
-    command_line_text::next_command,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     job_bugs::JobBugs,
     name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
+    next_command::next_command,
     output::{Output, OutputFlags, Piped, terminal_width},
     starts::Starts,
     table::{Cell, Table},

@@ -1,16 +1,31 @@
-//! `tas-mcp status`: the accounts, which one the commands use, and what its key permits.
+//! `tas-mcp status`: the accounts, the settings with their origins, and whether the service can be used with them. The output
+//! contains no secret, so it can be copied into a bug report.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde::Serialize;
 
 use super::{
     accounts::{Account, Accounts},
-    checks::Checks,
+    checks::{Checks, Finding, Mark},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_line, print_text, prints_json, status_after_output},
+    output::{JsonFlag, note, print_line, print_table, print_text, status_after_output},
+    table::Table,
 };
-use crate::{settings::Settings, text::single_line};
+use crate::{
+    settings::{SettingValue, Settings},
+    text::single_line,
+    tools::files::FilesRoot,
+};
+
+/// Commands that the help shows.
+const EXAMPLES: [&str; 2] = ["tas-mcp status", "tas-mcp --sandbox status --json"];
+
+/// What the help says about exit codes.
+const EXIT_CODES: &str = "Exit codes: 0 everything that was checked works, 1 something does not work. A permission that the key lacks is shown, and is no defect.";
+
+/// What decides the project if no setting names one.
+pub(super) const GLOBAL_SCOPE: &str = "decided by the ids or the key (global scope)";
 
 #[derive(Args)]
 struct StatusArguments {
@@ -21,32 +36,105 @@ struct StatusArguments {
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("status")
-        .about("Shows the accounts, and what the commands use and may do")
-        .after_help(help_end(&["tas-mcp status"], ExitStatus::HELP));
+        .about("Shows accounts and settings, and checks hosts and permissions")
+        .after_help(help_end(&EXAMPLES, EXIT_CODES));
 
     StatusArguments::augment_args(command)
 }
 
-/// The checks, with the accounts of the user.
+/// Everything that the command shows.
 #[derive(Serialize)]
 struct StatusReport {
+    version: &'static str,
     accounts: Vec<Account>,
+    settings: Vec<SettingValue>,
+    /// Project of project scope; `None` in global scope.
+    project: Option<String>,
+    /// Where the key comes from.
+    key_source: Option<String>,
+    /// Directory of the files that tools read and save, or why there is none.
+    files_root: String,
+    /// Number of the tools that hosts are offered.
+    tools: usize,
     #[serde(flatten)]
     checks: Checks,
 }
 
-/// Prints the accounts, and what the commands use.
+/// Prints the accounts and the settings, and what works.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = StatusArguments::from_arg_matches(matches)?;
-    let report =
-        StatusReport { accounts: list_accounts(settings).await, checks: Checks::make(settings).await };
-    let printed = if prints_json(arguments.output.json) {
-        print_line(serde_json::to_string(&report)?)
-    } else {
-        print_text(report.text())
-    };
+    let report = StatusReport::of(settings).await;
+    let findings = report.findings();
+    let failed = findings.iter().filter(|finding| finding.mark == Mark::Fails).count();
 
-    Ok(status_after_output(report.checks.exit_status(), printed))
+    let printed = if arguments.output.json {
+        print_line(serde_json::to_string_pretty(&report)?)
+    } else {
+        let findings: String = findings.iter().map(ToString::to_string).collect();
+        print_text(report.beginning())
+            .and_then(|()| print_table(report.settings_table()))
+            .and_then(|()| print_text(format!("\n{findings}\n{}", verdict(failed))))
+    };
+    let status = if failed == 0 { ExitStatus::Success } else { ExitStatus::Rejected };
+
+    Ok(status_after_output(status, printed))
+}
+
+/// Returns what applies to all checks.
+fn verdict(failed: usize) -> String {
+    match failed {
+        0 => "✓ everything that was checked works\n".to_owned(),
+        1 => "✗ one thing will not work\n".to_owned(),
+        count => format!("✗ {count} things will not work\n"),
+    }
+}
+
+impl StatusReport {
+    async fn of(settings: &Settings) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            accounts: list_accounts(settings).await,
+            settings: settings.shown_values(),
+            project: settings.project().map(str::to_owned),
+            key_source: settings.key_origin(),
+            files_root: files_root(settings),
+            tools: settings.selection().tools().count(),
+            checks: Checks::make(settings).await,
+        }
+    }
+
+    /// Returns the version and the accounts.
+    fn beginning(&self) -> String {
+        let accounts = self.accounts.iter().map(|account| format!("{}\n", account.line()));
+        let gap = (!self.accounts.is_empty()).then(|| "\n".to_owned());
+        let version = format!("tas-mcp {}\n\n", self.version);
+
+        std::iter::once(version).chain(accounts).chain(gap).collect()
+    }
+
+    fn settings_table(&self) -> Table {
+        let mut table = Table::new(["setting", "value", "from"]);
+        for setting in &self.settings {
+            table.add_row([setting.setting, &setting.value, &setting.origin]);
+        }
+        table
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let works = |subject: &str, found: &str| Finding::new(Mark::Works, subject, found);
+        let source = self.key_source.as_ref().map(|source| format!(" (from {source})")).unwrap_or_default();
+
+        let mut found = vec![
+            works("project", self.project.as_deref().unwrap_or(GLOBAL_SCOPE)),
+            works("files", &self.files_root),
+            works("tools", &format!("{} are offered to hosts", self.tools)),
+        ];
+        if let Some(key) = self.checks.key {
+            found.push(works("key", &format!("{key}{source}")));
+        }
+        found.extend(self.checks.findings());
+        found
+    }
 }
 
 /// Returns the accounts of the user. Accounts that cannot be listed do not prevent the rest of the status.
@@ -64,14 +152,12 @@ async fn list_accounts(settings: &Settings) -> Vec<Account> {
     }
 }
 
-impl StatusReport {
-    /// Returns a line for each account and for each fact.
-    fn text(&self) -> String {
-        // Names of profiles may contain line breaks.
-        let accounts = self.accounts.iter().map(|account| format!("{}\n", single_line(&account.line())));
-        let findings = self.checks.findings().into_iter().map(|finding| finding.to_string());
-        let gap = (!self.accounts.is_empty()).then(|| "\n".to_owned());
-
-        accounts.chain(gap).chain(findings).collect()
+/// Returns the files root with its origin, or why there is none.
+fn files_root(settings: &Settings) -> String {
+    let set = settings.shown_values().into_iter().find(|setting| setting.setting == "TAS_FILES_ROOT");
+    match (set, FilesRoot::working_directory()) {
+        (Some(set), _) => format!("{} (from {})", set.value, set.origin),
+        (None, Ok(root)) => format!("{} (the working directory)", root.path().display()),
+        (None, Err(failure)) => format!("none: {}", single_line(&failure.message)),
     }
 }

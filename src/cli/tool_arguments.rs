@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     calls::{YES, may_ask},
-    command_line_text::{Names, for_command_line},
+    command_names::CommandLine,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_completion::complete_argument,
@@ -24,10 +24,7 @@ use crate::{
         schema,
         tool::{DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
-    text::{
-        guidance::{AllTools, for_caller},
-        trimmed,
-    },
+    text::{guidance::for_caller, trimmed},
     tools::catalog::{self, Tool},
 };
 
@@ -85,7 +82,7 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
 
     let command = Command::new(tool.name)
         .about(tool.title)
-        .long_about(tool.description().to_string())
+        .long_about(tool.description().for_caller(&CommandLine).unwrap_or_default())
         .after_help(help_end(&[example(tool)], ExitStatus::HELP))
         .args(arguments)
         .args([project, args])
@@ -230,7 +227,7 @@ fn argument_flag(name: &str, help: String) -> Arg {
 /// Returns the description of an argument in the words of the command line.
 fn argument_help(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    for_command_line(&for_caller(text, &AllTools).unwrap_or_default(), Names::Mixed)
+    for_caller(text, &CommandLine).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use super::{
     calls::{ConsentAnswer, ask_yes_or_no, can_ask},
     columns::{duration_text, verdict},
-    command_line_text::{continue_with, next_command},
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     gate::GateFlags,
     name_resolution::NameResolver,
+    next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width},
     result_resolution::{jobs_of, stop_jobs},
     table::{Cell, Table},

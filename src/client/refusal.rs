@@ -26,7 +26,7 @@ const PART_LISTS: [&str; 2] = ["results", "device_runs"];
 const MAX_PARSED_BYTES: usize = 256 * 1024;
 
 /// Hint for a record that was changed between reading and writing.
-const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: call again with only your changed fields, and with `details.latest_version` as `expected_version`";
+const STALE_VERSION: &str = "another writer has changed the record, and nothing was written: call again with only your changed fields, and with `details.latest_version` as `argument:expected_version`";
 
 /// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body
 /// are kept in `details`.
@@ -184,12 +184,14 @@ impl<'a> ServiceRefusal<'a> {
                 "this operation may accept project keys only: a project key is needed, or the file itself"
             }
             Code::Unauthenticated => {
-                "check the API key, whose origin `tas-mcp status` shows; an organization key needs a project (TAS_PROJECT_ID or `project_id`)"
+                "check the API key, whose origin `tas-mcp status` shows; an organization key needs a project (TAS_PROJECT_ID or `argument:project_id`)"
             }
-            Code::PermissionDenied => "the key may belong to another project: check `project_id` and the key",
+            Code::PermissionDenied => {
+                "the key may belong to another project: check `argument:project_id` and the key"
+            }
             Code::NotFound if self.request.hints.not_found.is_some() => return self.request.hints.not_found,
             Code::NotFound if self.request.subject.is_empty() => {
-                "the project does not exist, or the service lacks this operation: check `project_id` and the address of the service"
+                "the project does not exist, or the service lacks this operation: check `argument:project_id` and the address of the service"
             }
             Code::Conflict => return self.request.hints.conflict,
             _ => return None,

@@ -87,7 +87,9 @@ impl TransportError {
                 Code::BadResponse,
                 "call again later; if it fails again, a proxy or gateway cuts off responses of the service",
             ),
-            Self::TooLong => (Code::BadResponse, "ask for less, for example with a smaller `page_size`"),
+            Self::TooLong => {
+                (Code::BadResponse, "ask for less, for example with a smaller `argument:page_size`")
+            }
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
             Self::Tls { problem, .. } => return (Code::ServiceUnavailable, problem.hint(setting)),
             Self::Connect { .. } | Self::Lost(_) => {

@@ -46,12 +46,12 @@ impl Rule {
             }
             Self::Needs(name, needed) => {
                 if is_given(name) && !is_given(needed) {
-                    add(name, format!("requires `{needed}`"));
+                    add(name, format!("requires `argument:{needed}`"));
                 }
             }
             Self::Excludes(one, other) => {
                 if is_given(one) && is_given(other) {
-                    add(one, format!("cannot be combined with `{other}`"));
+                    add(one, format!("cannot be combined with `argument:{other}`"));
                 }
             }
             Self::WhenTrue(name, rules) => {
@@ -63,7 +63,7 @@ impl Rule {
             }
             Self::NeedsTrue(name, needed) => {
                 if is_given(name) && arguments.get(needed) != Some(&Value::Bool(true)) {
-                    add(name, format!("has an effect only with `{needed}: true`"));
+                    add(name, format!("has an effect only with `argument:{needed}: true`"));
                 }
             }
             Self::Custom(check) => check(arguments, violations),
@@ -85,7 +85,7 @@ impl Rule {
     }
 }
 
-/// Returns the names in backticks, separated by commas.
+/// Returns references to the arguments, separated by commas.
 fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    names.iter().map(|name| format!("`argument:{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -59,9 +59,9 @@ impl Settings {
         http
     }
 
-    /// Returns the problems with files and with values.
+    /// Returns the problems with the configuration file and with values.
     fn problems(&self) -> impl Iterator<Item = &SettingProblem> {
-        self.file_problems.iter().chain(&self.parsed.problems)
+        self.file_problem.iter().chain(&self.parsed.problems)
     }
 
     /// Checks that every value can be used, whatever the API key is. `what` begins the message of a failure.

@@ -1,26 +1,23 @@
 //! The configuration file of the user: profiles, and the profile that is used by default. It contains no key.
-//!
-//! Changes keep comments, order and line ends.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use indexmap::IndexMap;
-use toml_edit::{Document, InlineTable, Item, Table, TableLike, value};
+use toml_edit::{Document, DocumentMut, Item, Table, TableLike, value};
 
 use super::definition::{PROFILE, SETTINGS, Setting, boolean};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home,
     text::most_similar,
-    text_file::{TextFile, TextFileError, lock_beside},
-    toml_text::{TomlText, assign, line_number, parse_document},
+    text_file::{TextFile, TextFileError},
 };
 
-/// Largest file of settings that is read, in bytes.
-pub(super) const MAX_BYTES: u64 = 64 * 1024;
+/// Largest file that is read, in bytes.
+const MAX_BYTES: u64 = 64 * 1024;
 
-/// Words for the key, which is never in a file of settings.
+/// Words for the key, which is never in the file.
 const KEY_WORDS: [&str; 2] = ["api_key", "key"];
 
 /// Name of the default profile in the file.
@@ -64,7 +61,7 @@ pub struct Profile {
 /// A setting of a profile, with its value as text.
 pub type ProfileValue = (&'static Setting, String);
 
-/// A file of settings that cannot be used.
+/// A configuration file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{} cannot be used: {problem}", path.display())]
 pub struct UnusableFile {
@@ -98,10 +95,132 @@ impl Profile {
     }
 }
 
+impl ConfigurationFile {
+    /// Returns the file of the user of this process; `None` if the user has no home directory.
+    pub fn of_user() -> Option<Self> {
+        user_directory().map(|directory| Self::in_directory(&directory))
+    }
+
+    /// Returns the file in the directory of this program. It may not exist.
+    pub fn in_directory(directory: &Path) -> Self {
+        Self { path: directory.join("config.toml") }
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Checks that a text can be the name of a profile.
+    ///
+    /// # Errors
+    /// `invalid_arguments`, with the characters that a name may have.
+    pub fn check_name(profile: &str) -> Result<(), Failure> {
+        check_name(profile)
+            .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))
+    }
+
+    /// Reads the file. A file that does not exist, or whose directory cannot be searched, is empty.
+    ///
+    /// # Errors
+    /// Why the file cannot be used, with the line.
+    pub fn read(&self) -> Result<Configuration, UnusableFile> {
+        // Services run as users whose home directory is that of another user, or no directory.
+        if self.path.symlink_metadata().is_err() {
+            return Ok(Configuration::default());
+        }
+
+        let configuration = TextFile::read(&self.path, MAX_BYTES)
+            .map_err(Into::into)
+            .and_then(|file| Configuration::parse(file.text()));
+        configuration.map_err(|problem| self.unusable(problem))
+    }
+
+    /// Checks that the file can be changed, if it exists.
+    ///
+    /// # Errors
+    /// `file_error`: it cannot be read, or is read-only.
+    pub fn check_writable(&self) -> Result<(), Failure> {
+        let file = TextFile::read(&self.path, MAX_BYTES);
+        file.and_then(|file| file.check_writable())
+            .map_err(|problem| self.unusable(problem.into()).into_failure())
+    }
+
+    /// Sets settings of a profile. A profile that does not exist is created.
+    ///
+    /// # Errors
+    /// `invalid_arguments`: the text cannot be the name of a profile. Otherwise those of every change: `file_error`, the file has
+    /// an error or cannot be written; `conflict`, another program changes the file at the same time.
+    pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
+        Self::check_name(profile).map_err(|failure| failure.hint("nothing was changed"))?;
+
+        self.edit(|document| {
+            let profiles = document.entry(PROFILES).or_insert_with(|| {
+                let mut profiles = Table::new();
+                profiles.set_implicit(true);
+                Item::Table(profiles)
+            });
+            let Some(profiles) = profiles.as_table_like_mut() else { return };
+            if !profiles.contains_key(profile) {
+                profiles.insert(profile, Item::Table(Table::new()));
+            }
+            let Some(profile) = profiles.get_mut(profile).and_then(Item::as_table_like_mut) else { return };
+            for (setting, text) in values {
+                profile.insert(setting.word, item_of(setting, text));
+            }
+        })
+    }
+
+    /// Removes a profile, if it exists. If it is the default profile, there is none afterwards.
+    ///
+    /// # Errors
+    /// Those of every change.
+    pub fn remove_profile(&self, profile: &str) -> Result<(), Failure> {
+        self.edit(|document| {
+            if let Some(profiles) = document.get_mut(PROFILES).and_then(Item::as_table_like_mut) {
+                profiles.remove(profile);
+            }
+            if document.get(DEFAULT_PROFILE).and_then(Item::as_str) == Some(profile) {
+                document.remove(DEFAULT_PROFILE);
+            }
+        })
+    }
+
+    /// Sets the profile that is used if no other one is chosen.
+    ///
+    /// # Errors
+    /// Those of every change.
+    pub fn set_default_profile(&self, profile: &str) -> Result<(), Failure> {
+        self.edit(|document| {
+            document.insert(DEFAULT_PROFILE, value(profile));
+        })
+    }
+
+    /// Changes the file. A file with an error is left as it is.
+    fn edit(&self, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Failure> {
+        self.try_edit(change).map_err(|problem| self.unusable(problem).into_failure())
+    }
+
+    fn unusable(&self, problem: anyhow::Error) -> UnusableFile {
+        UnusableFile { path: self.path.clone(), problem }
+    }
+
+    fn try_edit(&self, change: impl FnOnce(&mut DocumentMut)) -> Result<()> {
+        let file = TextFile::read(&self.path, MAX_BYTES)?;
+        let mut document = parse_document(file.text())?.into_mut();
+        change(&mut document);
+
+        let changed = document.to_string();
+        // A file that could not be read again would disable every command.
+        Configuration::parse(&changed)?;
+        Ok(file.replace(&changed)?)
+    }
+}
+
 impl Configuration {
     fn parse(text: &str) -> Result<Self> {
         let document = parse_document(text)?;
-        let source = SourceTable::of(&document);
+        let source = SourceTable { text: document.raw(), table: document.as_table() };
 
         let mut configuration = Self::default();
         for (name, item) in source.table.iter() {
@@ -140,6 +259,22 @@ fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>>
     Ok(profiles)
 }
 
+/// Parses a text, with the positions of its parts. An error names the line, and does not quote it, because it may contain a
+/// secret.
+fn parse_document(text: &str) -> Result<Document<String>> {
+    let text = text.trim_start_matches('\u{feff}');
+    Document::parse(text.to_owned()).map_err(|error| {
+        let place = error.span().map(|span| format!(" near line {}", line_number(text, span.start)));
+        let reason = error.message().lines().collect::<Vec<_>>().join(", ");
+        anyhow::anyhow!("it is not valid: {reason}{}", place.unwrap_or_default())
+    })
+}
+
+/// Returns the number of the line that contains this position. The first line is 1.
+fn line_number(text: &str, position: usize) -> usize {
+    text.get(..position).unwrap_or_default().matches('\n').count() + 1
+}
+
 /// Checks that a text can be the name of a profile: it is also the value of a flag, and a part of a name in a keychain.
 fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
@@ -160,11 +295,8 @@ pub fn profile_settings() -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(in_files).filter(|setting| setting.name() != PROFILE)
 }
 
-/// Returns the setting that is named `word` in a profile.
-///
-/// # Errors
-/// Why a profile cannot contain it, with the settings that it can contain.
-pub(super) fn profile_setting(word: &str) -> Result<&'static Setting, String> {
+/// Returns the setting that is named `word` in a profile, or why a profile cannot contain it.
+fn profile_setting(word: &str) -> Result<&'static Setting, String> {
     if let Some(setting) = profile_settings().find(|setting| setting.word == word) {
         return Ok(setting);
     }
@@ -181,11 +313,9 @@ pub(super) fn profile_setting(word: &str) -> Result<&'static Setting, String> {
     })
 }
 
-/// Returns the text of a value in TOML.
-///
-/// # Errors
-/// The form that the value must have, as the end of a sentence that begins with the word of the setting.
-pub(super) fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
+/// Returns the text of a value in TOML, or the form that it must have, as the end of a sentence that begins with the word of the
+/// setting.
+fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
     let text = if setting.is_switch() {
         item.as_bool().map(|value| value.to_string()).ok_or("must be true or false, without quotes")?
     } else if setting.is_number() {
@@ -202,7 +332,7 @@ pub(super) fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static
 }
 
 /// Returns a usable value in TOML.
-pub(super) fn item_of(setting: &Setting, text: &str) -> Item {
+fn item_of(setting: &Setting, text: &str) -> Item {
     if setting.is_switch() {
         return value(boolean(text).unwrap_or(true));
     }
@@ -213,148 +343,27 @@ pub(super) fn item_of(setting: &Setting, text: &str) -> Item {
 }
 
 /// A table, with the text that it is a part of.
-pub(super) struct SourceTable<'a> {
+struct SourceTable<'a> {
     text: &'a str,
-    pub(super) table: &'a dyn TableLike,
+    table: &'a dyn TableLike,
 }
 
 impl<'a> SourceTable<'a> {
-    /// Returns the whole document.
-    pub(super) fn of(document: &'a Document<String>) -> Self {
-        Self { text: document.raw(), table: document.as_table() }
-    }
-
     /// Returns the table that is the value `item` of the field `name`. Any other value is a problem in the line of `name`.
-    pub(super) fn below(&self, name: &str, item: &'a Item) -> Result<Self> {
+    fn below(&self, name: &str, item: &'a Item) -> Result<Self> {
         let table = item.as_table_like().ok_or("must be a table");
         Ok(Self { text: self.text, table: self.located(name, table)? })
     }
 
     /// Returns the value, or its error, which is the end of a sentence that begins with `name`, with the line of `name`.
-    pub(super) fn located<T>(&self, name: &str, value: Result<T, impl AsRef<str>>) -> Result<T> {
+    fn located<T>(&self, name: &str, value: Result<T, impl AsRef<str>>) -> Result<T> {
         value.map_err(|reason| self.problem(name, &format!("`{name}` {}", reason.as_ref())))
     }
 
     /// Returns a problem in the line of `name`.
-    pub(super) fn problem(&self, name: &str, reason: &str) -> anyhow::Error {
+    fn problem(&self, name: &str, reason: &str) -> anyhow::Error {
         let span = self.table.get_key_value(name).and_then(|(key, _)| key.span());
-        let line = span.map_or(1, |span| line_number(self.text, &span));
+        let line = span.map_or(1, |span| line_number(self.text, span.start));
         anyhow::anyhow!("line {line}: {reason}")
     }
-}
-
-impl ConfigurationFile {
-    /// Returns the file in the directory of this program. It may not exist.
-    pub fn in_directory(directory: &Path) -> Self {
-        Self { path: directory.join("config.toml") }
-    }
-
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Checks that a text can be the name of a profile.
-    ///
-    /// # Errors
-    /// `invalid_arguments`, with the characters that a name may have.
-    pub fn check_name(profile: &str) -> Result<(), Failure> {
-        check_name(profile)
-            .map_err(|reason| Failure::new(Code::InvalidArguments, format!("`{profile}` {reason}")))
-    }
-
-    /// Reads the file. A file that does not exist, or whose directory cannot be searched, is empty.
-    ///
-    /// # Errors
-    /// Why the file cannot be used, with the line.
-    pub fn read(&self) -> Result<Configuration, UnusableFile> {
-        // Services run as users whose home directory is that of another user, or no directory.
-        if self.path.symlink_metadata().is_err() {
-            return Ok(Configuration::default());
-        }
-
-        let configuration = TextFile::read(&self.path, MAX_BYTES)
-            .map_err(Into::into)
-            .and_then(|file| Configuration::parse(file.text()));
-        configuration.map_err(|problem| UnusableFile { path: self.path.clone(), problem })
-    }
-
-    /// Sets settings of a profile. A profile that does not exist is created.
-    ///
-    /// # Errors
-    /// `invalid_arguments`: the text cannot be the name of a profile. Otherwise those of every change: `file_error`, the file has
-    /// an error or cannot be written; `conflict`, another program changes the file at the same time.
-    pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
-        Self::check_name(profile).map_err(|failure| failure.hint("nothing was changed"))?;
-
-        self.edit(|text| {
-            let Some(table) = profile_table(text, profile) else { return };
-            for (setting, text) in values {
-                assign(table, setting.word, item_of(setting, text));
-            }
-        })
-    }
-
-    /// Removes a profile, if it exists. If it is the default profile, there is none afterwards.
-    pub fn remove_profile(&self, profile: &str) -> Result<(), Failure> {
-        self.edit(|text| {
-            let profiles = text.document.get_mut(PROFILES).and_then(Item::as_table_like_mut);
-            if let Some(Item::Table(removed)) = profiles.and_then(|profiles| profiles.remove(profile)) {
-                text.keep_comments(&removed);
-            }
-            if text.document.get(DEFAULT_PROFILE).and_then(Item::as_str) == Some(profile) {
-                text.document.remove(DEFAULT_PROFILE);
-            }
-        })
-    }
-
-    /// Sets the profile that is used if no other one is chosen.
-    pub fn set_default_profile(&self, profile: &str) -> Result<(), Failure> {
-        self.edit(|text| {
-            let mut name = value(profile);
-            if let Some(name) = name.as_value_mut().filter(|_| !text.document.is_empty()) {
-                // A blank line separates the name from the profiles.
-                name.decor_mut().set_suffix("\n");
-            }
-            assign(text.document.as_table_mut(), DEFAULT_PROFILE, name);
-        })
-    }
-
-    /// Changes the text of the file. A file with an error is left as it is. Another process that changes the file at the same
-    /// time waits.
-    fn edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<(), Failure> {
-        self.try_edit(change)
-            .map_err(|problem| UnusableFile { path: self.path.clone(), problem }.into_failure())
-    }
-
-    fn try_edit(&self, change: impl FnOnce(&mut TomlText)) -> Result<()> {
-        let _lock = lock_beside(&self.path)?;
-        let file = TextFile::read(&self.path, MAX_BYTES)?;
-        let mut text = TomlText::parse(file.text())?;
-
-        change(&mut text);
-        let changed = text.to_string();
-        if changed == file.text() {
-            return Ok(());
-        }
-        // A file that could not be read again would disable every command.
-        Configuration::parse(&changed)?;
-        if changed.len() as u64 > MAX_BYTES {
-            return Err(TextFileError::TooLarge(MAX_BYTES).into());
-        }
-
-        Ok(file.replace(&changed)?)
-    }
-}
-
-/// Returns the table of a profile. Creates it if it does not exist.
-fn profile_table<'a>(text: &'a mut TomlText, profile: &str) -> Option<&'a mut dyn TableLike> {
-    let profiles = text.document.entry(PROFILES).or_insert_with(|| {
-        let mut profiles = Table::new();
-        profiles.set_implicit(true);
-        Item::Table(profiles)
-    });
-    let new = if profiles.is_inline_table() { value(InlineTable::new()) } else { Item::Table(Table::new()) };
-
-    profiles.as_table_like_mut()?.entry(profile).or_insert(new).as_table_like_mut()
 }

@@ -246,6 +246,11 @@ impl Setting {
         if self.variable.is_empty() { self.flag } else { self.variable }
     }
 
+    /// Returns the flag under which the value is parsed. A secret has one here, too.
+    pub(super) fn long(&self) -> &str {
+        self.argument.get_long().unwrap_or_default()
+    }
+
     /// Returns whether the value must not be shown.
     pub(super) fn is_secret(&self) -> bool {
         self.argument.get::<WithoutFlag>() == Some(&WithoutFlag::Secret)

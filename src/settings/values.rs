@@ -1,4 +1,4 @@
-//! The values of the settings as text, with their origins.
+//! The values of the settings as text, with their origins. A flag overrides a variable, and a variable overrides the profile.
 
 use std::{
     collections::BTreeMap,
@@ -10,14 +10,14 @@ use std::{
 use clap::ArgMatches;
 
 use super::definition::{
-    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, LOG, READ_ONLY, SETTINGS, Setting, VERBOSE,
-    VERBOSE_FILTER, setting,
+    API_KEY, API_KEY_COMMAND, API_KEY_FILE, CONFIRM, FILES_ROOT, LOG, READ_ONLY, SETTINGS, Setting, TOOLSETS,
+    VERBOSE, VERBOSE_FILTER, setting,
 };
 use crate::{home_path::expand_home, text::trimmed};
 
 /// Settings that restrict what the tools may do. An empty value is unusable: without the restriction, the tools could do
 /// more than intended.
-const RESTRICTING: [&str; 2] = [FILES_ROOT, READ_ONLY];
+const RESTRICTING: [&str; 4] = [CONFIRM, FILES_ROOT, READ_ONLY, TOOLSETS];
 
 /// The texts of the settings by name.
 #[derive(Clone, Debug, Default)]
@@ -55,8 +55,6 @@ pub enum Origin {
     },
     /// The configuration file of the user, outside of the profiles.
     ConfigurationFile(PathBuf),
-    /// The file in the repository of the working directory.
-    ProjectFile(PathBuf),
     /// The embedded sandbox, which provides its addresses and a key.
     Sandbox,
 }
@@ -76,16 +74,19 @@ impl Values {
 
         let mut values = Self::default();
         for (setting, matches) in server.chain(http) {
-            let from_flag = || Some(SourcedText::of_flag(setting, flag_text(setting, matches?)?));
-            let from_variable = || Some(SourcedText::of_variable(setting, &variable(setting.variable)?));
-            let given = from_flag().filter(SourcedText::applies);
-            if let Some(value) = given.or_else(|| from_variable().filter(SourcedText::applies)) {
+            let flag = matches.and_then(|matches| flag_text(setting, matches));
+            let flag = flag.map(|text| SourcedText::new(setting, text, Origin::Flag(setting.flag)));
+            let given = flag.filter(SourcedText::applies).or_else(|| {
+                let value = SourcedText::of_variable(setting, &variable(setting.variable)?);
+                Some(value).filter(SourcedText::applies)
+            });
+            if let Some(value) = given {
                 values.texts.insert(setting.name(), value);
             }
         }
 
         let is_verbose = matches.is_some_and(|matches| matches.get_flag(VERBOSE));
-        if is_verbose && !values.is_flag(LOG) {
+        if is_verbose && !matches!(values.origin(LOG), Some(Origin::Flag(_))) {
             values.set(LOG, VERBOSE_FILTER, Origin::Flag(VERBOSE));
         }
 
@@ -108,10 +109,10 @@ impl Values {
         self.texts.get(name)?.problem.as_deref()
     }
 
-    /// Records why the text of a setting cannot be used, unless another reason is known.
+    /// Records why the text of a setting cannot be used.
     pub(super) fn set_problem(&mut self, name: &str, reason: String) {
         if let Some(value) = self.texts.get_mut(name) {
-            value.problem.get_or_insert(reason);
+            value.problem = Some(reason);
         }
     }
 
@@ -127,10 +128,6 @@ impl Values {
         self.texts.get(name).map(|value| &value.origin)
     }
 
-    pub(super) fn is_flag(&self, name: &str) -> bool {
-        matches!(self.origin(name), Some(Origin::Flag(_)))
-    }
-
     /// Returns all texts, with the settings and the origins.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         self.texts.values().map(|value| (value.setting, value.text.as_str(), &value.origin))
@@ -139,7 +136,8 @@ impl Values {
     /// Returns the setting that the API key is taken from: the key itself, the file with the key, or else the command that
     /// prints it. The file comes first if a flag names it.
     pub(super) fn key_setting(&self) -> Option<&'static str> {
-        let first = self.is_flag(API_KEY_FILE).then_some(API_KEY_FILE);
+        let is_flag = matches!(self.origin(API_KEY_FILE), Some(Origin::Flag(_)));
+        let first = is_flag.then_some(API_KEY_FILE);
         let order = first.into_iter().chain([API_KEY, API_KEY_FILE, API_KEY_COMMAND]);
         order.into_iter().find(|name| self.contains(name))
     }
@@ -148,7 +146,7 @@ impl Values {
 impl Origin {
     /// Returns whether the value is in a file that a later process reads too.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self, Self::Profile { .. } | Self::ConfigurationFile(_) | Self::ProjectFile(_))
+        matches!(self, Self::Profile { .. } | Self::ConfigurationFile(_))
     }
 }
 
@@ -158,10 +156,6 @@ impl SourcedText {
         let problem = text.is_empty().then(|| "is empty".to_owned());
         let text = if setting.is_path() { expand_home(text).into_owned() } else { text.to_owned() };
         Self { setting, text, origin, problem }
-    }
-
-    fn of_flag(setting: &'static Setting, text: &str) -> Self {
-        Self::new(setting, text, Origin::Flag(setting.flag))
     }
 
     fn of_variable(setting: &'static Setting, value: &OsStr) -> Self {
@@ -193,7 +187,6 @@ impl fmt::Display for Origin {
             Self::Login => formatter.write_str("tas-mcp login"),
             Self::Profile { name, file } => write!(formatter, "profile {name} in {}", file.display()),
             Self::ConfigurationFile(path) => write!(formatter, "configuration file {}", path.display()),
-            Self::ProjectFile(path) => write!(formatter, "project file {}", path.display()),
             Self::Sandbox => formatter.write_str("the embedded sandbox"),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A text refers to a tool as `tool:get_run`, and to tools of which one suffices as `tool:list_jobs|start_run`. A
 //! part in double square brackets is left out if a tool that it needs is not offered. The text itself is such a part,
-//! too.
+//! too. An argument is `argument:run_id`, with a value `argument:confirm: true`.
 //!
 //! ```text
 //! Saved test[[; from `tool:list_tests`]].
@@ -18,11 +18,19 @@ use serde::{Deserialize, Serialize, Serializer};
 /// Beginning of a reference to tools.
 const REFERENCE: &str = "`tool:";
 
-/// What a caller can call.
+/// Beginning of a reference to an argument.
+const ARGUMENT: &str = "`argument:";
+
+/// What a caller can call, and how texts name it.
 pub trait OfferedTools: Debug + Send + Sync {
     /// Returns the name by which a text names the tool `tool` to the caller, or `None` if neither the tool nor one that
     /// does the same is offered.
-    fn offered_name<'a>(&self, tool: &'a str) -> Option<&'a str>;
+    fn offered_name<'a>(&self, tool: &'a str) -> Option<Cow<'a, str>>;
+
+    /// Returns how a text names an argument, with the value that it should have.
+    fn argument(&self, name: &str, value: Option<&str>) -> String {
+        value.map_or(name.to_owned(), |value| format!("{name}: {value}"))
+    }
 }
 
 /// Every tool, for readers who are not limited to the offered ones.
@@ -30,8 +38,8 @@ pub trait OfferedTools: Debug + Send + Sync {
 pub struct AllTools;
 
 impl OfferedTools for AllTools {
-    fn offered_name<'a>(&self, tool: &'a str) -> Option<&'a str> {
-        Some(tool)
+    fn offered_name<'a>(&self, tool: &'a str) -> Option<Cow<'a, str>> {
+        Some(tool.into())
     }
 }
 
@@ -88,7 +96,8 @@ impl<T: Into<Cow<'static, str>>> From<T> for Guidance {
 
 /// Returns `text` for a caller to whom `tools` are offered. Returns `None` if nothing is left of it.
 pub fn for_caller(text: &str, tools: &dyn OfferedTools) -> Option<String> {
-    let (mut written, mut rest) = (String::with_capacity(text.len()), text);
+    let text = name_arguments(text, tools);
+    let (mut written, mut rest) = (String::with_capacity(text.len()), &*text);
 
     while let Some((before, part, after)) = split_part(rest) {
         written.push_str(&name_tools(before, tools)?);
@@ -99,6 +108,24 @@ pub fn for_caller(text: &str, tools: &dyn OfferedTools) -> Option<String> {
 
     let written = written.trim_end();
     (!written.is_empty()).then(|| written.to_owned())
+}
+
+/// Returns `text` with the names of the arguments to which it refers.
+fn name_arguments<'a>(text: &'a str, tools: &dyn OfferedTools) -> Cow<'a, str> {
+    let mut pieces = text.split(ARGUMENT);
+    let first = pieces.next().unwrap_or_default();
+    if first.len() == text.len() {
+        return text.into();
+    }
+
+    let mut written = first.to_owned();
+    for piece in pieces {
+        let (argument, after) = piece.split_once('`').unwrap_or((piece, ""));
+        let (name, value) =
+            argument.split_once(": ").map_or((argument, None), |(name, value)| (name, Some(value)));
+        written.push_str(&format!("`{}`{after}", tools.argument(name, value)));
+    }
+    written.into()
 }
 
 /// Returns the text before the first part that may be left out, the part, and the text after it. Brackets without a
@@ -117,7 +144,7 @@ fn name_tools(part: &str, tools: &dyn OfferedTools) -> Option<String> {
     let mut written = pieces.next().unwrap_or_default().to_owned();
 
     for piece in pieces {
-        let (alternatives, after) = piece.split_once('`')?;
+        let (alternatives, after) = piece.split_once('`').unwrap_or((piece, ""));
         let mut names: Vec<_> = alternatives.split('|').filter_map(|tool| tools.offered_name(tool)).collect();
         names.dedup();
         written.push_str(&choice(&names)?);
@@ -128,7 +155,7 @@ fn name_tools(part: &str, tools: &dyn OfferedTools) -> Option<String> {
 }
 
 /// Returns names as a choice: `a`, `b` or `c`, each in backticks.
-fn choice(names: &[&str]) -> Option<String> {
+fn choice(names: &[Cow<'_, str>]) -> Option<String> {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     let (last, others) = quoted.split_last()?;
 
@@ -143,10 +170,10 @@ mod tests {
     struct SomeTools;
 
     impl OfferedTools for SomeTools {
-        fn offered_name<'a>(&self, tool: &'a str) -> Option<&'a str> {
+        fn offered_name<'a>(&self, tool: &'a str) -> Option<Cow<'a, str>> {
             match tool {
-                "list_tests" => Some("find_by_name"),
-                "get_run" | "list_jobs" | "get_job" | "find_by_name" => Some(tool),
+                "list_tests" => Some("find_by_name".into()),
+                "get_run" | "list_jobs" | "get_job" | "find_by_name" => Some(tool.into()),
                 _ => None,
             }
         }
@@ -168,6 +195,7 @@ mod tests {
             ("Call `tool:get_job` and `tool:get_bug`.", None),
             ("First.\n\n[[See `tool:get_bug`.]]", Some("First.")),
             ("`[[1], [2]]`[[; see `tool:get_run`]]", Some("`[[1], [2]]`; see `get_run`")),
+            ("Pass `argument:run_id` or `argument:force: true`.", Some("Pass `run_id` or `force: true`.")),
             ("`get_bug` is data, and [[this]] is too", Some("`get_bug` is data, and [[this]] is too")),
         ] {
             assert_eq!(for_caller(text, &SomeTools).as_deref(), expected, "{text}");

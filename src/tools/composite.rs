@@ -254,6 +254,9 @@ fn check_history(arguments: &Fields, violations: &mut Vec<Violation>) {
     let has_owner =
         ["test_plan_id", "multiplayer_test_id"].iter().any(|owner| arguments.contains_key(*owner));
     if arguments.contains_key("history") && !has_owner {
-        violations.push(Violation::new("history", "requires `test_plan_id` or `multiplayer_test_id`"));
+        violations.push(Violation::new(
+            "history",
+            "requires `argument:test_plan_id` or `argument:multiplayer_test_id`",
+        ));
     }
 }

@@ -1,6 +1,6 @@
 //! The selection of offered tools: the setting `TAS_TOOLSETS` and read-only mode.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use crate::{
     service::{
@@ -179,11 +179,11 @@ impl Selection {
 
 impl OfferedTools for Selection {
     /// Returns `find_by_name` instead of a list that it searches, if only `find_by_name` is offered.
-    fn offered_name<'a>(&self, tool: &'a str) -> Option<&'a str> {
+    fn offered_name<'a>(&self, tool: &'a str) -> Option<Cow<'a, str>> {
         let is_offered = catalog::find_tool(tool).is_some_and(|tool| self.offers(tool.info));
         let is_searched = || is_source_of_ids(tool) && self.offers(&FindByName::tool());
 
-        if is_offered { Some(tool) } else { is_searched().then_some(FindByName::NAME) }
+        if is_offered { Some(tool.into()) } else { is_searched().then_some(FindByName::NAME.into()) }
     }
 }
 

@@ -230,7 +230,7 @@ async fn latest_run(
     }
     if listed.has_more_pages {
         let message = format!("the {owner} has too many runs to find the latest one");
-        return Err(Failure::new(Code::TooLarge, message).hint("pass the `run_id` of a run"));
+        return Err(Failure::new(Code::TooLarge, message).hint("pass the `argument:run_id` of a run"));
     }
 
     let runs = listed.records.iter().map(|run| view::<Run>(run).head);

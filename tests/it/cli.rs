@@ -17,7 +17,6 @@ mod account;
 mod closed_streams;
 mod completions;
 mod docs;
-mod doctor;
 mod gates;
 mod help;
 mod http;
@@ -39,6 +38,7 @@ mod records;
 mod reruns;
 mod sandbox;
 mod skills;
+mod status;
 mod waits;
 
 /// Runs `tas-mcp call` with this service. Returns the exit code, the printed result and the error.

@@ -310,7 +310,8 @@ impl OwnerLookup<'_> {
         }
 
         let message = "the project of the key is unknown: the key can read no record that names it";
-        Err(Failure::new(Code::ProjectRequired, message).hint("pass `project_id`, or set TAS_PROJECT_ID"))
+        Err(Failure::new(Code::ProjectRequired, message)
+            .hint("pass `argument:project_id`, or set TAS_PROJECT_ID"))
     }
 
     /// Returns the project of the first record of a list; `None` if the list is empty or the key may not read it.
@@ -514,7 +515,7 @@ fn expected_owner(requested: Option<&str>, owners: &[Owner]) -> Result<String, F
         Some(Owner::Unreadable { projects, .. }) if projects.len() == 1 => Ok(projects.concat()),
         Some(Owner::Unreadable { projects, failure }) => Err(failure
             .clone()
-            .hint("pass `project_id`, so that nothing has to be looked up, or use a key with this permission")
+            .hint("pass `argument:project_id`, so that nothing has to be looked up, or use a key with this permission")
             .detail("asked", projects.as_slice())),
         _ => Ok(String::new()),
     }
@@ -525,7 +526,7 @@ fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
     let message =
         format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);
     let hint = format!(
-        "{ASK_ABOUT_PROJECT}: with a yes, pass `project_id: \"{owner}\"`; without one, give ids of `{requested}`"
+        "{ASK_ABOUT_PROJECT}: with a yes, pass `argument:project_id: \"{owner}\"`; without one, give ids of `{requested}`"
     );
     scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
 }
@@ -561,7 +562,7 @@ fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
     };
 
     Failure::new(Code::ProjectNotResolved, format!("{}: {reason}", named.join(", ")))
-        .hint("check the ids, or name their project with `project_id` or the setting TAS_PROJECTS")
+        .hint("check the ids, or name their project with `argument:project_id` or the setting TAS_PROJECTS")
         .detail("asked", asked)
         .detail("ids", unknown)
 }

@@ -91,7 +91,8 @@ fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<
 
 /// Returns the error text of the service for a violation.
 fn error_text(endpoint: &Endpoint, violation: &Violation) -> String {
-    let rule = if violation.rule == "is required" { REQUIRED } else { &violation.rule };
+    let rule = violation.rule.to_string();
+    let rule = if rule == "is required" { REQUIRED } else { &rule };
     match (violation.path.as_str(), endpoint.request.wrapper) {
         ("", _) => rule.to_owned(),
         (path, Some(wrapper)) => format!("invalid request: {wrapper}.{path}: {rule}"),

@@ -37,7 +37,7 @@ impl Operation for ListBuilds {
     const TOOL: ToolInfo = ToolInfo::reads("list_builds", "List builds", Toolset::Builds)
         .core()
         .access_hint(
-            "a start still works with a known `build_id`, or without one: the service then chooses the build",
+            "a start still works with a known `argument:build_id`, or without one: the service then chooses the build",
         )
         .needs("project:manage-build-storage")
         .records(RecordKeys { id: "id", times: &["created_at"], name: "name" })

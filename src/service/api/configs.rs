@@ -15,7 +15,7 @@ impl Operation for ListDeploymentConfigs {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_deployment_configs", "List deployment configs", Toolset::Configs)
             .core()
-            .access_hint("a start still works with a known `deployment_config_id`")
+            .access_hint("a start still works with a known `argument:deployment_config_id`")
             .needs("project:view-configs")
             .records(RecordKeys { id: "id", times: &[], name: "name" })
             .requires_fields(&["data"]);

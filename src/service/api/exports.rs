@@ -44,10 +44,10 @@ impl Operation for ExportTmsysRun {
     .requires_fields(&["success"])
     .conflict_hint(
         "another export of this plan is running: do not repeat the call, tell the person, and call later with \
-         `force_new_run: false`, which returns an existing entry",
+         `argument:force_new_run: false`, which returns an existing entry",
     )
     .recovery_hint(
-        "repeat the export of an execution with `force_new_run: false`, which returns an existing entry; for runs \
+        "repeat the export of an execution with `argument:force_new_run: false`, which returns an existing entry; for runs \
          check the test-management system before another call",
     );
     const REQUEST: RequestInfo = RequestInfo::post("/runs/export/{tmsys}")

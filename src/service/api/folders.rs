@@ -43,7 +43,7 @@ impl Operation for CreateTestFolder {
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
         .not_found_hint(
             "the parent does not exist: pass an existing `parent_folder_id`[[ from `tool:list_test_folders`]], or a \
-             `parent_path` with `create_intermediate_parents: true`",
+             `argument:parent_path` with `argument:create_intermediate_parents: true`",
         )
         .conflict_hint("the folder exists: use it[[; its id is in `tool:list_test_folders|find_by_name`]]")
         .recovery_hint("check with `tool:list_test_folders` before another call");
@@ -56,7 +56,7 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     let rule = if name.is_empty() {
         "must not be empty"
     } else if name.contains('/') {
-        "must not contain `/`: parents go into `parent_path`"
+        "must not contain `/`: parents go into `argument:parent_path`"
     } else if name.trim() != name {
         "must not begin or end with whitespace"
     } else {

@@ -194,7 +194,7 @@ impl Operation for DeleteTest {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_test", "Delete a test", Toolset::Tests)
         .needs("project:edit-tests")
         .conflict_hint(
-            "the test has runs: ask the person whether they may be lost too, then pass `force_delete` or `delete_associated_jobs`",
+            "the test has runs: ask the person whether they may be lost too, then pass `argument:force_delete` or `argument:delete_associated_jobs`",
         )
         .recovery_hint(
             "check with `tool:get_test` before another call: `not_found` means that the test is deleted",

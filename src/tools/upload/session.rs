@@ -25,7 +25,7 @@ use crate::{
 const COMPLETE_STATUSES: [&str; 3] = ["OK", "UNHEALTHY", "ready"];
 
 /// Hint for an upload that the service does not have any more.
-pub(super) const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere, or took longer than its `upload_timeout`: upload \
+pub(super) const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere, or took longer than its `argument:upload_timeout`: upload \
                                    the file again, with more minutes (at most 1440) if the line is slow";
 
 /// The `ETag`s of the parts that the storage host has, by part number.
@@ -152,7 +152,7 @@ impl UploadSession {
 
         if retry_after > time_left {
             return Err(failure.hint(format!(
-                "the service asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `upload_timeout` if it needs one",
+                "the service asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `argument:upload_timeout` if it needs one",
                 retry_after.as_secs(),
                 time_left.as_secs()
             )));

@@ -148,7 +148,7 @@ impl Completion {
         let (kind, id) = self.result_to_explain()?;
         let argument = match self.target_id {
             Some(_) => format!("`{kind}_id` `{id}`"),
-            None => "the same `job_ids`".to_owned(),
+            None => "the same `argument:job_ids`".to_owned(),
         };
 
         Some(format!("to find out why, call `tool:summarize_results` with {argument}").into())

@@ -38,7 +38,7 @@ async fn every_shell_has_a_script_that_asks_for_candidates() {
 #[tokio::test]
 async fn commands_flags_and_choices_are_completed() {
     for (words, expected) in [
-        (&["do"][..], &["download", "doctor"][..]),
+        (&["do"][..], &["download"][..]),
         (&["run", ""], &["test", "plan", "help"]),
         (&["call", "get_r"], &["get_run", "get_run_artifact"]),
         (&["report", "--com"], &["--compare-with"]),

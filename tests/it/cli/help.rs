@@ -98,7 +98,6 @@ async fn the_examples_succeed_with_records_of_the_sandbox() {
             "tas-mcp login",
             "tas-mcp logout",
             "tas-mcp profile",
-            "tas-mcp config",
         ]
         .iter()
         .any(|skipped| path.starts_with(skipped));

@@ -55,7 +55,7 @@ async fn no_level_logs_arguments_addresses_or_the_events_of_libraries() {
 #[tokio::test]
 async fn every_command_logs_its_requests_with_a_flag() {
     for flags in [&["-v"][..], &["--log", "debug"]] {
-        for command in [&["runs"][..], &["report", seed::RUN_FAILED], &["doctor"], &["call", "list_tests"]] {
+        for command in [&["runs"][..], &["report", seed::RUN_FAILED], &["status"], &["call", "list_tests"]] {
             let service = Service::start().await;
             let base_url = service.base_url();
             let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];

@@ -1,13 +1,11 @@
-//! Profiles, the configuration file and the project file, in a home directory of the test.
+//! Profiles and the configuration file, in a home directory of the test.
 
-use std::{fs, process::Output};
+use std::fs;
 
-use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::keys;
 
 use crate::support::{
-    binary::binary,
     home::{Home, column},
     service::Service,
 };
@@ -17,11 +15,10 @@ const FILE: &str = ".config/tas-mcp/config.toml";
 
 const ADDRESS: &str = "https://tas.example/api/v1";
 
-/// Returns a home directory with a configuration file, and a repository with a project file.
-fn home(configuration: &str, project: &str) -> Home {
-    let files = [(FILE, configuration), ("repository/.tas-mcp.toml", project)];
-    let files = files.into_iter().filter(|(_, text)| !text.is_empty());
-    Home::with(&files.chain([("repository/.git/HEAD", ""), ("repository/src/x", "")]).collect::<Vec<_>>())
+/// Returns a home directory with a configuration file, and another directory.
+fn home(configuration: &str) -> Home {
+    let files = [(FILE, configuration)].into_iter().filter(|(_, text)| !text.is_empty());
+    Home::with(&files.chain([("repository/src/x")]).collect::<Vec<_>>())
 }
 
 /// Returns a profile for a service.
@@ -29,9 +26,10 @@ fn profile_for(service: &Service, name: &str) -> String {
     format!("[profile.{name}]\nbase_url = '{}'\n", service.base_url())
 }
 
-/// Returns the value of a setting and its origin, without the paths, as `tas-mcp config list` prints them.
+/// Returns the value of a setting and its origin, without the paths, as `tas-mcp status` prints them.
 fn setting(listed: &Value, name: &str) -> Option<(String, String)> {
-    let found = listed.as_array().into_iter().flatten().find(|record| record["setting"] == name)?;
+    let found =
+        listed["settings"].as_array().into_iter().flatten().find(|record| record["setting"] == name)?;
     let origin = found["origin"].as_str()?.split(" in ").next()?.split(" /").next()?;
     Some((found["value"].as_str()?.to_owned(), origin.to_owned()))
 }
@@ -39,21 +37,21 @@ fn setting(listed: &Value, name: &str) -> Option<(String, String)> {
 #[tokio::test]
 async fn a_profile_is_listed_chosen_and_removed() {
     let other = format!("[profile.other]\nbase_url = \"{ADDRESS}\"\n");
-    let home = home(&format!("{other}\n[profile.production]\nproject = \"arena\"\n"), "");
+    let home = home(&format!("{other}\n[profile.production]\nproject = \"arena\"\n"));
 
     let used = home.run(&["profile", "use", "production"], &[("TAS_PROFILE", "other")]).await;
     assert_eq!(used.code, Some(0), "{}", used.errors);
     assert!(used.errors.contains("here, variable TAS_PROFILE chooses the profile other"), "{}", used.errors);
 
-    let list = home.run(&["profile", "list"], &[]).await;
+    let list = home.run(&["profile", "list", "--json"], &[]).await;
     assert_eq!(column(&list.printed, "name"), ["other", "production"]);
     assert_eq!((&list.printed[1]["is_active"], &list.printed[1]["is_default"]), (&json!(true), &json!(true)));
     assert_eq!(list.printed[1]["settings"], json!({"project": "arena"}));
 
-    let removed = home.run(&["logout", "--profile", "production"], &[]).await;
+    let removed = home.run(&["logout", "--profile", "production", "--json"], &[]).await;
     assert_eq!((removed.code, &removed.printed["removed_profile"]), (Some(0), &json!(true)));
     assert!(removed.errors.contains("there is no default profile now"), "{}", removed.errors);
-    assert_eq!(home.text(FILE), format!("\n{other}"));
+    assert_eq!(home.text(FILE), other);
 }
 
 #[tokio::test]
@@ -61,39 +59,31 @@ async fn each_value_is_listed_with_its_origin() {
     let configuration = format!(
         "default_profile = 'a'\n[profile.a]\nbase_url = '{ADDRESS}'\ntoolsets = 'all'\nproject = 'of-a'\n"
     );
-    let home = home(&configuration, "toolsets = 'lean'\nread_only = true\n");
+    let home = home(&configuration);
     let variables = [("TAS_PROJECT_ID", "of-variable"), ("TAS_API_KEY", "svc_0123456789abcdef")];
 
-    let list = home.run_in("repository/src", &["config", "list", "--timeout-s", "9"], &variables).await;
+    let status = home.run(&["status", "--json", "--timeout-s", "1"], &variables).await;
     for (name, value, origin) in [
-        ("base_url", ADDRESS, "profile a"),
-        ("project", "of-variable", "variable TAS_PROJECT_ID"),
-        ("toolsets", "lean", "project file"),
-        ("read_only", "true", "project file"),
-        ("timeout_s", "9", "flag --timeout-s"),
+        ("TAS_BASE_URL", ADDRESS, "profile a"),
+        ("TAS_PROJECT_ID", "of-variable", "variable TAS_PROJECT_ID"),
+        ("TAS_TOOLSETS", "all", "profile a"),
+        ("TAS_TIMEOUT_S", "1", "flag --timeout-s"),
         ("TAS_PROFILE", "a", "configuration file"),
         ("TAS_API_KEY", "[set]", "variable TAS_API_KEY"),
     ] {
         assert_eq!(
-            setting(&list.printed, name),
+            setting(&status.printed, name),
             Some((value.to_owned(), origin.to_owned())),
             "{}",
-            list.output
+            status.output
         );
     }
-
-    let elsewhere = home.run_in(".config", &["config", "list"], &variables).await;
-    let of_profile = ("all".to_owned(), "profile a".to_owned());
-    assert_eq!(setting(&elsewhere.printed, "toolsets"), Some(of_profile), "{}", elsewhere.output);
-
-    let path = home.run(&["config", "path"], &[]).await;
-    assert_eq!(path.output.trim(), home.at(FILE).to_str().expect("Unicode"));
 }
 
 #[tokio::test]
 async fn a_profile_provides_the_account_of_a_command_and_of_the_server() {
     let service = Service::start().await;
-    let home = home(&profile_for(&service, "here"), "");
+    let home = home(&profile_for(&service, "here"));
     fs::write(home.at("key"), keys::DEMO).expect("written");
     let profile = format!("{}api_key_file = '{}'\n", home.text(FILE), home.at("key").display());
     fs::write(home.at(FILE), profile).expect("written");
@@ -102,8 +92,8 @@ async fn a_profile_provides_the_account_of_a_command_and_of_the_server() {
     let other = [("TAS_BASE_URL", ADDRESS), ("TAS_API_KEY", "svc_0123456789abcdef")];
     let runs = home.run(&["--profile", "here", "runs", "--json"], &other).await;
     assert_eq!(runs.code, Some(0), "{}", runs.errors);
-    let doctor = home.run(&["doctor", "--profile", "here", "--json"], &other).await;
-    let origin = doctor.printed["key_source"].as_str().expect("an origin");
+    let shown = home.run(&["status", "--profile", "here", "--json"], &other).await;
+    let origin = shown.printed["key_source"].as_str().expect("an origin");
     assert!(origin.starts_with("profile here in ") && origin.ends_with("config.toml"), "{origin}");
 
     let status = home.run(&["status"], &[("TAS_PROFILE", "here")]).await;
@@ -112,7 +102,7 @@ async fn a_profile_provides_the_account_of_a_command_and_of_the_server() {
 
 #[tokio::test]
 async fn an_unknown_profile_is_named_with_the_known_ones() {
-    let home = home("[profile.a]\n[profile.b]\n", "");
+    let home = home("[profile.a]\n[profile.b]\n");
     let variables = [("TAS_BASE_URL", ADDRESS), ("TAS_API_KEY", "svc_0123456789abcdef")];
     for arguments in [
         &["--profile", "c", "runs"][..],
@@ -126,7 +116,7 @@ async fn an_unknown_profile_is_named_with_the_known_ones() {
 
 #[tokio::test]
 async fn a_text_that_is_no_name_of_a_profile_is_refused() {
-    let home = home("", "");
+    let home = home("");
 
     let end = home.run(&["login", "--with-key", "--base-url", ADDRESS, "--profile", "a b"], &[]).await;
 
@@ -145,7 +135,7 @@ async fn an_unusable_file_is_one_clear_line_and_stays_as_it_is() {
         ("[profile.a]\ntimeout_s = 'svc_0123456789abcdef'\n", "line 2: `timeout_s` must be"),
         (huge.as_str(), "more than 65536 bytes"),
     ] {
-        let home = home(configuration, "");
+        let home = home(configuration);
         let variables = [("TAS_BASE_URL", ADDRESS), ("TAS_API_KEY", "svc_0123456789abcdef")];
         for (arguments, code) in [
             (&["runs", "--json"][..], "not_configured"),
@@ -165,115 +155,36 @@ async fn an_unusable_file_is_one_clear_line_and_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn links_marks_and_line_ends_are_accepted() {
-    let home = home("", "");
+async fn a_link_to_a_file_with_comments_is_followed() {
+    let home = home("");
     fs::create_dir_all(home.at(".config/tas-mcp")).expect("a directory");
-    fs::write(home.at("kept.toml"), "\u{feff}# mine\r\n[profile.a]\r\nproject = 'x' # one\r\n")
-        .expect("written");
+    fs::write(home.at("kept.toml"), "# mine\n[profile.a]\nproject = 'x' # one\n").expect("written");
     std::os::unix::fs::symlink(home.at("kept.toml"), home.at(FILE)).expect("a link");
 
     let used = home.run(&["profile", "use", "a"], &[]).await;
 
     assert_eq!(used.code, Some(0), "{}", used.errors);
     assert!(home.at(FILE).is_symlink());
-    let profile = "# mine\r\n[profile.a]\r\nproject = 'x' # one\r\n";
-    assert_eq!(home.text("kept.toml"), format!("\u{feff}default_profile = \"a\"\r\n\r\n{profile}"));
+    let expected = "default_profile = \"a\"\n# mine\n[profile.a]\nproject = 'x' # one\n";
+    assert_eq!(home.text("kept.toml"), expected);
 }
 
 #[tokio::test]
 async fn a_user_without_a_usable_directory_has_no_profiles() {
-    let home = home("", "");
+    let home = home("");
     fs::write(home.at(".config"), "a file").expect("written");
 
     for variables in [&[][..], &[("XDG_CONFIG_HOME", "/proc")]] {
-        let list = home.run(&["profile", "list"], variables).await;
+        let list = home.run(&["profile", "list", "--json"], variables).await;
         assert_eq!((list.code, list.printed), (Some(0), json!([])), "{}", list.errors);
     }
 }
 
 #[tokio::test]
-async fn processes_that_change_the_file_at_the_same_time_lose_nothing() {
-    let names: Vec<_> = (0..8).map(|number| format!("p{number}")).collect();
-    let profiles: Vec<_> = names.iter().map(|name| format!("[profile.{name}]\n")).collect();
-    let home = home(&format!("{}[profile.last]\n", profiles.concat()), "");
-    let remove = |name: &str| binary(&["logout", "--profile", name], &home.variables(&[])).output();
-
-    let ends: Vec<Output> = join_all(names.iter().map(|name| remove(name)))
-        .await
-        .into_iter()
-        .map(|end| end.expect("an end"))
-        .collect();
-    for end in ends {
-        assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
-    }
-
-    let list = home.run(&["profile", "list"], &[]).await;
-    assert_eq!(column(&list.printed, "name"), ["last"]);
-}
-
-#[tokio::test]
-async fn a_project_file_gives_defaults_to_a_run() {
-    let service = Service::start().await;
-    let home = home(
-        "",
-        &format!(
-            "project = 'demo'\n[run]\ndevice = '{}'\nbuild = '{}'\n",
-            seed::CONFIG_PHONES,
-            seed::BUILD_ANDROID
-        ),
-    );
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-
-    let start =
-        home.run_in("repository/src", &["run", "test", "Pause and resume", "--json"], &variables).await;
-    assert_eq!(start.code, Some(0), "{}", start.errors);
-    for word in ["device", "build"] {
-        assert!(start.errors.contains(&format!("{word} from the project file ")), "{}", start.errors);
-    }
-
-    let flags =
-        ["run", "test", "Pause and resume", "--device", seed::CONFIG_PHONES, "--build", seed::BUILD_ANDROID];
-    let start = home.run_in("repository", &flags, &variables).await;
-    assert!(start.code == Some(0) && !start.errors.contains("project file"), "{}", start.errors);
-}
-
-/// The repository of a stranger must not redirect a key, or name the files that are used.
-#[tokio::test]
-async fn a_stranger_s_project_file_redirects_nothing() {
-    let service = Service::start().await;
-    let configuration = profile_for(&service, "other");
-    let redirecting = format!("base_url = '{}'\n", service.base_url());
-    let variables = [("TAS_API_KEY", keys::DEMO)];
-    let with_address = [("TAS_BASE_URL", ADDRESS), ("TAS_API_KEY", keys::DEMO)];
-
-    for (project, variables, part) in [
-        (redirecting.as_str(), &with_address[..], "`base_url` cannot be set here"),
-        ("api_key_file = '/etc/passwd'\n", &with_address, "`api_key_file` cannot be set here"),
-        ("files_root = '/'\n", &with_address, "`files_root` cannot be set here"),
-        ("ca_file = '/etc/passwd'\n", &with_address, "`ca_file` cannot be set here"),
-        ("[profile.x]\n", &with_address, "`profile` must be a text"),
-        (
-            "profile = 'other'\n",
-            &variables,
-            "the key of variable TAS_API_KEY is not sent to the address of profile other",
-        ),
-        ("profile = 'new'\n", &with_address, "is not a profile"),
-    ] {
-        let home = home(&configuration, project);
-        let end = home.run_in("repository/src", &["runs"], variables).await;
-        assert!(end.code == Some(2) && end.errors.contains(part), "{project}: {}", end.errors);
-        assert!(!end.errors.contains(keys::DEMO), "{}", end.errors);
-    }
-    assert_eq!(service.requests().await, [""; 0]);
-}
-
-#[tokio::test]
 async fn an_installed_entry_names_the_profile_and_no_value_of_it() {
-    let home = home(
-        &format!("default_profile = 'a'\n[profile.a]\nbase_url = '{ADDRESS}'\n[profile.b]\nproject = 'x'\n"),
-        "",
-    );
+    let home = home(&format!(
+        "default_profile = 'a'\n[profile.a]\nbase_url = '{ADDRESS}'\n[profile.b]\nproject = 'x'\n"
+    ));
     let root = home.at("repository").to_str().expect("Unicode").to_owned();
 
     for (flags, expected) in [
@@ -288,23 +199,10 @@ async fn an_installed_entry_names_the_profile_and_no_value_of_it() {
 }
 
 #[tokio::test]
-async fn a_profile_is_not_created_because_a_repository_names_it() {
-    let home = home("", "profile = 'new'\n");
-
-    let end = home.run_in("repository", &["login", "--with-key", "--base-url", ADDRESS], &[]).await;
-
-    assert!(end.code == Some(1) && end.errors.contains("has no profile `new`"), "{}", end.errors);
-    assert!(!home.at(FILE).exists());
-}
-
-#[tokio::test]
-async fn names_of_profiles_and_settings_are_completed() {
-    let home = home("[profile.production]\n[profile.test]\n", "");
-    for (words, expected) in [
-        (&["profile", "use", "p"][..], "production\n"),
-        (&["--profile", "t"], "test\n"),
-        (&["config", "l"], "list"),
-    ] {
+async fn names_of_profiles_are_completed() {
+    let home = home("[profile.production]\n[profile.test]\n");
+    for (words, expected) in [(&["profile", "use", "p"][..], "production\n"), (&["--profile", "t"], "test\n")]
+    {
         let end = home.run(&[&["--", "tas-mcp"], words].concat(), &[("TAS_COMPLETE", "fish")]).await;
         assert!(end.output.starts_with(expected), "{words:?}: {}", end.output);
     }

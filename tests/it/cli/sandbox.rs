@@ -54,7 +54,7 @@ async fn a_command_with_an_embedded_sandbox_says_once_how_to_keep_one() {
         (&["--sandbox", "report", seed::RUN_FAILED], 1),
         (&["--sandbox", "call", "get_run", "--run-id", "x"], 1),
         (&["--sandbox", "call", "list_tests", "--json"], 0),
-        (&["--sandbox", "doctor"], 0),
+        (&["--sandbox", "status"], 0),
         (&["--sandbox", "tools"], 0),
     ] {
         let output = run_binary(arguments, &[], &[]).await;

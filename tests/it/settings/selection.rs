@@ -34,7 +34,6 @@ fn words_are_applied_from_left_to_right() {
 
     assert!(core_tools().len() < all.len());
     for (words, expected) in [
-        ("", core_tools()),
         ("default", core_tools()),
         ("all", all.clone()),
         ("exports", vec!["export_tmsys_run"]),
