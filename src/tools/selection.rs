@@ -143,14 +143,6 @@ impl Selection {
         self
     }
 
-    /// Returns the words of the setting that select the same tools.
-    pub(crate) fn words(&self) -> String {
-        if self.names.is_empty() {
-            return "-all".to_owned();
-        }
-        self.names.iter().copied().collect::<Vec<_>>().join(",")
-    }
-
     /// Returns the message for a call of a tool that is not offered.
     pub fn refusal(&self, tool: &ToolDefinition) -> String {
         if !self.has_local_files && tool.uses_local_files && catalog::remote_tool(tool.name).is_none() {

@@ -103,11 +103,6 @@ impl Devices {
         Ok(Self { devices, builds })
     }
 
-    /// Returns whether nothing is named.
-    pub(super) fn is_empty(&self) -> bool {
-        self.devices.is_empty() && self.builds.is_empty()
-    }
-
     /// Asks for the device where none is named, and for those of the slots of a plan.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ const ADDRESS: &str = "https://tas.example/api/v1";
 /// Returns a home directory with a configuration file, and another directory.
 fn home(configuration: &str) -> Home {
     let files = [(FILE, configuration)].into_iter().filter(|(_, text)| !text.is_empty());
-    Home::with(&files.chain([("repository/src/x")]).collect::<Vec<_>>())
+    Home::with(&files.chain([("repository/src/x", "")]).collect::<Vec<_>>())
 }
 
 /// Returns a profile for a service.
