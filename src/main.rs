@@ -1,7 +1,6 @@
 //! The process: parses the arguments, reads the settings, starts the logs and runs a subcommand.
 
 use std::{
-    any::Any,
     io::{ErrorKind, Write as _},
     net::SocketAddr,
     process::ExitCode,
@@ -17,12 +16,6 @@ use tas_mcp::{
     settings::Settings,
 };
 
-/// Number of files that the runtime opens at its start, at most.
-const NEEDED_DESCRIPTORS: usize = 8;
-
-/// A file that can be opened any number of times.
-const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
-
 /// What a user can do with a sandbox.
 const SANDBOX_HINTS: &str = "\
 Then try there
@@ -32,7 +25,7 @@ Then try there
 Ctrl-C stops the sandbox.";
 
 fn main() -> ExitCode {
-    match cli::complete_command_line(cli::program, |settings| Box::pin(keep_sandbox(settings))) {
+    match cli::complete_command_line(cli::program) {
         Ok(true) => return ExitCode::SUCCESS,
         Ok(false) => {}
         Err(error) => return report_error(&error.into()),
@@ -42,9 +35,6 @@ fn main() -> ExitCode {
     let settings = Settings::read(matches.as_ref());
     cli::start_logging(&settings);
 
-    if let Err(error) = check_descriptors() {
-        return report_error(&error);
-    }
     let runtime = match runtime(matches.as_ref()).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return report_error(&error.into()),
@@ -66,13 +56,6 @@ fn runtime(matches: Option<&ArgMatches>) -> tokio::runtime::Builder {
         Some("http") => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     }
-}
-
-/// Checks that the runtime can open the files that it needs. It panics if it can open only some of them.
-fn check_descriptors() -> anyhow::Result<()> {
-    let files: std::io::Result<Vec<_>> =
-        (0..NEEDED_DESCRIPTORS).map(|_| std::fs::File::open(NULL_DEVICE)).collect();
-    files.map(drop).context("too few files may be open at the same time (ulimit -n)")
 }
 
 /// Runs the subcommand, or the server if there is none.
@@ -132,11 +115,6 @@ async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
     settings.use_sandbox(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
     Ok(sandbox)
-}
-
-/// Starts a sandbox as [`embed_sandbox`] does. It runs until the returned value is dropped.
-async fn keep_sandbox(settings: &mut Settings) -> anyhow::Result<Box<dyn Any>> {
-    Ok(Box::new(embed_sandbox(settings).await?))
 }
 
 /// Serves the sandbox alone until a signal arrives.

@@ -20,9 +20,7 @@ use std::{ffi::OsString, path::Path};
 use clap::ArgMatches;
 use serde::Serialize;
 
-pub(crate) use self::definition::{
-    API_KEY, API_KEY_COMMAND, API_KEY_FILE, FILES_ROOT, PROJECT_ID, READ_ONLY, TOOLSETS, boolean,
-};
+pub(crate) use self::definition::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, PROJECT_ID, READ_ONLY};
 pub use self::{
     configuration_file::{
         Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile,

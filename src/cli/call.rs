@@ -20,7 +20,6 @@ use super::{
     named_arguments,
     output::{Output, OutputFlags, Piped, note_written},
     records::RecordPrinter,
-    starts::Starts,
     tool_arguments::{self, find_tool, read_arguments},
 };
 use crate::{
@@ -70,11 +69,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let tool = find_tool(name)?;
     let mut arguments = read_arguments(tool.info, matches)?;
     let directory = images_directory(tool.info, matches)?;
-    let output = Output::new(&OutputFlags::from_arg_matches(matches)?, Piped::Json)?;
+    let output = Output::new(OutputFlags::from_arg_matches(matches)?, Piped::Json)?;
 
-    let (tools, starts) = (build_caller_with_files(settings)?, Starts::read(settings));
+    let tools = build_caller_with_files(settings)?;
     let project = arguments.common.project_id.clone();
-    let resolver = NameResolver::new(&tools.caller, project.as_deref()).for_user(&starts);
+    let resolver = NameResolver::new(&tools.caller, project.as_deref());
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
     let is_dry_run = arguments.common.is_dry_run;

@@ -140,25 +140,6 @@ pub(super) async fn show_request(
     output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value()))
 }
 
-/// Asks the user at the terminal before something on this machine is changed. `subject` begins the message of a failure.
-///
-/// # Errors
-/// `confirmation_required`: the user declined, or nobody can be asked.
-pub(super) fn confirm_change(statement: &str, subject: &str) -> Result<(), Failure> {
-    let answer = ask(statement).unwrap_or(ConsentAnswer::NotAsked);
-    let refusal = |reason: &str, hint: &'static str| {
-        Err(Failure::new(Code::ConfirmationRequired, format!("{subject}: {reason}")).hint(hint))
-    };
-
-    match answer {
-        ConsentAnswer::Yes => Ok(()),
-        ConsentAnswer::No => refusal("not confirmed", "nothing was changed"),
-        ConsentAnswer::NotAsked => {
-            refusal("nobody can be asked without a terminal", "add `--yes` to make the change")
-        }
-    }
-}
-
 /// Returns the failure of a confirmation that the user at the terminal did not give.
 pub(super) fn declined() -> Failure {
     Failure::new(Code::ConfirmationRequired, "not confirmed").hint("nothing was sent")

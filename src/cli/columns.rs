@@ -6,10 +6,7 @@ use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{
-    job_bugs::JobBugs,
-    table::{Cell, Table},
-};
+use super::table::{Cell, Table};
 use crate::{
     fields::field_at,
     service::{
@@ -44,8 +41,8 @@ enum Fit {
     Whole,
     /// An id, of which the beginning is shown.
     Id,
-    /// Only a wide table has the column.
-    Wide,
+    /// Only programs get the column.
+    Programs,
 }
 
 /// A column of the records `R`.
@@ -60,13 +57,11 @@ pub(super) struct Context {
     pub(super) now: Timestamp,
     /// Names of builds by their ids, for records that have the id only.
     pub(super) build_names: BTreeMap<String, String>,
-    /// The bugs of jobs; `None` if nobody has asked for them.
-    pub(super) job_bugs: Option<JobBugs>,
 }
 
 impl Default for Context {
     fn default() -> Self {
-        Self { now: Timestamp::now(), build_names: BTreeMap::new(), job_bugs: None }
+        Self { now: Timestamp::now(), build_names: BTreeMap::new() }
     }
 }
 
@@ -94,11 +89,11 @@ const RUNS: &[Column<Run>] = &[
     }),
     column("age", Fit::Whole, |run, context| age(&run.head.created_at, context)),
     column("id", Fit::Id, |run, _| run.head.multiplayer_run_id.as_str().into()),
-    column("started by", Fit::Wide, |run, _| {
+    column("started by", Fit::Programs, |run, _| {
         run.head.initiator.as_ref().and_then(initiator_name).unwrap_or_default().into()
     }),
-    column("tags", Fit::Wide, |run, _| run.head.tags.join(",").into()),
-    column("job", Fit::Wide, |run, _| run.head.job_id.as_str().into()),
+    column("tags", Fit::Programs, |run, _| run.head.tags.join(",").into()),
+    column("job", Fit::Programs, |run, _| run.head.job_id.as_str().into()),
 ];
 
 const JOBS: &[Column<Job>] = &[
@@ -118,13 +113,12 @@ const JOBS: &[Column<Job>] = &[
         let started = job.runs.iter().filter_map(|run| run.started_at.as_deref()).min();
         duration(None, started, job.completed_at.as_deref(), context.now)
     }),
-    column("bugs", Fit::Whole, |job, context| {
-        context.job_bugs.as_ref().map(|bugs| bugs.cell(job)).unwrap_or_default()
-    }),
     column("age", Fit::Whole, |job, context| age(&job.created_at, context)),
     column("id", Fit::Id, |job, _| job.job_id.as_str().into()),
-    column("tags", Fit::Wide, |job, _| job.tags.join(",").into()),
-    column("execution", Fit::Wide, |job, _| job.test_plan_execution_id.clone().unwrap_or_default().into()),
+    column("tags", Fit::Programs, |job, _| job.tags.join(",").into()),
+    column("execution", Fit::Programs, |job, _| {
+        job.test_plan_execution_id.clone().unwrap_or_default().into()
+    }),
 ];
 
 const EXECUTIONS: &[Column<TestPlanExecution>] = &[
@@ -133,7 +127,7 @@ const EXECUTIONS: &[Column<TestPlanExecution>] = &[
     column("build", Fit::Cut, |execution, _| execution.build_name.clone().unwrap_or_default().into()),
     column("passed", Fit::Whole, |execution, _| execution.test_status.passed.to_string().into()),
     column("failed", Fit::Whole, |execution, _| execution.test_status.failed.to_string().into()),
-    column("tests", Fit::Wide, |execution, _| optional(execution.total_tests).into()),
+    column("tests", Fit::Programs, |execution, _| optional(execution.total_tests).into()),
     column("took", Fit::Whole, |execution, context| {
         let (started, completed) = (execution.started_at.as_deref(), execution.completed_at.as_deref());
         duration(execution.duration_ms, started, completed, context.now)
@@ -142,7 +136,7 @@ const EXECUTIONS: &[Column<TestPlanExecution>] = &[
         age(execution.started_at.as_deref().unwrap_or_default(), context)
     }),
     column("id", Fit::Id, |execution, _| execution.id.as_str().into()),
-    column("started by", Fit::Wide, |execution, _| {
+    column("started by", Fit::Programs, |execution, _| {
         initiator_name(&view(&execution.started_by)).unwrap_or_default().into()
     }),
 ];
@@ -155,7 +149,7 @@ const PLANS: &[Column<TestPlanSummary>] = &[
         age(changed.unwrap_or_default(), context)
     }),
     column("id", Fit::Id, |plan, _| plan.id.as_str().into()),
-    column("changed by", Fit::Wide, |plan, _| plan.audit.modified_by.clone().unwrap_or_default().into()),
+    column("changed by", Fit::Programs, |plan, _| plan.audit.modified_by.clone().unwrap_or_default().into()),
 ];
 
 const TESTS: &[Column<TestSummary>] = &[
@@ -172,9 +166,9 @@ const BUILDS: &[Column<Build>] = &[
     column("size", Fit::Whole, |build, _| size(build.file_size)),
     column("age", Fit::Whole, |build, context| age(&build.created_at, context)),
     column("id", Fit::Id, |build, _| build.id.as_str().into()),
-    column("file", Fit::Wide, |build, _| build.file_name.as_str().into()),
-    column("tags", Fit::Wide, |build, _| build.tags.join(",").into()),
-    column("pinned", Fit::Wide, |build, _| if build.pinned { "yes" } else { "" }.into()),
+    column("file", Fit::Programs, |build, _| build.file_name.as_str().into()),
+    column("tags", Fit::Programs, |build, _| build.tags.join(",").into()),
+    column("pinned", Fit::Programs, |build, _| if build.pinned { "yes" } else { "" }.into()),
 ];
 
 const DEVICES: &[Column<DeploymentConfig>] = &[
@@ -193,7 +187,7 @@ const BUGS: &[Column<Bug>] = &[
     column("seen", Fit::Whole, |bug, _| bug.occurrence_count.to_string().into()),
     column("age", Fit::Whole, |bug, context| age(&bug.created_at, context)),
     column("id", Fit::Id, |bug, _| bug.id.as_str().into()),
-    column("tags", Fit::Wide, |bug, _| bug.tags.join(",").into()),
+    column("tags", Fit::Programs, |bug, _| bug.tags.join(",").into()),
 ];
 
 /// Returns the records of the list `list` as a table; `None` if the list has no columns of its own.
@@ -222,7 +216,7 @@ fn table<R: View>(columns: &[Column<R>], records: &[Value], context: &Context) -
         match column.fit {
             Fit::Cut => {}
             Fit::Whole => table.keep_whole(index),
-            Fit::Wide => table.keep_for_wide(index),
+            Fit::Programs => table.keep_for_programs(index),
             Fit::Id => table.shorten_ids(index),
         }
     }
@@ -308,28 +302,6 @@ pub(super) fn age(time: &str, context: &Context) -> Cell {
 /// Returns how many seconds ago a time was; `None` for a text that is no time.
 pub(super) fn age_of(time: &str, context: &Context) -> Option<i64> {
     time.parse::<Timestamp>().ok().map(|time| context.now.duration_since(time).as_secs())
-}
-
-/// Returns the verdict and the age of a record of the list `list`, if its records are results.
-pub(super) fn result_words(list: &str, record: &Value, context: &Context) -> String {
-    let (verdict, time) = match list {
-        ListRuns::NAME => {
-            let run = view::<Run>(record).head;
-            (run.result.unwrap_or(run.state), run.created_at)
-        }
-        ListJobs::NAME => {
-            let job: Job = view(record);
-            (ResultItem::from_job(&job).verdict().unwrap_or(job.status), job.created_at)
-        }
-        ListTestPlanExecutions::NAME => {
-            let execution: TestPlanExecution = view(record);
-            (execution.status, execution.started_at.unwrap_or_default())
-        }
-        _ => return String::new(),
-    };
-    let words = [verdict, ago(&time, context)].into_iter().filter(|word| !word.is_empty());
-
-    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the devices of players.

@@ -1,49 +1,49 @@
 //! Completion of command lines: `tas-mcp completions` prints the script that registers this program with a shell, and the
-//! script runs the program with the variable `TAS_COMPLETE`.
+//! script runs the program with the variable `TAS_COMPLETE`. Some arguments are completed with names and ids from the service.
 
-use std::{ffi::OsString, io, path::Path};
+use std::{env, ffi::OsStr, time::Duration};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use clap_complete::{
-    CompleteEnv, Shell,
-    engine::{self, CompletionCandidate},
-    env::{self, EnvCompleter, Shells},
+    CompleteEnv,
+    engine::{ArgValueCompleter, CompletionCandidate},
+    env::Shells,
 };
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
 
 use super::{
+    calls::build_caller,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::{NameReader, StartSandbox, with_names},
+    next_command::quoted,
     output::print_text,
-    shell_line::ShellLine,
 };
-/// Commands that the help shows.
-const EXAMPLES: [&str; 3] = [
-    "source <(tas-mcp completions bash)",
-    "tas-mcp completions zsh > ~/.zfunc/_tas-mcp",
-    "tas-mcp completions fish > ~/.config/fish/completions/tas-mcp.fish",
-];
+use crate::{
+    call::arguments::{CommonArguments, ToolArguments},
+    failure::{Code, Failure},
+    fields::{Fields, field_at},
+    service::{
+        api::{executions::ListTestPlanExecutions, plans::ListTestPlans, runs::ListRuns, tests::ListTests},
+        catalog::{ListedOperation as _, OperationEntry},
+    },
+    settings::Settings,
+    text::visible,
+};
+
+const EXAMPLES: [&str; 1] = ["source <(tas-mcp completions bash)"];
 
 /// Variable with the name of the shell whose command line is to be completed.
 const VARIABLE: &str = "TAS_COMPLETE";
 
-/// Name of the program on the command line and in the scripts.
-const PROGRAM: &str = "tas-mcp";
-
-/// What zsh needs beside the script of the library if it loads the script from a file: the file is the function that
-/// completes for the first time.
-const ZSH_FIRST_TIME: &str = r#"
-if [[ ${funcstack[1]} == _tas-mcp ]]; then
-    _clap_dynamic_completer_tas_mcp "$@"
-fi
-"#;
-
-const SHELLS: [Shell; 5] = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh];
+/// A user does not wait longer for candidates.
+const READ_LIMIT: Duration = Duration::from_secs(1);
 
 #[derive(Args)]
 struct CompletionsArguments {
     /// Shell that runs the script
-    shell: Shell,
+    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+    shell: String,
 }
 
 /// Returns the definition of the command.
@@ -58,123 +58,80 @@ pub(super) fn command() -> Command {
 /// Prints the script of the shell.
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
     let arguments = CompletionsArguments::from_arg_matches(matches)?;
-    print_text(completion_script(arguments.shell)?)?;
+    let shells = Shells::builtins();
+    let shell = shells.completer(&arguments.shell).ok_or_else(|| anyhow::anyhow!("unknown shell"))?;
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, "tas-mcp", "tas-mcp", "tas-mcp", &mut script)?;
+    print_text(String::from_utf8_lossy(&script))?;
 
     Ok(ExitStatus::Success)
-}
-
-/// Returns the script with which a shell completes command lines.
-///
-/// # Errors
-/// The library cannot write it.
-pub fn completion_script(shell: Shell) -> io::Result<String> {
-    let mut script = Vec::new();
-    write_script(shell, PROGRAM, PROGRAM, &mut script)?;
-
-    Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
 /// Completes a command line of `program` if the script of a shell has started it. Returns whether it has.
 ///
 /// # Errors
 /// The variable names no shell, or the candidates cannot be written.
-pub fn complete_command_line(
-    program: fn() -> Command,
-    start_sandbox: StartSandbox,
-) -> clap::error::Result<bool> {
-    let completers = SHELLS.map(|shell| Completer { shell, program, start_sandbox });
-    let completers = completers.each_ref().map(|completer| completer as &dyn EnvCompleter);
-    let directory = std::env::current_dir().ok();
-
-    CompleteEnv::with_factory(program)
-        .var(VARIABLE)
-        .shells(Shells(&completers))
-        .try_complete(std::env::args_os(), directory.as_deref())
+pub fn complete_command_line(program: fn() -> Command) -> clap::error::Result<bool> {
+    let directory = env::current_dir().ok();
+    CompleteEnv::with_factory(program).var(VARIABLE).try_complete(env::args_os(), directory.as_deref())
 }
 
-/// A shell of the library. In addition, words are read as the shell quotes them, and names are read from the service.
-struct Completer {
-    shell: Shell,
-    program: fn() -> Command,
-    start_sandbox: StartSandbox,
+/// A list whose records complete an argument, and the fields of their ids and names.
+type NamedList = (fn() -> &'static OperationEntry, &'static str, &'static str);
+
+pub(super) fn test_names() -> ArgValueCompleter {
+    names_of(&[(ListTests::entry, "id", "name")])
 }
 
-impl EnvCompleter for Completer {
-    fn name(&self) -> &'static str {
-        of_library(self.shell).name()
-    }
-
-    fn is(&self, name: &str) -> bool {
-        of_library(self.shell).is(name)
-    }
-
-    fn write_registration(
-        &self,
-        _variable: &str,
-        _name: &str,
-        program: &str,
-        completer: &str,
-        output: &mut dyn io::Write,
-    ) -> io::Result<()> {
-        write_script(self.shell, program, completer, output)
-    }
-
-    /// Writes the candidates for the last word. An error gives none, because a shell shows messages amid the line.
-    fn write_complete(
-        &self,
-        program: &mut Command,
-        arguments: Vec<OsString>,
-        directory: Option<&Path>,
-        output: &mut dyn io::Write,
-    ) -> io::Result<()> {
-        let line = ShellLine::from_arguments(self.shell, arguments);
-        let reader = NameReader::new(&line.words, self.program, self.start_sandbox);
-        let candidates = find_candidates(with_names(program.clone(), &reader), &line.words, directory);
-
-        output.write_all(line.render(&candidates).as_bytes())
-    }
+pub(super) fn plan_names() -> ArgValueCompleter {
+    names_of(&[(ListTestPlans::entry, "id", "name")])
 }
 
-/// Returns what the library has for a shell.
-fn of_library(shell: Shell) -> &'static dyn EnvCompleter {
-    match shell {
-        Shell::Elvish => &env::Elvish,
-        Shell::Fish => &env::Fish,
-        Shell::PowerShell => &env::Powershell,
-        Shell::Zsh => &env::Zsh,
-        _ => &env::Bash,
-    }
+/// Completes an argument with runs and executions, by the names of their tests and plans.
+pub(super) fn result_names() -> ArgValueCompleter {
+    names_of(&[
+        (ListTestPlanExecutions::entry, "id", "test_plan_name"),
+        (ListRuns::entry, "multiplayer_run_id", "test.name"),
+    ])
 }
 
-fn write_script(shell: Shell, program: &str, completer: &str, output: &mut dyn io::Write) -> io::Result<()> {
-    match shell {
-        // The script of the library inserts a name as it is: in bash 5.2, `Pause and resume` became three words. The words
-        // that it passes are separated at `=` and `:`, too.
-        Shell::Bash => return output.write_all(include_bytes!("completions/bash.sh")),
-        // The script of the library evaluates the incomplete command line, so that a tabulator would run `$(..)`, and it
-        // inserts names without quotation marks.
-        Shell::PowerShell => return output.write_all(include_bytes!("completions/powershell.ps1")),
-        _ => of_library(shell).write_registration(VARIABLE, PROGRAM, program, completer, output)?,
-    }
-
-    if shell == Shell::Zsh { output.write_all(ZSH_FIRST_TIME.as_bytes()) } else { Ok(()) }
+fn names_of(lists: &'static [NamedList]) -> ArgValueCompleter {
+    // A shell shows a message amid the command line, so that a failure gives no candidates.
+    ArgValueCompleter::new(move |typed: &OsStr| read(lists, &typed.to_string_lossy()).unwrap_or_default())
 }
 
-/// Returns the candidates for the last of `words`.
-fn find_candidates(
-    mut program: Command,
-    words: &[String],
-    directory: Option<&Path>,
-) -> Vec<CompletionCandidate> {
-    let (last, is_empty) = (words.len().saturating_sub(1), words.last().is_none_or(String::is_empty));
-    let words = words.iter().map(Into::into).collect();
-    let mut candidates = engine::complete(&mut program, words, last, directory).unwrap_or_default();
+/// Reads the first page of each list from the service that the environment and the profile select.
+fn read(lists: &[NamedList], typed: &str) -> Result<Vec<CompletionCandidate>, CommandError> {
+    let caller = build_caller(&Settings::read(None))?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let typed = typed.trim_start_matches(['\'', '"']);
+    let mut candidates = Vec::new();
 
-    // Flags are offered with the other candidates only after a dash.
-    let is_flag = |candidate: &CompletionCandidate| candidate.get_value().to_string_lossy().starts_with('-');
-    if is_empty && !candidates.iter().all(is_flag) {
-        candidates.retain(|candidate| !is_flag(candidate));
+    for (list, id, name) in lists {
+        let page_size = Fields::from_iter([("page_size".to_owned(), json!(100))]);
+        let arguments = ToolArguments::new(page_size, CommonArguments::default());
+        let call = async { tokio::time::timeout(READ_LIMIT, caller.call(list(), arguments)).await };
+        let answer =
+            runtime.block_on(call).map_err(|_| Failure::new(Code::Timeout, "no answer in time"))??;
+        let records = answer.value().get("data").and_then(Value::as_array).into_iter().flatten();
+        candidates.extend(records.filter_map(|record| candidate(record, [id, name], typed)));
     }
 
-    candidates
+    Ok(candidates)
+}
+
+/// Returns the name of a record that begins with `typed`, or else its id.
+fn candidate(record: &Value, [id, name]: [&str; 2], typed: &str) -> Option<CompletionCandidate> {
+    let text = |field| Some(visible(field_at(record, field)?.as_str()?).into_owned());
+    let (id, name) = (text(id)?, text(name)?);
+    let (value, help) = if name.starts_with(typed) { (name, id) } else { (id, name) };
+
+    value.starts_with(typed).then(|| CompletionCandidate::new(for_shell(&value)).help(Some(help.into())))
+}
+
+/// Returns a value as it stands on the command line. The script of bash inserts it as it is; the other scripts quote it.
+fn for_shell(value: &str) -> String {
+    #[expect(clippy::disallowed_methods, reason = "the variable says which shell asks, and is no setting")]
+    let shell = env::var_os(VARIABLE);
+    if shell.is_some_and(|shell| shell == "bash") { quoted(value) } else { value.to_owned() }
 }

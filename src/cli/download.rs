@@ -21,7 +21,6 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped, note},
-    starts::Starts,
     table::{Cell, Table},
 };
 use crate::{
@@ -124,8 +123,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
     match matches.subcommand() {
         Some(("run", matches)) => {
-            let starts = Starts::read(settings);
-            download_run(RunArguments::from_arg_matches(matches)?, &tools, &starts, &progress).await
+            download_run(RunArguments::from_arg_matches(matches)?, &tools, &progress).await
         }
         Some(("minion", matches)) => {
             download_minion(MinionArguments::from_arg_matches(matches)?, &tools, &progress).await
@@ -138,12 +136,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 async fn download_run(
     arguments: RunArguments,
     tools: &CallerWithFiles,
-    starts: &Starts,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
     let RunArguments { mut selection, output, to, overwrite } = arguments;
-    let output = Output::new(&output, Piped::Json)?;
-    selection.run_id = NameResolver::new(&tools.caller, None).for_user(starts).run(&selection.run_id).await?;
+    let output = Output::new(output, Piped::Json)?;
+    selection.run_id = NameResolver::new(&tools.caller, None).run(&selection.run_id).await?;
     let destination = destination(to, &tools.files, &selection.run_id)?;
     if selection.pattern.is_some() || selection.player.is_some() {
         selection.check(&selection.read(&tools.caller).await?)?;
@@ -209,7 +206,7 @@ async fn download_minion(
     tools: &CallerWithFiles,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
-    let output = Output::new(&arguments.output, Piped::Json)?;
+    let output = Output::new(arguments.output, Piped::Json)?;
     let named = arguments.platform.as_deref().map(parse_platform).transpose()?;
     let platform = minion_platform(named)?;
     let destination = destination(arguments.to, &tools.files, ".")?;

@@ -21,8 +21,10 @@ pub enum ExitStatus {
     TimedOut = 11,
     /// Everything has finished, and a bug is worse than a flag permits.
     WorseBugs = 12,
-    /// A signal ended a wait, as shells report it.
+    /// Ctrl-C ended the command, as shells report it.
     Interrupted = 130,
+    /// SIGTERM ended the command, as shells report it.
+    Terminated = 143,
 }
 
 impl ExitStatus {
@@ -30,7 +32,7 @@ impl ExitStatus {
     pub(super) const HELP: &'static str = "Exit codes: 0 success, 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
 
     /// Help text about the exit codes of commands that wait.
-    pub(super) const WAIT_HELP: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 at least one is not, 11 not everything finished in time, 12 a bug is worse than --max-bug-severity, 130 interrupted; 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
+    pub(super) const WAIT_HELP: &'static str = "Exit codes: 0 every verdict is SUCCESS, 10 at least one is not, 11 not everything finished in time, 12 a bug is worse than --max-bug-severity, 130 interrupted, 143 terminated; 1 refused by the service or a file could not be written, 2 invalid arguments or settings (no writing request was sent), 3 service unavailable, 4 outcome unknown";
 
     /// Returns the status for a failure that occurred after requests had been sent. A `file_error` then concerns a file
     /// that the command writes, and not an invalid argument.

@@ -10,11 +10,9 @@ use super::{
     columns::counted,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped},
     result_resolution::Latest,
-    starts::Starts,
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -46,7 +44,7 @@ const MAX_NAMED_RUNS: usize = 20;
 struct ExportArguments {
     /// Id of an execution, a run or a job; or the name of a plan or a test: its latest result; or `latest`. Several ids
     /// of runs
-    #[arg(value_name = "ID", num_args = 1.., required = true, add = name_completions(NameKind::AnyResult))]
+    #[arg(value_name = "ID", num_args = 1.., required = true)]
     ids: Vec<String>,
 
     /// Name of the entry. Default: generated
@@ -93,11 +91,11 @@ pub(super) fn command() -> Command {
 /// Exports the results and prints where they are.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ExportArguments::from_arg_matches(matches)?;
-    let output = Output::new(&arguments.output, Piped::Json)?;
+    let output = Output::new(arguments.output, Piped::Json)?;
     let project = arguments.project.project_id.as_deref();
-    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let caller = build_caller(settings)?;
     caller.check_writable(&ExportTmsysRun::entry().tool)?;
-    let source = source(NameResolver::new(&caller, project).for_user(&starts), &arguments.ids).await?;
+    let source = source(NameResolver::new(&caller, project), &arguments.ids).await?;
 
     // An execution has one entry. Exports of runs always create one.
     let creates_another = arguments.new || matches!(source, Source::Runs(_));

@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use super::{
     command_names::{CommandLine, flag, tool_of_command, with_action},
     exit_status::ExitStatus,
-    output::{Format, JSON, OUTPUT},
+    output::JSON,
 };
 use crate::{
     failure::{Cause, Code, Failure},
@@ -30,14 +30,12 @@ impl FailureOutput {
     pub(super) fn from_matches(matches: &ArgMatches) -> Self {
         let leaf = std::iter::successors(Some(matches), |matches| Some(matches.subcommand()?.1)).last();
         let flag = leaf.and_then(|leaf| leaf.try_get_one::<bool>(JSON).ok().flatten());
-        let format = leaf.and_then(|leaf| leaf.try_get_one::<Format>(OUTPUT).ok().flatten());
-        let is_json = matches!(format, Some(Format::Json | Format::Jsonl));
 
         // The arguments of an unknown tool are not parsed.
         let unknown = leaf.and_then(|leaf| leaf.try_get_many::<OsString>("").ok().flatten());
         let is_named = unknown.into_iter().flatten().any(|argument| argument == "--json");
 
-        Self { is_json: is_named || is_json || flag == Some(&true), tool: None }
+        Self { is_json: is_named || flag == Some(&true), tool: None }
     }
 
     /// Returns the same output for the command `name` with these arguments.

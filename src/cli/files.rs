@@ -10,19 +10,14 @@ use super::{
     columns::{Context, age, counted, size},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped, Shown, note},
-    starts::Starts,
     table::{Cell, Table},
 };
 use crate::{
     call::Caller,
     failure::{Code, Failure},
-    service::{
-        api::{Id, runs::GetRun},
-        result_kind::ResultKind,
-    },
+    service::api::{Id, runs::GetRun},
     settings::Settings,
     tools::{
         download::{DownloadRequest, RunListing},
@@ -50,7 +45,7 @@ struct FilesArguments {
 #[derive(Args)]
 pub(super) struct FileSelection {
     /// Id of a run or of one player (RUN-PLAYER), `latest`, or the name of a test: its latest run
-    #[arg(value_name = "RUN", add = name_completions(NameKind::Result(ResultKind::Run)))]
+    #[arg(value_name = "RUN")]
     pub(super) run_id: String,
 
     /// Only this player, counted from 1
@@ -85,9 +80,9 @@ pub(super) fn command() -> Command {
 /// Prints the files.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let FilesArguments { mut selection, output } = FilesArguments::from_arg_matches(matches)?;
-    let output = Output::new(&output, Piped::Rows)?;
-    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
-    let resolver = NameResolver::new(&caller, None).for_user(&starts);
+    let output = Output::new(output, Piped::Rows)?;
+    let caller = build_caller(settings)?;
+    let resolver = NameResolver::new(&caller, None);
     selection.run_id = resolver.run(&selection.run_id).await?;
 
     let listing = selection.read(&caller).await?;

@@ -7,15 +7,10 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    name_completion::{NameKind, name_completions},
-    name_resolution::NameResolver,
-    starts::Starts,
-    time_argument,
-};
+use super::{name_resolution::NameResolver, time_argument};
 use crate::{
     call::paging::Omission,
-    failure::{Code, Failure},
+    failure::Failure,
     fields::Fields,
     service::{
         api::{
@@ -28,7 +23,6 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
         lenient::view,
         operation::Operation as _,
-        result_kind::ResultKind,
     },
     text::composed,
     tools::{
@@ -41,18 +35,16 @@ use crate::{
 
 /// Flags of the runs. Other lists have a part of them.
 pub(super) const OF_RUNS: &[&str] =
-    &["since", "until", "build", "device", "plan", "test", "verdict", "failed", "mine", "bugs", "watch"];
+    &["since", "until", "build", "device", "plan", "test", "verdict", "failed", "bugs", "watch"];
 pub(super) const OF_JOBS: &[&str] =
-    &["since", "until", "build", "device", "plan", "test", "verdict", "failed", "mine", "watch"];
-pub(super) const OF_EXECUTIONS: &[&str] = &["since", "until", "build", "plan", "failed", "mine", "watch"];
+    &["since", "until", "build", "device", "plan", "test", "verdict", "failed", "watch"];
+pub(super) const OF_EXECUTIONS: &[&str] = &["since", "until", "build", "plan", "failed", "watch"];
 pub(super) const OF_DATED: &[&str] = &["since", "until", "search"];
 pub(super) const OF_NAMED: &[&str] = &["search"];
 
 /// Every flag that only some lists have.
-pub(super) const ALL: [&str; 12] = [
-    "since", "until", "build", "device", "plan", "test", "verdict", "failed", "mine", "bugs", "search",
-    "watch",
-];
+pub(super) const ALL: [&str; 11] =
+    ["since", "until", "build", "device", "plan", "test", "verdict", "failed", "bugs", "search", "watch"];
 
 // A doc comment would become the description of the command.
 #[derive(Args)]
@@ -70,19 +62,15 @@ pub(super) struct FilterFlags {
         value_name = "NAME",
         help = "Only those of builds with these words in the name, or with this id"
     )]
-    #[arg(add = name_completions(NameKind::Named(RecordKind::Build)))]
     build: Option<String>,
 
     #[arg(long, value_name = "NAME", help = "Only those on this device or platform")]
-    #[arg(add = name_completions(NameKind::Named(RecordKind::DeploymentConfig)))]
     device: Option<String>,
 
     #[arg(long, value_name = "NAME", help = "Only those of this plan: its name or id")]
-    #[arg(add = name_completions(NameKind::Named(RecordKind::TestPlan)))]
     pub(super) plan: Option<String>,
 
     #[arg(long, value_name = "NAME", help = "Only those of this test: its name or id")]
-    #[arg(add = name_completions(NameKind::Named(RecordKind::Test)))]
     pub(super) test: Option<String>,
 
     #[arg(
@@ -96,9 +84,6 @@ pub(super) struct FilterFlags {
     #[arg(long, help = "Only those that have ended and did not pass")]
     failed: bool,
 
-    #[arg(long, help = "Only those that you started: here, or with the same key")]
-    mine: bool,
-
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     #[arg(help = "Only runs with bugs")]
     pub(super) bugs: Option<bool>,
@@ -111,7 +96,6 @@ pub(super) struct FilterFlags {
 pub(super) struct Filters<'a> {
     flags: &'a FilterFlags,
     list: &'static str,
-    starts: &'a Starts,
     /// The jobs of the plan, if the list does not name plans.
     jobs_of_plan: Option<BTreeSet<String>>,
     /// The builds that are meant, if the list names only their ids.
@@ -125,17 +109,15 @@ impl<'a> Filters<'a> {
     /// Reads what the flags name.
     ///
     /// # Errors
-    /// `invalid_arguments` if a name is unknown, or if nothing tells which results are the user's.
+    /// `invalid_arguments` if a name is unknown.
     pub(super) async fn read(
         flags: &'a FilterFlags,
         list: &'static OperationEntry,
         resolver: NameResolver<'_>,
-        starts: &'a Starts,
     ) -> Result<Self, Failure> {
         let mut filters = Self {
             flags,
             list: list.name,
-            starts,
             jobs_of_plan: None,
             builds: BTreeSet::new(),
             platform: None,
@@ -191,16 +173,8 @@ impl<'a> Filters<'a> {
 
     /// Removes the records that are not wanted, and those above the limit. Returns what a user may have mistyped, because no record
     /// has it.
-    ///
-    /// # Errors
-    /// `not_found` if nothing tells which results are the user's.
-    pub(super) fn choose(
-        mut self,
-        records: &mut NewestRecords,
-        limit: usize,
-    ) -> Result<Vec<String>, Failure> {
+    pub(super) fn choose(mut self, records: &mut NewestRecords, limit: usize) -> Vec<String> {
         let all = std::mem::take(&mut records.data);
-        let is_mine = self.owned(&all)?;
         let facts: Vec<_> = all.iter().map(|record| Facts::of(self.list, record)).collect();
 
         let device = self.flags.device.clone().unwrap_or_default();
@@ -213,15 +187,14 @@ impl<'a> Filters<'a> {
             device.is_empty() || if by_name { names_device(facts) } else { on_platform() }
         };
 
-        let wanted = all.into_iter().zip(facts).zip(is_mine);
-        let wanted =
-            wanted.filter(|((_, facts), is_mine)| *is_mine && is_on_device(facts) && self.accepts(facts));
-        records.data = wanted.map(|((record, _), _)| record).collect();
+        let wanted = all.into_iter().zip(facts);
+        let wanted = wanted.filter(|(_, facts)| is_on_device(facts) && self.accepts(facts));
+        records.data = wanted.map(|(record, _)| record).collect();
         records.total_count = records.data.len();
         records.data.truncate(limit);
         records.unread.append(&mut self.unread);
 
-        Ok(unmatched)
+        unmatched
     }
 
     /// Returns a sentence about each name of the flags that no record has.
@@ -241,28 +214,6 @@ impl<'a> Filters<'a> {
         let verdict = verdict.iter().filter(lacks_verdict);
         let verdict = verdict.map(|word| format!("none is {word}: there are {verdicts}"));
         if all.is_empty() { Vec::new() } else { build.chain(device).chain(verdict).collect() }
-    }
-
-    /// Returns for each record whether the user wants it with regard to who started it.
-    fn owned(&self, records: &[Value]) -> Result<Vec<bool>, Failure> {
-        let kind = match self.list {
-            ListRuns::NAME => ResultKind::Run,
-            ListJobs::NAME => ResultKind::Job,
-            _ => ResultKind::Execution,
-        };
-        if !self.flags.mine {
-            return Ok(vec![true; records.len()]);
-        }
-
-        let ownership = self.starts.ownership(kind, records);
-        let owned: Vec<_> = records.iter().map(|record| ownership.contains(record)).collect();
-        if !owned.contains(&true) {
-            let message = "nothing that you started was found";
-            return Err(Failure::new(Code::NotFound, message)
-                .hint("yours is what `tas-mcp run` has started on this machine with this account, and what the same key has started"));
-        }
-
-        Ok(owned)
     }
 
     fn has_build(&self, facts: &Facts) -> bool {

@@ -6,7 +6,7 @@ use clap::Command;
 
 use super::{
     help::help_end,
-    hosts::{Host, KEY_HEADER, ServerEntry, ServerStart},
+    hosts::{Connection, Host, KEY_HEADER, Server},
     termination::{TerminationSignal, TerminationSignals},
 };
 use crate::{
@@ -61,7 +61,7 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
         let request = match signals.receive().await {
             // No proxy has to notice the end.
             TerminationSignal::Interrupt => StopRequest::AtOnce,
-            TerminationSignal::Other => StopRequest::Announced,
+            TerminationSignal::Terminate => StopRequest::Announced,
         };
         drop(writeln!(output, "stopping: calls under way may end; a second signal ends the process at once"));
         // The server has already ended if nothing receives.
@@ -79,28 +79,23 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
 
 /// Returns how each host connects to the endpoint at an address.
 fn host_guides(address: &str, needs_key: bool) -> Vec<HostGuide> {
-    let key_variable = needs_key.then_some(Settings::KEY_VARIABLE);
-    let server = ServerEntry { start: ServerStart::Address(address.to_owned()), key_variable };
+    let server = Server::Address { url: address.to_owned(), needs_key };
     Host::ALL.into_iter().map(|host| host_guide(host, &server, address)).collect()
 }
 
-fn host_guide(host: Host, server: &ServerEntry, address: &str) -> HostGuide {
-    let entry = host.entry(server).ok();
-    let link = entry.as_ref().and_then(|entry| host.deep_link(entry));
+fn host_guide(host: Host, server: &Server, address: &str) -> HostGuide {
     // A host that expands no variables gets the key from its user.
-    let is_missing = server.key_variable.is_some() && host.key_reference(server).is_none();
+    let is_missing =
+        matches!(server, Server::Address { needs_key: true, .. }) && host.key_reference(server).is_none();
     let header =
         if is_missing { format!(" Add the header {KEY_HEADER} with your key.") } else { String::new() };
-    let (action, text) = match (host.add_command(server), entry) {
-        (Some(command), _) => (format!("Run this command.{header}"), command.to_string()),
-        (None, Some(entry)) => {
-            let snippet = host.snippet(&entry.into()).unwrap_or_default();
-            (format!("Add this entry to its configuration file.{header}"), snippet)
+    let (action, text) = match host.connection(server) {
+        Some(Connection::Command(command)) => (format!("Run this command.{header}"), command.to_string()),
+        Some(Connection::Entry(entry)) => {
+            (format!("Add this entry to its configuration file.{header}"), entry)
         }
-        (None, None) => {
-            ("Add this address in its settings, as a custom connector.".to_owned(), address.to_owned())
-        }
+        None => ("Add this address in its settings, as a custom connector.".to_owned(), address.to_owned()),
     };
 
-    HostGuide { host: host.title(), action, text, link }
+    HostGuide { host: host.title(), action, text }
 }

@@ -1,162 +1,81 @@
-//! `tas-mcp install`: adds the server to the configuration of hosts.
+//! `tas-mcp install`: how a host learns of the server.
 
-use std::path::PathBuf;
+use std::process::Command as Process;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
-use serde_json::Value;
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 
 use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    host_change::{EXIT_CODES, HostArguments, change_hosts},
-    hosts::{Host, ServerEntry, ServerStart},
+    hosts::{Connection, Host, HostCommand, Server},
     output::{note, print_text},
 };
 use crate::{
     failure::{Code, Failure},
-    settings::{SETTINGS, Settings},
+    settings::Settings,
 };
 
-/// Commands that the help shows.
-const EXAMPLES: [&str; 5] = [
-    "tas-mcp install",
-    "tas-mcp install claude-code cursor --sandbox",
-    "tas-mcp install codex --project demo-project --api-key-file ~/.config/tas/key",
-    "tas-mcp install cursor --profile staging",
-    "tas-mcp install vscode --http https://tas.example.com/mcp --print",
+const EXAMPLES: [&str; 3] = [
+    "tas-mcp install claude-code --run",
+    "tas-mcp install cursor --sandbox",
+    "tas-mcp install codex --profile staging",
 ];
 
-/// What the help says about settings.
-const NOTES: &str = "The entry starts this program with the settings of this command, from flags and variables, such as --project, --sandbox, --toolsets and --read-only. The server reads the values of a profile from the configuration file, and --profile chooses the profile. An API key is never written: the entry refers to the file of --api-key-file, or to the variable TAS_API_KEY where the client expands variables; the key of `tas-mcp login` needs neither. Claude Code, VS Code, Codex and Gemini CLI add the entry themselves, by a command that is shown before it runs. For the others, the difference is shown before their file is changed, and the earlier content is kept in a backup beside it.";
-
-/// What a user should know about a server that reaches no service.
-const NO_ACCOUNT: &str =
-    "note: the server has neither an address nor a key: run `tas-mcp login`, or add --sandbox to try it";
-
-/// What `--print` prints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// The command of the client, or the entry if the client has no command
-    Command,
-    /// The entry of the file
-    Snippet,
-    /// An address that opens the client with the entry
-    Link,
-}
+const NOTES: &str = "The host starts this program with the settings that are flags of this command, such as --project, --profile, --sandbox and --read-only. The server gets the key of `tas-mcp login`; no entry contains a key.";
 
 #[derive(Args)]
 struct InstallArguments {
-    #[command(flatten)]
-    hosts: HostArguments,
+    /// Program that shall use the server
+    #[arg(value_enum)]
+    host: Host,
 
-    /// Connect to the server over HTTP at this address, instead of starting this program
-    #[arg(long, value_name = "URL", conflicts_with_all = settings_of_command())]
-    http: Option<String>,
-
-    /// Print the command of one client, or the entry of its file; change nothing
-    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "command")]
-    print: Option<Form>,
-}
-
-/// Settings that an address can select.
-const ADDRESS_SETTINGS: [&str; 3] = ["project", "toolsets", "read-only"];
-
-/// Returns the flags of the settings that an address cannot select.
-fn settings_of_command() -> impl Iterator<Item = &'static str> {
-    let flags = SETTINGS.iter().map(|setting| setting.flag);
-    flags.filter(|flag| !flag.is_empty() && !ADDRESS_SETTINGS.contains(flag))
+    /// Run the command of the host, in place of printing it
+    #[arg(long)]
+    run: bool,
 }
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("install")
-        .about("Adds this server to MCP clients, after showing the change")
-        .after_help(help_end(&EXAMPLES, &format!("{NOTES}\n\n{EXIT_CODES}")));
+        .about("Prints the command or the entry with which a host learns of this server")
+        .after_help(help_end(&EXAMPLES, NOTES));
 
     InstallArguments::augment_args(command)
 }
 
-/// Changes the hosts, or prints the change.
+/// Prints the command or the entry, or runs the command.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let arguments = InstallArguments::from_arg_matches(matches)?;
-    let server = server_entry(arguments.http.as_deref(), settings)?;
-    if let Some(form) = arguments.print {
-        print_text(printed(&arguments.hosts.named(), form, &server)?)?;
-        return Ok(ExitStatus::Success);
+    let InstallArguments { host, run } = InstallArguments::from_arg_matches(matches)?;
+    let path = std::env::current_exe()?.display().to_string();
+    let server = Server::Program { path, arguments: settings.given_flags() };
+
+    match host.connection(&server) {
+        Some(Connection::Command(command)) if run => return start(host, &command),
+        Some(Connection::Command(command)) => print_text(format!("{command}\n"))?,
+        Some(Connection::Entry(_)) if run => return Err(no_command(host).into()),
+        Some(Connection::Entry(entry)) => {
+            let file = host.file().map(|file| file.display().to_string());
+            note(&format!("add this to {}", file.as_deref().unwrap_or("the configuration of the host")));
+            print_text(entry)?;
+        }
+        None => return Err(no_command(host).into()),
     }
 
-    let selected = arguments.hosts.selected()?;
-    selected.0.iter().filter_map(|host| key_note(*host, &server)).for_each(|text| note(&text));
-
-    change_hosts(&arguments.hosts, &selected, Some(&server))
+    Ok(ExitStatus::Success)
 }
 
-/// Returns what the hosts need to know about the server.
-fn server_entry(address: Option<&str>, settings: &Settings) -> Result<ServerEntry, CommandError> {
-    let start = if let Some(address) = address {
-        ServerStart::Address(settings.server_address(address)?)
-    } else {
-        let directory = std::env::current_dir()?;
-        let arguments = settings.server_flags(&directory)?;
-        if let Some(text) = settings.files_note(&directory) {
-            note(&text);
-        }
-        if let Some(text) = settings.key_command_note() {
-            note(&text);
-        }
-        if !settings.has_account() {
-            note(NO_ACCOUNT);
-        }
+/// Runs the command of the host, whose output is that of this command.
+fn start(host: Host, command: &HostCommand) -> Result<ExitStatus, CommandError> {
+    note(&format!("running: {command}"));
+    let status = Process::new(command.program).args(&command.arguments).status().map_err(|error| {
+        Failure::new(Code::FileError, format!("`{}` cannot be started: {error}", command.program))
+            .hint(format!("install {} first, or run the command by hand", host.title()))
+    })?;
 
-        ServerStart::Command { program: text(std::env::current_exe()?)?, arguments }
-    };
-
-    Ok(ServerEntry { start, key_variable: settings.key_variable() })
+    Ok(if status.success() { ExitStatus::Success } else { ExitStatus::Rejected })
 }
 
-/// Returns what a user has to do so that the server gets the API key; `None` if the entry is sufficient.
-fn key_note(host: Host, server: &ServerEntry) -> Option<String> {
-    let name = host.name();
-    match (&server.start, server.key_variable) {
-        _ if host.key_reference(server).is_some() => None,
-        (ServerStart::Address(_), _) => host.entry(server).is_ok().then(|| {
-            format!("note: the entry of {name} has no API key: add the header X-Api-Key, or sign in")
-        }),
-        (ServerStart::Command { .. }, Some(variable)) => Some(format!(
-            "note: {name} may not pass {variable} to the server: store the key with `tas-mcp login`, or name its file with --api-key-file"
-        )),
-        (ServerStart::Command { .. }, None) => None,
-    }
-}
-
-/// Returns the path as text, which is all that a configuration file can contain.
-fn text(path: PathBuf) -> Result<String, Failure> {
-    path.into_os_string().into_string().map_err(|path| {
-        let message = format!("the path of this program is not Unicode: {}", path.display());
-        Failure::new(Code::FileError, message).hint("move the program to another directory")
-    })
-}
-
-/// Returns the change of the only host in one of the forms.
-fn printed(hosts: &[Host], form: Form, server: &ServerEntry) -> Result<String, Failure> {
-    let [host] = hosts else {
-        return Err(Failure::new(Code::InvalidArguments, "`--print` needs the name of one client"));
-    };
-
-    let entry = host.entry(server)?;
-    if let Some(text) = key_note(*host, server) {
-        note(&text);
-    }
-    let command = host.add_command(server).filter(|_| form == Form::Command);
-    let printed = match command {
-        Some(command) => Some(format!("{command}\n")),
-        None if form == Form::Link => host.deep_link(&entry).map(|link| format!("{link}\n")),
-        None => host.snippet(&Value::Object(entry)),
-    };
-
-    printed.ok_or_else(|| {
-        let form = if form == Form::Link { "link" } else { "snippet" };
-        Failure::new(Code::InvalidArguments, format!("{} has no {form}", host.name()))
-            .hint("`--print` prints the command or the entry")
-    })
+fn no_command(host: Host) -> Failure {
+    Failure::new(Code::InvalidArguments, format!("{} has no command that adds a server", host.title()))
+        .hint("leave out `--run`: the entry and the path of its file are printed")
 }

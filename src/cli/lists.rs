@@ -14,7 +14,6 @@ use super::{
     named_arguments,
     output::{Output, OutputFlags, Piped, note},
     records::{RecordPrinter, records},
-    starts::Starts,
     tool_arguments::{self, ARGS, ProjectFlag, read_arguments},
 };
 use crate::{
@@ -102,11 +101,7 @@ impl ListCommand {
                 filters::OF_JOBS,
             ),
             list(
-                [
-                    "executions",
-                    "Lists the newest executions of test plans",
-                    "tas-mcp executions --since 7d -o wide",
-                ],
+                ["executions", "Lists the newest executions of test plans", "tas-mcp executions --since 7d"],
                 ListTestPlanExecutions::entry,
                 filters::OF_EXECUTIONS,
             ),
@@ -126,7 +121,7 @@ impl ListCommand {
                 filters::OF_DATED,
             ),
             list(
-                ["devices", "Lists the devices for runs, by name", "tas-mcp devices -o csv"],
+                ["devices", "Lists the devices for runs, by name", "tas-mcp devices --csv"],
                 ListDeploymentConfigs::entry,
                 filters::OF_NAMED,
             ),
@@ -145,7 +140,7 @@ impl ListCommand {
 
     /// Returns the definition of the command. Its flags are built only when the command is used.
     pub(super) fn command(self) -> Command {
-        let examples = [self.example.to_owned(), format!("tas-mcp {} --json --jq '.data[0]'", self.word)];
+        let examples = [self.example.to_owned(), format!("tas-mcp {} --json", self.word)];
         let command =
             Command::new(self.word).about(self.about).after_help(help_end(&examples, ExitStatus::HELP));
         command.defer(|command| match Self::find(command.get_name()) {
@@ -188,13 +183,8 @@ impl ListCommand {
     ) -> Result<ExitStatus, CommandError> {
         self.check_filters(matches)?;
         let arguments = ListArguments::from_arg_matches(matches)?;
-        let output = Output::new(&arguments.output, Piped::Rows)?;
-        let reading = Reading {
-            list: (self.list)(),
-            matches,
-            caller: build_caller(settings)?,
-            starts: Starts::read(settings),
-        };
+        let output = Output::new(arguments.output, Piped::Rows)?;
+        let reading = Reading { list: (self.list)(), matches, caller: build_caller(settings)? };
         let printer = RecordPrinter::new(&reading.list.tool, matches, &output);
         if arguments.watch {
             return watch(&reading, &arguments, &printer).await;
@@ -217,7 +207,6 @@ struct Reading<'a> {
     list: &'static OperationEntry,
     matches: &'a ArgMatches,
     caller: Caller,
-    starts: Starts,
 }
 
 impl Reading<'_> {
@@ -238,14 +227,14 @@ impl Reading<'_> {
         }
         named_arguments::resolve(resolver, &self.list.tool, &mut arguments.own).await?;
 
-        let filters = Filters::read(&flags.filters, self.list, resolver, &self.starts).await?;
-        let mut chosen = Ok(Vec::new());
+        let filters = Filters::read(&flags.filters, self.list, resolver).await?;
+        let mut unmatched = Vec::new();
         let reply = list_newest(&self.caller, self.list, arguments, |records| {
-            chosen = filters.choose(records, flags.limit.into());
+            unmatched = filters.choose(records, flags.limit.into());
         });
         let reply = reply.await?;
 
-        Ok((reply, chosen?))
+        Ok((reply, unmatched))
     }
 }
 

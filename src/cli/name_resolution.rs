@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 
-use super::starts::Starts;
 use crate::{
     call::{
         Caller,
@@ -31,19 +30,12 @@ pub(super) struct NameResolver<'a> {
     pub(super) caller: &'a Caller,
     /// The project that a flag names; `None` if the settings or the key decide it.
     pub(super) project: Option<&'a str>,
-    /// What the user has started, so that `latest` is the user's.
-    pub(super) starts: Option<&'a Starts>,
 }
 
 impl<'a> NameResolver<'a> {
     /// Returns a resolver for the records of one project.
     pub(super) fn new(caller: &'a Caller, project: Option<&'a str>) -> Self {
-        Self { caller, project, starts: None }
-    }
-
-    /// Returns a resolver that knows what the user has started.
-    pub(super) fn for_user(self, starts: &'a Starts) -> Self {
-        Self { starts: Some(starts), ..self }
+        Self { caller, project }
     }
 
     /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which

@@ -47,11 +47,6 @@ const NAMED: [(&str, RecordKind); 12] = [
 /// The arguments that take a device and a build for each player or slot.
 const DEVICES_BY_NUMBER: [&str; 2] = ["player_deployment_configs", "slot_deployment_configs"];
 
-/// Returns the kind of the records whose names and ids the argument `name` takes.
-pub(super) fn record_kind(name: &str) -> Option<RecordKind> {
-    NAMED.iter().find(|(argument, _)| *argument == name).map(|(_, kind)| *kind)
-}
-
 /// Replaces the names in the arguments of `tool` by ids.
 ///
 /// # Errors

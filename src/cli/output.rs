@@ -6,13 +6,11 @@ use std::{
     path::Path,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::{
     exit_status::{CommandError, ExitStatus},
-    jq::Expression,
     table::Table,
 };
 use crate::{
@@ -23,9 +21,6 @@ use crate::{
 /// Flag that prints results and failures as JSON.
 pub(super) const JSON: &str = "json";
 
-/// Flag that selects the format of the result.
-pub(super) const OUTPUT: &str = "output";
-
 // A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct JsonFlag {
@@ -34,27 +29,13 @@ pub(super) struct JsonFlag {
 }
 
 // A doc comment would become the description of the command.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(super) struct OutputFlags {
-    #[arg(short, long, value_name = "FORMAT", value_enum, hide_possible_values = true)]
-    #[arg(help = "table, wide (all columns), json, jsonl (a line for each record) or csv")]
-    output: Option<Format>,
-
-    #[arg(long, value_name = "EXPR", help = "Print what this jq expression selects in the JSON")]
-    jq: Option<String>,
-
-    #[arg(long, help = "Print results and failures as JSON, on a terminal too")]
+    #[arg(long, help = "Print results and failures as JSON")]
     json: bool,
-}
 
-/// Format of a result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    Table,
-    Wide,
-    Json,
-    Jsonl,
-    Csv,
+    #[arg(long, conflicts_with = JSON, help = "Print the rows as CSV")]
+    csv: bool,
 }
 
 /// What a pipe gets if no flag selects a format.
@@ -87,103 +68,67 @@ impl From<String> for Shown {
 }
 
 /// How a command prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {
-    Text { is_wide: bool },
+    Text,
     Rows,
     Csv,
     Json,
-    JsonLines,
-    Selected(Expression),
 }
 
 impl Output {
     /// Returns the output that the flags select.
     ///
     /// # Errors
-    /// `invalid_arguments` for an invalid expression, and for flags that exclude each other.
-    pub(super) fn new(flags: &OutputFlags, piped: Piped) -> std::result::Result<Self, Failure> {
-        let refusal =
-            |message: &str, hint: &'static str| Err(Failure::new(Code::InvalidArguments, message).hint(hint));
-        let format = flags.output.or(flags.json.then_some(Format::Json));
-
-        if let Some(expression) = &flags.jq {
-            if !matches!(format, None | Some(Format::Json | Format::Jsonl)) {
-                return refusal("`--jq` prints JSON, and no table", "leave out `--output`; nothing was sent");
-            }
-            return Ok(Self::Selected(Expression::parse(expression)?));
-        }
-        if format == Some(Format::Csv) && piped == Piped::Text {
-            return refusal("a record has no rows for CSV", "use `--output json`; nothing was sent");
+    /// `invalid_arguments` if a result without rows shall be CSV.
+    pub(super) fn new(flags: OutputFlags, piped: Piped) -> std::result::Result<Self, Failure> {
+        if flags.csv && piped == Piped::Text {
+            return Err(Failure::new(Code::InvalidArguments, "a record has no rows for CSV")
+                .hint("use `--json`; nothing was sent"));
         }
 
-        let format = match piped {
-            _ if std::io::stdout().is_terminal() => format.unwrap_or(Format::Table),
-            Piped::Rows if format.is_none() => return Ok(Self::Rows),
-            Piped::Rows | Piped::Text => format.unwrap_or(Format::Table),
-            Piped::Json => format.unwrap_or(Format::Json),
-        };
-        Ok(match format {
-            Format::Table => Self::Text { is_wide: false },
-            Format::Wide => Self::Text { is_wide: true },
-            Format::Json => Self::Json,
-            Format::Jsonl => Self::JsonLines,
-            Format::Csv => Self::Csv,
+        Ok(match piped {
+            _ if flags.json => Self::Json,
+            _ if flags.csv => Self::Csv,
+            _ if std::io::stdout().is_terminal() => Self::Text,
+            Piped::Rows => Self::Rows,
+            Piped::Text => Self::Text,
+            Piped::Json => Self::Json,
         })
     }
 
     /// Returns whether people read the result, so that sentences beside it help them.
-    pub(super) fn is_text(&self) -> bool {
-        matches!(self, Self::Text { .. })
-    }
-
-    /// Returns whether every column is printed.
-    pub(super) fn is_wide(&self) -> bool {
-        matches!(self, Self::Text { is_wide: true })
+    pub(super) fn is_text(self) -> bool {
+        self == Self::Text
     }
 
     /// Returns whether the rows of a table are printed, which do not say everything that the JSON says.
-    pub(super) fn has_rows(&self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Rows | Self::Csv)
+    pub(super) fn has_rows(self) -> bool {
+        self != Self::Json
     }
 
     /// Prints the result. `shown` is what people read. Returns `status`, or the status of an output that cannot be written.
     ///
     /// # Errors
-    /// That an expression does not fit the result.
+    /// That the result has no form in JSON.
     pub(super) fn print<S: Into<Shown>>(
-        &self,
+        self,
         status: ExitStatus,
         result: &impl Serialize,
         shown: impl FnOnce() -> S,
     ) -> std::result::Result<ExitStatus, CommandError> {
         let printed = match (self, self.has_rows().then(|| shown().into())) {
-            (Self::Text { is_wide }, Some(Shown::Table(table))) => print_table(table.wide(*is_wide)),
+            (Self::Text, Some(Shown::Table(table))) => print_table(table),
             (Self::Csv, Some(Shown::Table(table))) => print_text(table.csv()),
             (_, Some(Shown::Table(table))) => print_text(table.rows()),
             (_, Some(Shown::Text(text))) => write!(anstream::stdout(), "{text}"),
-            (_, None) => match self.print_json(&serde_json::to_value(result)?) {
-                Err(CommandError::Other(error)) => {
-                    return Ok(status_after_output(status, Err::<(), _>(error)));
-                }
-                printed => return printed.map(|()| status),
-            },
+            (_, None) if std::io::stdout().is_terminal() => {
+                print_line(format_args!("{:#}", serde_json::to_value(result)?))
+            }
+            (_, None) => print_line(serde_json::to_value(result)?),
         };
 
         Ok(status_after_output(status, printed))
-    }
-
-    fn print_json(&self, result: &Value) -> std::result::Result<(), CommandError> {
-        match self {
-            Self::Selected(expression) => {
-                expression.evaluate(result, |line| Ok::<_, CommandError>(print_line(line)?))
-            }
-            Self::JsonLines => match result.get("data").unwrap_or(result) {
-                Value::Array(records) => Ok(records.iter().try_for_each(print_line)?),
-                record => Ok(print_line(record)?),
-            },
-            _ if std::io::stdout().is_terminal() => Ok(print_line(format_args!("{result:#}"))?),
-            _ => Ok(print_line(result)?),
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     lists::ListCommand,
     login, logout,
     output::note,
-    profile, report, rerun, run, show, skills, status, stop, tools, uninstall, upload, wait,
+    profile, report, rerun, run, show, status, stop, tools, upload, wait,
 };
 use crate::settings::{self, Settings};
 
@@ -71,8 +71,7 @@ pub fn program() -> Command {
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), completions::command()])
-        .subcommands([profile::command()])
-        .subcommands([install::command(), uninstall::command(), skills::command()])
+        .subcommands([profile::command(), install::command()])
         .subcommands([http::command(), sandbox_command()]);
 
     grouped(program)
@@ -164,8 +163,6 @@ pub async fn run_subcommand(
         "settings" => print_settings(program()).map(|()| ExitStatus::Success).map_err(Into::into),
         "profile" => profile::run(matches, settings),
         "install" => install::run(matches, settings),
-        "uninstall" => uninstall::run(matches),
-        "skills" => skills::run(matches, settings),
         "completions" => completions::run(matches),
         _ => match ListCommand::find(name) {
             Some(list) => list.run(matches, settings).await,

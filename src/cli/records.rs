@@ -10,8 +10,6 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{
     columns::{Context, field_table, plain_table, plain_text, record_table},
     exit_status::{CommandError, ExitStatus},
-    job_bugs::JobBugs,
-    name_resolution::NameResolver,
     output::{Output, Shown, note},
     table::Table,
 };
@@ -90,11 +88,8 @@ impl<'a> RecordPrinter<'a> {
         let mut context = Context::default();
         if self.tool.name == ListJobs::NAME {
             let client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
-            let resolver = NameResolver::new(caller, self.project.as_deref());
             let ids: BTreeSet<_> = records.iter().filter_map(|job| view::<Job>(job).build_id).collect();
-            let names = build_names(&client, ids.iter().map(String::as_str));
-            let (names, bugs) = tokio::join!(names, JobBugs::read(resolver, records));
-            context = Context { build_names: names, job_bugs: Some(bugs), ..context };
+            context.build_names = build_names(&client, ids.iter().map(String::as_str)).await;
         }
 
         record_table(self.tool.name, records, &context).unwrap_or_else(|| plain_table(records))
@@ -119,7 +114,7 @@ impl<'a> RecordPrinter<'a> {
 
         let mut table = self.table(caller, records(answer)).await;
         table.truncate(height.saturating_sub(OTHER_LINES).max(1));
-        let table = table.wide(self.output.is_wide()).fit(Some(width));
+        let table = table.fit(Some(width));
 
         let mut terminal = std::io::stdout();
         if earlier > 0 {

@@ -16,14 +16,13 @@ use tokio::process;
 use super::{
     calls::build_caller_with_files,
     command_names::CommandLine,
+    completions::result_names,
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     help::help_end,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{JsonFlag, note, note_written, print_line, print_text, prints_json, status_after_output},
-    starts::Starts,
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -69,7 +68,7 @@ const LAUNCHER: (&str, &[&str]) = if cfg!(target_os = "macos") {
 struct ReportArguments {
     /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`; or the ids of
     /// several jobs, such as a rerun starts. With --trend the plan, or one of its executions
-    #[arg(value_name = "ID", required = true, num_args = 1..=50, add = name_completions(NameKind::AnyResult))]
+    #[arg(value_name = "ID", required = true, num_args = 1..=50, add = result_names())]
     ids: Vec<String>,
 
     /// Write one HTML file that loads nothing, with screenshots; `-` for standard output
@@ -118,8 +117,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = ReportArguments::from_arg_matches(matches)?;
     let outputs = arguments.outputs()?;
     let lacks_pictures = !arguments.no_pictures && !settings.names_knowledge_host();
-    let (tools, starts) = (build_caller_with_files(settings)?, Starts::read(settings));
-    let report = Report { arguments, tools, starts, lacks_pictures };
+    let tools = build_caller_with_files(settings)?;
+    let report = Report { arguments, tools, lacks_pictures };
 
     if outputs.is_empty() {
         let printed = report.print(&report.read_result().await?);
@@ -133,7 +132,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 struct Report {
     arguments: ReportArguments,
     tools: CallerWithFiles,
-    starts: Starts,
     /// Whether the host of screenshots is not known.
     lacks_pictures: bool,
 }
@@ -150,7 +148,7 @@ impl Report {
     }
 
     async fn subject(&self) -> Result<ReportSubject, Failure> {
-        let resolver = NameResolver::new(&self.tools.caller, self.project()).for_user(&self.starts);
+        let resolver = NameResolver::new(&self.tools.caller, self.project());
         let subject = match self.arguments.ids.as_slice() {
             [id] => resolver.found(id).await?.into(),
             ids => ReportSubject::of_jobs(resolver.several_jobs(ids).await?),

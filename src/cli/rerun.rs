@@ -9,12 +9,10 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     help::help_end,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     named_arguments::choose_build,
     output::{Output, OutputFlags, Piped, note},
     result_resolution::Latest,
-    starts::Starts,
     table::Table,
     tool_arguments::ProjectFlag,
     waiting::{JunitFlag, MAX_TIMEOUT_S, NotStarted, VerdictOutput, WaitSubject, options_with_progress},
@@ -45,7 +43,7 @@ const EXAMPLES: [&str; 3] = [
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 struct RerunArguments {
     /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`
-    #[arg(value_name = "ID", add = name_completions(NameKind::AnyResult))]
+    #[arg(value_name = "ID")]
     id: String,
 
     /// Only what ended in ERROR, TIMEOUT or STOPPED, or was not run at all. This is the default
@@ -65,15 +63,15 @@ struct RerunArguments {
     all: bool,
 
     /// Name or id of the device. Default: that of each run, if only one fits
-    #[arg(long, value_name = "NAME", add = name_completions(NameKind::Named(RecordKind::DeploymentConfig)))]
+    #[arg(long, value_name = "NAME")]
     device: Option<String>,
 
     /// Name, words of the name or id of the build, or `latest`. Default: that of each run
-    #[arg(long, value_name = "NAME", add = name_completions(NameKind::Named(RecordKind::Build)))]
+    #[arg(long, value_name = "NAME")]
     build: Option<String>,
 
     /// Name or id of the AI player. Default: the service chooses
-    #[arg(long, value_name = "NAME", add = name_completions(NameKind::Named(RecordKind::AgentConfig)))]
+    #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
     /// Show what would be started, and start nothing
@@ -114,18 +112,15 @@ pub(super) fn command() -> Command {
 /// Starts the tests again. Prints what was started, or with `--wait` the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RerunArguments::from_arg_matches(matches)?;
-    let output = Output::new(&arguments.output, Piped::Json)?;
-    let verdicts = Output::new(&arguments.output, Piped::Json)?;
+    let output = Output::new(arguments.output, Piped::Json)?;
+    let verdicts = Output::new(arguments.output, Piped::Json)?;
     let verdicts = VerdictOutput::new(&arguments.junit, verdicts, FailureOutput::from_matches(matches))?;
 
-    let (caller, mut starts) = (build_caller(settings)?, Starts::read(settings));
+    let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
-    let resolver = NameResolver::new(&caller, project).for_user(&starts);
+    let resolver = NameResolver::new(&caller, project);
     let request = arguments.request(resolver).await?;
     let rerun = start(&caller, request).await?;
-    if !arguments.dry_run {
-        starts.add(&rerun.job_ids, None);
-    }
 
     if arguments.wait && !rerun.job_ids.is_empty() {
         let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));

@@ -5,7 +5,7 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 
 use super::{
-    columns::{Context, age_of, ago},
+    columns::{Context, ago},
     name_resolution::{LATEST, NameResolver, begins, is_beginning_of_id, single},
     next_command::quoted,
     output::note,
@@ -36,9 +36,6 @@ use crate::{
         summary::LatestResult,
     },
 };
-
-/// Time in which what the user has started is the latest, in seconds.
-const SECONDS_OF_DAY: i64 = 86_400;
 
 /// What "the latest" of a test or a plan means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,8 +175,7 @@ impl NameResolver<'_> {
 
     async fn find(self, name: &str, latest: Latest) -> Result<Found, Failure> {
         if name.eq_ignore_ascii_case(LATEST) {
-            let kind = if latest == Latest::Start { ResultKind::Job } else { ResultKind::Run };
-            return self.latest(kind).await.map(Found::Latest);
+            return self.latest().await.map(Found::Latest);
         }
 
         let unknown = match FoundResult::find(self.caller, self.project, name).await {
@@ -199,34 +195,27 @@ impl NameResolver<'_> {
         }
     }
 
-    /// Returns the newest record of the kind `kind` that the user has started in the last 24 hours, else the newest of the
-    /// project. Says which it is, because `latest` may be stopped or exported.
-    async fn latest(self, kind: ResultKind) -> Result<ResultId, Failure> {
-        let records = self.newest_records(list_of(kind), Fields::new()).await?.data;
-        let ownership = self.starts.map(|starts| starts.ownership(kind, &records));
-        let is_mine = |record: &Value| ownership.as_ref().is_some_and(|ownership| ownership.contains(record));
-        let context = Context::default();
-        let is_of_today = |record: &Value| {
-            let age = age_of(&started(kind, record).time, &context);
-            age.is_some_and(|seconds| seconds < SECONDS_OF_DAY)
+    /// Returns the newest start of the project: a job, or the execution that it belongs to. Says which it is, because `latest`
+    /// may be stopped or exported.
+    async fn latest(self) -> Result<ResultId, Failure> {
+        let jobs = self.newest_records(ListJobs::entry(), Fields::new()).await?.data;
+        let newest = jobs.first().ok_or_else(|| nothing_started("the project", ResultKind::Job))?;
+        let job: Job = view(newest);
+        let (found, Started { time, name, by }) = match job.test_plan_execution_id {
+            None => (ResultId::new(ResultKind::Job, &job.job_id), started(ResultKind::Job, newest)),
+            Some(id) => {
+                let id = ResultId::new(ResultKind::Execution, &id);
+                let execution = FoundResult::read(self.caller, self.project, id.clone()).await?;
+                (id, started(ResultKind::Execution, &execution.record))
+            }
         };
 
-        let mine = records.iter().find(|record| is_mine(record) && is_of_today(record));
-        let latest = mine.or(records.first());
-        let id = latest.and_then(|record| Some((record, record.get(kind.id_field())?.as_str()?)));
-        let (record, id) = id.ok_or_else(|| nothing_started("the project", kind))?;
-
-        let Started { time, name, by } = started(kind, record);
-        let age = Some(ago(&time, &context)).filter(|age| !age.is_empty());
+        let age = Some(ago(&time, &Context::default())).filter(|age| !age.is_empty());
         let age = age.map(|age| format!(", {age}")).unwrap_or_default();
-        let by = match by {
-            _ if is_mine(record) => ", started by you".to_owned(),
-            Some(by) => format!(", started by {by}"),
-            None => String::new(),
-        };
-        note(&format!("latest: {} {id}, {name}{age}{by}", kind.noun()));
+        let by = by.map(|by| format!(", started by {by}")).unwrap_or_default();
+        note(&format!("latest: {} {}, {name}{age}{by}", found.kind.noun(), found.id));
 
-        Ok(ResultId::new(kind, id))
+        Ok(found)
     }
 
     /// Returns the id of the run that a user names: an id of a run or of a player, the beginning of one, `latest`, or a test
@@ -235,6 +224,9 @@ impl NameResolver<'_> {
     /// # Errors
     /// `invalid_arguments` if another record is named.
     pub(super) async fn run(self, name: &str) -> Result<String, Failure> {
+        if name.eq_ignore_ascii_case(LATEST) {
+            return Ok(self.newest(ResultKind::Run, Fields::new(), "the project").await?.id);
+        }
         // Whoever reads the run finds out whether it exists.
         if is_result_id(ResultKind::Run, name) && name.len() >= WHOLE_RUN_ID {
             return Ok(name.to_owned());

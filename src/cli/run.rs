@@ -16,15 +16,14 @@ use self::{
 };
 use super::{
     calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
+    completions::{plan_names, test_names},
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     gate::GateFlags,
     help::{arranged, help_end},
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     named_arguments,
     output::{Output, OutputFlags, Piped, note},
-    starts::Starts,
     tool_arguments::ProjectFlag,
     waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
 };
@@ -36,15 +35,11 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::{
-        api::{Uuid, builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
-        result_kind::{ResultKind, ResultTarget},
-    },
+    service::api::{Uuid, builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
     settings::Settings,
     tools::{
         catalog::{ListedTool as _, Tool},
         context::CallerWithFiles,
-        name_search::RecordKind,
         project_client::ProjectClient,
         waiting::Wait,
     },
@@ -98,7 +93,7 @@ enum Subject {
 #[derive(Args, Serialize)]
 struct TestArguments {
     /// Name or id of the test
-    #[arg(value_name = "TEST", add = name_completions(NameKind::Named(RecordKind::Test)))]
+    #[arg(value_name = "TEST", add = test_names())]
     #[serde(rename = "multiplayer_test_id")]
     test: Option<String>,
 
@@ -137,7 +132,7 @@ struct TestArguments {
 #[derive(Args, Serialize)]
 struct PlanArguments {
     /// Name or id of the plan
-    #[arg(value_name = "PLAN", add = name_completions(NameKind::Named(RecordKind::TestPlan)))]
+    #[arg(value_name = "PLAN", add = plan_names())]
     #[serde(rename = "test_plan_id")]
     plan: Option<String>,
 
@@ -162,7 +157,7 @@ struct StartFlags {
     devices: DeviceFlags,
 
     #[arg(long = "agent", value_name = "NAME", aliases = ["agent-config-id", "agent_config_id"])]
-    #[arg(help = "Name or id of the AI player", add = name_completions(NameKind::Named(RecordKind::AgentConfig)))]
+    #[arg(help = "Name or id of the AI player")]
     agent_config_id: Option<String>,
 
     #[arg(long = "tag", value_name = "TAG", aliases = ["additional-tags", "additional_tags"])]
@@ -232,7 +227,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = RunArguments::from_arg_matches(matches)?;
     arguments.check_wait_flags()?;
     let start = Start::new(arguments.subject)?;
-    let output = Output::new(&start.flags.output, Piped::Json)?;
+    let output = Output::new(start.flags.output, Piped::Json)?;
     let output = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
 
@@ -263,7 +258,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         reply: &reply,
         project,
     };
-    started.remember();
     if arguments.wait {
         let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
         return started.wait(timeout, output, !names_build).await;
@@ -394,18 +388,6 @@ struct Started<'a> {
 }
 
 impl Started<'_> {
-    /// Remembers the start, so that `latest` and `--mine` find it.
-    fn remember(&self) {
-        let mut starts = Starts::read(self.settings);
-        match self.answer.target() {
-            Ok((ResultTarget::Single(result), jobs)) if result.kind == ResultKind::Execution => {
-                starts.add(&jobs, Some(&result.id));
-            }
-            Ok((ResultTarget::Jobs(jobs), _)) => starts.add(&jobs, None),
-            _ => {}
-        }
-    }
-
     /// Returns what to wait for.
     fn subject(&self) -> Result<WaitSubject<'_>, Failure> {
         let started = self.reply.value();

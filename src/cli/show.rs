@@ -6,19 +6,16 @@ use serde_json::Value;
 use super::{
     calls::build_caller,
     columns::{Context, age, ago, devices_of, duration_of, record_table, size, verdict, verdict_style},
+    completions::result_names,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    job_bugs::JobBugs,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     next_command::next_command,
     output::{Output, OutputFlags, Piped, terminal_width},
-    starts::Starts,
     table::{Cell, Table},
     tool_arguments::ProjectFlag,
 };
 use crate::{
-    call::Caller,
     service::{
         api::{
             bugs::{BugDetail, RunBug},
@@ -48,7 +45,7 @@ const EXAMPLES: [&str; 3] =
 struct ShowArguments {
     /// Id, beginning of an id or name of a run, job, execution, test, plan, build, device or bug; or `latest`: the latest
     /// run
-    #[arg(value_name = "ID", add = name_completions(NameKind::AnyResult))]
+    #[arg(value_name = "ID", add = result_names())]
     id: String,
 
     #[command(flatten)]
@@ -70,45 +67,23 @@ pub(super) fn command() -> Command {
 /// Prints the record.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ShowArguments::from_arg_matches(matches)?;
-    let output = Output::new(&arguments.output, Piped::Text)?;
-    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let output = Output::new(arguments.output, Piped::Text)?;
+    let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
-    let id = NameResolver::new(&caller, project).for_user(&starts).any(&arguments.id).await?;
+    let id = NameResolver::new(&caller, project).any(&arguments.id).await?;
     let described = DescribedRecord::read(&caller, project, id, &RecordReads::default()).await?;
 
-    let mut page = Page::new(output.is_wide());
-    if output.is_text() {
-        page.context.job_bugs = read_job_bugs(&caller, &described.record).await;
-    }
-
-    output.print(ExitStatus::Success, &described, || page.describe(&described, settings))
-}
-
-/// Returns the bugs of the jobs of a record; `None` if the record has no jobs.
-async fn read_job_bugs(caller: &Caller, record: &Record) -> Option<JobBugs> {
-    let jobs: Vec<_> = match record {
-        Record::Job { job, .. } => vec![&**job],
-        Record::TestPlanExecution { jobs, .. } => jobs.iter().collect(),
-        _ => return None,
-    };
-    let project = jobs.first().map(|job| job.project_id.as_str());
-    let jobs: Vec<_> = jobs.iter().map(|job| job.raw().clone()).collect();
-
-    Some(JobBugs::read(NameResolver::new(caller, project), &jobs).await)
+    output.print(ExitStatus::Success, &described, || Page::default().describe(&described, settings))
 }
 
 /// The text about a record.
+#[derive(Default)]
 struct Page {
     text: String,
     context: Context,
-    is_wide: bool,
 }
 
 impl Page {
-    fn new(is_wide: bool) -> Self {
-        Self { text: String::new(), context: Context::default(), is_wide }
-    }
-
     fn describe(mut self, described: &DescribedRecord, settings: &Settings) -> String {
         match &described.record {
             Record::Run { run, bugs } => self.run(run, bugs, settings),
@@ -183,7 +158,7 @@ impl Page {
         }
         self.line("");
         self.line(heading);
-        self.text += &table.wide(self.is_wide).fit(terminal_width()).with_styles();
+        self.text += &table.fit(terminal_width()).with_styles();
     }
 
     /// Adds records as the list command shows them.
@@ -245,7 +220,7 @@ impl Page {
         self.next(settings, &["report", &head.multiplayer_run_id]);
     }
 
-    /// Returns the steps of a player, with the reports of those that did not pass; a wide table has all reports.
+    /// Returns the steps of a player, with the reports of those that did not pass.
     fn steps(&self, steps: &[RunStep]) -> Table {
         let mut table = Table::new(["step", "verdict", "took", "goal"]);
         for (index, step) in steps.iter().enumerate() {
@@ -254,7 +229,7 @@ impl Page {
             let head = RunHead { duration_ms: step.duration_ms, ..RunHead::default() };
             let goal = step.test.goal.clone().unwrap_or_default();
             table.add_row([number.into(), verdict(state), duration_of(&head, self.context.now), goal.into()]);
-            if self.is_wide || !state.eq_ignore_ascii_case("SUCCESS") {
+            if !state.eq_ignore_ascii_case("SUCCESS") {
                 table.add_note(step.report.as_deref().unwrap_or_default());
             }
         }
@@ -274,8 +249,6 @@ impl Page {
         self.field("plan execution", &plan.unwrap_or_default());
         self.field("not started", job.queue_rejection_reason.as_deref().unwrap_or_default());
         self.field("tags", &job.tags.join(", "));
-        let bugs = self.context.job_bugs.as_ref().map(|bugs| bugs.cell(job)).unwrap_or_default();
-        self.field("bugs", bugs.text());
 
         let mut table = Table::new(["verdict", "run", "took"]);
         table.keep_whole(1);

@@ -5,13 +5,12 @@ use serde_json::json;
 
 use super::{
     calls::{DryRunFlag, build_caller, show_request},
+    completions::result_names,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped},
     result_resolution::{Latest, jobs_of, stop_arguments, stop_jobs},
-    starts::Starts,
     table::Table,
     tool_arguments::ProjectFlag,
 };
@@ -28,7 +27,7 @@ use crate::{
 #[derive(Args)]
 struct StopArguments {
     /// Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`
-    #[arg(value_name = "ID", num_args = 1.., required = true, add = name_completions(NameKind::AnyResult))]
+    #[arg(value_name = "ID", num_args = 1.., required = true, add = result_names())]
     ids: Vec<String>,
 
     #[command(flatten)]
@@ -53,9 +52,9 @@ pub(super) fn command() -> Command {
 /// Stops the jobs and prints the outcome of each.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = StopArguments::from_arg_matches(matches)?;
-    let output = Output::new(&arguments.output, Piped::Json)?;
-    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
-    let resolver = NameResolver::new(&caller, arguments.project.project_id.as_deref()).for_user(&starts);
+    let output = Output::new(arguments.output, Piped::Json)?;
+    let caller = build_caller(settings)?;
+    let resolver = NameResolver::new(&caller, arguments.project.project_id.as_deref());
     let jobs = jobs(resolver, &arguments.ids).await?;
     if arguments.dry_run.dry_run {
         let call = stop_arguments(resolver.project, &jobs);

@@ -23,11 +23,8 @@ pub(super) struct Table {
     rows: Vec<Row>,
     /// Columns whose cells are never shortened.
     whole_columns: Vec<usize>,
-    /// Columns that only a wide table has.
-    wide_columns: Vec<usize>,
-    /// Columns of ids, which a wide table shows as a whole.
-    id_columns: Vec<usize>,
-    is_wide: bool,
+    /// Columns that only programs get.
+    program_columns: Vec<usize>,
     /// Width of the terminal; `None` if there is none, so that nothing is shortened.
     width: Option<usize>,
 }
@@ -86,9 +83,9 @@ impl Table {
         self.whole_columns.push(column);
     }
 
-    /// Prints the column with this index only in a wide table, and for programs.
-    pub(super) fn keep_for_wide(&mut self, column: usize) {
-        self.wide_columns.push(column);
+    /// Prints the column with this index only for programs.
+    pub(super) fn keep_for_programs(&mut self, column: usize) {
+        self.program_columns.push(column);
     }
 
     /// Adds a row.
@@ -119,20 +116,14 @@ impl Table {
         Self { width, ..self }
     }
 
-    /// Prints all columns, and shortens nothing.
-    pub(super) fn wide(self, is_wide: bool) -> Self {
-        Self { is_wide, ..self }
-    }
-
     /// Shows the ids of a column by their beginnings, which differ from each other and have at least eight characters.
-    /// Programs and wide tables get the whole ids.
+    /// Programs get the whole ids.
     pub(super) fn shorten_ids(&mut self, column: usize) {
         const SHORTEST: usize = 8;
         /// An id that is hardly longer stays whole, as those of runs do.
         const SHORT_ENOUGH: usize = 12;
 
         self.keep_whole(column);
-        self.id_columns.push(column);
         let ids = || self.rows.iter().filter_map(|row| row.cells.get(column)).map(Cell::exact);
         let common = |one: &str, other: &str| {
             one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
@@ -156,14 +147,14 @@ impl Table {
     }
 
     fn is_shown(&self, column: usize) -> bool {
-        self.is_wide || !self.wide_columns.contains(&column)
+        !self.program_columns.contains(&column)
     }
 
     /// Returns the width of each column; 0 for a column that is not printed.
     fn column_widths(&self) -> Vec<usize> {
         let columns = self.header.len();
         let mut widths: Vec<_> = (0..columns).map(|column| self.column_width(column)).collect();
-        let Some(available) = self.width.filter(|_| !self.is_wide) else { return widths };
+        let Some(available) = self.width else { return widths };
 
         let printed = widths.iter().filter(|width| **width > 0).count();
         let gaps = GAP.len() * printed.saturating_sub(1);
@@ -181,18 +172,11 @@ impl Table {
     }
 
     fn column_width(&self, column: usize) -> usize {
-        let widths = self
-            .rows
-            .iter()
-            .map(|row| row.cells.get(column).map_or(0, |cell| self.text(column, cell).width()));
+        let widths = self.rows.iter().map(|row| row.cells.get(column).map_or(0, |cell| cell.text.width()));
         let is_filled = self.is_empty() || widths.clone().any(|width| width > 0);
         let header = self.header.get(column).map_or(0, |header| header.width());
 
         if is_filled && self.is_shown(column) { widths.max().unwrap_or(0).max(header) } else { 0 }
-    }
-
-    fn text<'a>(&self, column: usize, cell: &'a Cell) -> &'a str {
-        if self.is_wide && self.id_columns.contains(&column) { cell.exact() } else { &cell.text }
     }
 
     /// Returns the lines, with the codes of the styles if `has_styles`.
@@ -203,8 +187,7 @@ impl Table {
         let mut lines = line(header, &widths, has_styles);
 
         for row in &self.rows {
-            let cells = row.cells.iter().enumerate();
-            let cells = cells.map(|(column, cell)| (self.text(column, cell), cell.style)).collect();
+            let cells = row.cells.iter().map(|cell| (cell.text.as_str(), cell.style)).collect();
             lines += &line(cells, &widths, has_styles);
             if !row.note.is_empty() {
                 lines.extend([GAP, &row.note, "\n"]);
@@ -382,14 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_exact_values_and_wide_tables_whole_ids() {
+    fn programs_get_exact_values_and_whole_ids() {
         let id = |beginning: &str| format!("{beginning}-7e26-4277-b803-02ab60676871");
         let mut table = Table::new(["age", "name", "more", "id"]);
         for (index, beginning) in ["0016157b1", "0016157b2"].into_iter().enumerate() {
             let age = Cell::from("3h").exactly("2026-03-02T12:00:00Z");
             table.add_row([age, format!("a, \"{index}\"").into(), "m".into(), id(beginning).into()]);
         }
-        table.keep_for_wide(2);
+        table.keep_for_programs(2);
         table.shorten_ids(3);
 
         assert!(table.to_string().ends_with("3h   a, \"1\"  0016157b2\n"), "{table}");
@@ -397,7 +380,6 @@ mod tests {
         assert!(table.rows().starts_with(&format!("{time}\ta, \"0\"\t{}\n", id("0016157b1"))));
         let csv = format!("age,name,more,id\n{time},\"a, \"\"0\"\"\",m,{}\n", id("0016157b1"));
         assert!(table.csv().starts_with(&csv), "{}", table.csv());
-        assert!(table.wide(true).to_string().ends_with(&format!("m     {}\n", id("0016157b2"))));
     }
 
     #[test]

@@ -1,63 +1,63 @@
-//! The signals that end the process: SIGTERM, SIGINT and SIGHUP, or Ctrl-C on systems without signals.
+//! The signals that end the process: SIGINT, which is Ctrl-C, and SIGTERM. Systems without signals have Ctrl-C alone.
+
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::exit_status::ExitStatus;
 
 /// A signal that would otherwise end the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TerminationSignal {
     /// A user has pressed Ctrl-C.
     Interrupt,
-    /// Another one, such as that of a service manager.
-    Other,
+    /// Another program ends this one, such as a service manager or `timeout`.
+    Terminate,
+}
+
+impl TerminationSignal {
+    /// Returns the status of a command that the signal has ended.
+    pub(super) fn exit_status(self) -> ExitStatus {
+        match self {
+            Self::Interrupt => ExitStatus::Interrupted,
+            Self::Terminate => ExitStatus::Terminated,
+        }
+    }
 }
 
 /// Receives the signals that would otherwise end the process.
 #[derive(Debug)]
 pub struct TerminationSignals {
     #[cfg(unix)]
-    listeners: Vec<(TerminationSignal, tokio::signal::unix::Signal)>,
+    interrupt: Option<Signal>,
+    #[cfg(unix)]
+    terminate: Option<Signal>,
 }
 
 #[cfg(unix)]
 impl TerminationSignals {
     /// Starts to listen. From now on a signal does not end the process by itself.
     pub fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut kinds = vec![
-            (TerminationSignal::Other, SignalKind::terminate()),
-            (TerminationSignal::Interrupt, SignalKind::interrupt()),
-        ];
-        // A listener would undo what `nohup` has set.
-        if !ignores_hangup() {
-            kinds.push((TerminationSignal::Other, SignalKind::hangup()));
-        }
-
-        let listeners = kinds.into_iter().filter_map(|(name, kind)| Some((name, signal(kind).ok()?)));
-        Self { listeners: listeners.collect() }
+        let [interrupt, terminate] =
+            [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+        Self { interrupt, terminate }
     }
 
-    /// Waits for the next signal, and returns it. Waits forever if the process cannot listen to signals.
+    /// Waits for the next signal, and returns it.
     pub(super) async fn receive(&mut self) -> TerminationSignal {
-        let listeners = self.listeners.iter_mut();
-        let received = listeners.map(|(name, listener)| {
-            Box::pin(async {
-                listener.recv().await;
-                *name
-            })
-        });
-        let received: Vec<_> = received.collect();
-        if received.is_empty() {
-            return std::future::pending().await;
+        tokio::select! {
+            () = received(&mut self.interrupt) => TerminationSignal::Interrupt,
+            () = received(&mut self.terminate) => TerminationSignal::Terminate,
         }
-        futures_util::future::select_all(received).await.0
     }
 }
 
-/// Returns whether this process ignores SIGHUP since its start. Only Linux tells.
+/// Waits for a signal; forever if the process cannot listen to it.
 #[cfg(unix)]
-fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // The lowest bit stands for signal 1, which is SIGHUP.
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+async fn received(listener: &mut Option<Signal>) {
+    match listener {
+        Some(listener) => drop(listener.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
 #[cfg(not(unix))]

@@ -11,7 +11,6 @@ use super::{
     command_names::CommandLine,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    name_completion::complete_argument,
     output::OutputFlags,
 };
 use crate::{
@@ -55,9 +54,7 @@ pub(super) fn find_tool(name: &str) -> Result<Tool, Failure> {
 pub(super) fn command(tool: &'static ToolDefinition) -> Command {
     let no_properties = Fields::new();
     let properties = properties(tool).unwrap_or(&no_properties);
-    let arguments = properties
-        .iter()
-        .map(|(name, schema)| complete_argument(argument_flag(name, argument_help(schema)), name, schema));
+    let arguments = properties.iter().map(|(name, schema)| argument_flag(name, argument_help(schema)));
     // Users name the project with `--project`, as in every command.
     let project = argument_flag(PROJECT_ID, PROJECT_HELP.to_owned()).hide(true);
     let args = Arg::new(ARGS)

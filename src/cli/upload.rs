@@ -145,7 +145,7 @@ pub(super) fn command() -> Command {
 /// Uploads the files. Checks all of them before the first request is sent.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = UploadArguments::from_arg_matches(matches)?;
-    let output = Output::new(&arguments.output, Piped::Json)?;
+    let output = Output::new(arguments.output, Piped::Json)?;
     let tools = build_caller_with_files(settings)?;
     let uploads = prepare_uploads(&arguments, &tools)?;
     if arguments.dry_run.dry_run {

@@ -6,15 +6,14 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 
 use super::{
     calls::build_caller,
+    completions::result_names,
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     gate::GateFlags,
     help::help_end,
-    name_completion::{NameKind, name_completions},
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Piped},
     result_resolution::Latest,
-    starts::Starts,
     tool_arguments::ProjectFlag,
     waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
 };
@@ -30,25 +29,25 @@ const EXAMPLES: [&str; 2] =
 
 #[derive(Args)]
 struct WaitArguments {
-    #[arg(value_name = "ID", num_args = 1.., add = name_completions(NameKind::AnyResult))]
+    #[arg(value_name = "ID", num_args = 1.., add = result_names())]
     #[arg(
         help = "Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`. Several ids of jobs"
     )]
     ids: Vec<String>,
 
     /// Job id from a start; may be repeated
-    #[arg(long, alias = "job_id", add = name_completions(NameKind::Result(ResultKind::Job)))]
+    #[arg(long, alias = "job_id")]
     job_id: Vec<String>,
 
     #[arg(long, alias = "job_ids", hide = true)]
     job_ids: Vec<String>,
 
     /// Run id, instead of a job
-    #[arg(long, alias = "run_id", add = name_completions(NameKind::Result(ResultKind::Run)))]
+    #[arg(long, alias = "run_id")]
     run_id: Option<String>,
 
     /// Execution id from the start of a plan, instead of a job
-    #[arg(long, alias = "test_plan_execution_id", add = name_completions(NameKind::Result(ResultKind::Execution)))]
+    #[arg(long, alias = "test_plan_execution_id")]
     test_plan_execution_id: Option<String>,
 
     /// Maximum time to wait, 1-7200
@@ -87,13 +86,13 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = WaitArguments::from_arg_matches(matches)?;
     let output = VerdictOutput::new(
         &arguments.junit,
-        Output::new(&arguments.output, Piped::Json)?,
+        Output::new(arguments.output, Piped::Json)?,
         FailureOutput::from_matches(matches),
     )?
     .with_gate(&arguments.gate);
-    let (caller, starts) = (build_caller(settings)?, Starts::read(settings));
+    let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
-    let target = target(NameResolver::new(&caller, project).for_user(&starts), &arguments).await?;
+    let target = target(NameResolver::new(&caller, project), &arguments).await?;
 
     let wait = Wait {
         target: target.clone(),

@@ -14,23 +14,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::{
-    calls::{ConsentAnswer, ask_yes_or_no, can_ask},
     columns::{duration_text, verdict},
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     gate::GateFlags,
-    name_resolution::NameResolver,
     next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width},
-    result_resolution::{jobs_of, stop_jobs},
     table::{Cell, Table},
-    termination::TerminationSignals,
+    termination::{TerminationSignal, TerminationSignals},
 };
 use crate::{
     call::Caller,
     failure::Failure,
-    service::{api::runs::StopRuns, result_kind::ResultTarget},
+    service::result_kind::ResultTarget,
     settings::Settings,
     text::single_line,
     tools::{
@@ -142,7 +139,12 @@ impl WaitSubject<'_> {
         output: VerdictOutput,
     ) -> Result<ExitStatus, CommandError> {
         self.announce();
-        let Some(completion) = self.interruptible(wait).await? else { return Ok(ExitStatus::Interrupted) };
+        let mut signals = TerminationSignals::new();
+        // A signal drops the wait, which removes the progress bar, before anything is printed.
+        let completion = tokio::select! {
+            completion = wait => completion?,
+            signal = signals.receive() => return Ok(self.interrupted_by(signal)),
+        };
 
         let mut status = self.print(&completion, &output.output)?;
         let mut known_runs = BTreeSet::new();
@@ -167,60 +169,16 @@ impl WaitSubject<'_> {
         Ok(if status == ExitStatus::Success { ExitStatus::Rejected } else { status })
     }
 
-    /// Waits for the end of `wait` or for a signal. After a signal a user at the terminal is asked whether to stop the
-    /// runs. Returns `None` after a signal.
-    async fn interruptible(
-        &self,
-        wait: impl Future<Output = Result<Completion, Failure>>,
-    ) -> Result<Option<Completion>, CommandError> {
-        let mut signals = TerminationSignals::new();
-        let mut wait = Box::pin(wait);
-        tokio::select! {
-            completion = &mut wait => return Ok(Some(completion?)),
-            () = signals.next() => {}
-        }
-
-        // The end of the wait removes the progress bar, which would hide the question.
-        drop(wait);
+    /// Says how to continue, and returns the exit status.
+    fn interrupted_by(&self, signal: TerminationSignal) -> ExitStatus {
         if std::io::stderr().is_terminal() {
             // The terminal shows the typed Ctrl-C.
             note("");
         }
-        tokio::select! {
-            ended = self.end_early() => ended.map(|()| None),
-            // A second signal ends the command without a question. The prompt of the shell then begins on a new line.
-            () = signals.next() => {
-                note("");
-                Ok(None)
-            }
-        }
-    }
+        note("interrupted; the runs continue");
+        note(&self.advice());
 
-    /// Stops the runs if the user wants it, and otherwise says how to continue.
-    async fn end_early(&self) -> Result<(), CommandError> {
-        let question = tokio::task::spawn_blocking(|| ask_yes_or_no("Stop the runs?"));
-        // A thread that panics has not asked.
-        let answer = question.await.unwrap_or(Ok(ConsentAnswer::NotAsked))?;
-        if answer != ConsentAnswer::Yes {
-            note(if can_ask() { "the runs continue" } else { "interrupted; the runs continue" });
-            note(&self.advice());
-            return Ok(());
-        }
-
-        let jobs = jobs_of(self.caller, self.project, &self.target, &self.jobs).await?;
-        let reply = stop_jobs(NameResolver::new(self.caller, self.project), &jobs).await?;
-        let (stopped, others): (Vec<_>, Vec<_>) =
-            reply.view::<StopRuns>().results.into_iter().partition(|row| row.ok);
-        if !stopped.is_empty() {
-            let ids: Vec<_> = stopped.into_iter().map(|row| row.job_id).collect();
-            note(&format!("stopped jobs: {}", ids.join(" ")));
-        }
-        for row in others {
-            let reason = row.error.or(row.message).unwrap_or_else(|| "no reason is stated".to_owned());
-            note(&format!("not stopped: job {}: {reason}", row.job_id));
-        }
-
-        Ok(())
+        signal.exit_status()
     }
 
     /// Returns success only if every requested run was started, has finished and has passed.
@@ -238,7 +196,7 @@ impl WaitSubject<'_> {
         let status = self.exit_status(completion);
         let (table, summary) = (self.verdict_table(completion), self.summary(completion));
         if output.is_text() {
-            let text = table.wide(output.is_wide()).fit(terminal_width()).with_styles() + &summary;
+            let text = table.fit(terminal_width()).with_styles() + &summary;
             return output.print(status, &completion, || Shown::Text(text));
         }
 
@@ -258,7 +216,7 @@ impl WaitSubject<'_> {
         let mut table = Table::new(["verdict", "test", "platform", "run", "attempts", "reason"]);
         table.keep_whole(0);
         table.keep_whole(3);
-        table.keep_for_wide(5);
+        table.keep_for_programs(5);
         let mut add = |state: Cell, test: &str, platform: &str, run: &str, attempts: String, reason: &str| {
             table.add_row([state, test.into(), platform.into(), run.into(), attempts.into(), reason.into()]);
             table.add_note(reason);

@@ -14,8 +14,6 @@ pub struct HostGuide {
     pub action: String,
     /// A command, or the text of a file.
     pub text: String,
-    /// An address that adds the server to the host.
-    pub link: Option<String>,
 }
 
 /// Returns how each host connects to the endpoint at an address. The flag says whether hosts send an API key.
@@ -95,14 +93,12 @@ pub(super) fn front_page(
         escaped(address),
         credential.advice()
     );
-    for HostGuide { host, action, text, link } in guides.unwrap_or_default() {
-        let link = link.map(|link| format!(" <a href=\"{}\">Add it with one click</a>", escaped(&link)));
+    for HostGuide { host, action, text } in guides.unwrap_or_default() {
         // Writing to a text cannot fail.
         write!(
             page,
-            "<h2>{host}</h2>\n<p>{}{}</p>\n<pre><code>{}</code></pre>\n",
+            "<h2>{host}</h2>\n<p>{}</p>\n<pre><code>{}</code></pre>\n",
             escaped(&action),
-            link.unwrap_or_default(),
             escaped(text.trim_end())
         )
         .unwrap_or_default();

@@ -37,7 +37,6 @@ mod read_only;
 mod records;
 mod reruns;
 mod sandbox;
-mod skills;
 mod status;
 mod waits;
 

@@ -18,7 +18,6 @@ mod key_command;
 mod knowledge;
 mod profiles;
 mod selection;
-mod server_flags;
 
 /// The smallest set of usable settings.
 const GOOD: [(&str, &str); 2] =

@@ -16,7 +16,6 @@ use crate::{
         calls::{can_ask, declined, read_answer},
         exit_status::CommandError,
         filters::has_words,
-        name_completion::{NameKind, name_completions},
         name_resolution::NameResolver,
         named_arguments::choose_build,
         table::Table,
@@ -47,14 +46,12 @@ const MAX_QUESTIONS: usize = 3;
 #[derive(Args)]
 pub(super) struct DeviceFlags {
     #[arg(long, value_name = "[N=]NAME", aliases = ["deployment-config-id", "deployment_config_id"])]
-    #[arg(add = name_completions(NameKind::Named(RecordKind::DeploymentConfig)))]
     #[arg(
         help = "Name or id of the device; `tas-mcp devices` lists them. `2=NAME`: of player or slot 2. Default: a question"
     )]
     device: Vec<Numbered>,
 
     #[arg(long, value_name = "[N=]NAME", aliases = ["build-id", "build_id"])]
-    #[arg(add = name_completions(NameKind::Named(RecordKind::Build)))]
     #[arg(
         help = "Name, words of the name or id of the build, or `latest`. `2=NAME`: of player or slot 2. Default: the service chooses"
     )]

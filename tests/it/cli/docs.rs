@@ -61,7 +61,7 @@ fn tools_table() -> String {
 
 /// Returns whether an option belongs to every command that prints a result. Such options are listed once.
 fn is_common(option: &clap::Arg) -> bool {
-    ["output", "jq", "json"].contains(&option.get_id().as_str())
+    ["csv", "json"].contains(&option.get_id().as_str())
 }
 
 fn commands_table() -> String {

@@ -94,7 +94,6 @@ async fn the_examples_succeed_with_records_of_the_sandbox() {
             "tas-mcp completions",
             "tas-mcp stop",
             "tas-mcp install",
-            "tas-mcp uninstall",
             "tas-mcp login",
             "tas-mcp logout",
             "tas-mcp profile",

@@ -198,11 +198,9 @@ async fn the_devices_of_slots_are_named() {
 #[tokio::test]
 async fn a_report_is_named_by_its_test_its_plan_or_latest() {
     let service = Service::start().await;
-    for (name, target) in [
-        ("Pause and resume", "x03031trjx0"),
-        ("release SMOKE", seed::EXECUTION_IN_PROGRESS),
-        ("latest", seed::RUN_RUNNING),
-    ] {
+    for (name, target) in
+        [("Pause and resume", "x03031trjx0"), ("release SMOKE", seed::EXECUTION_IN_PROGRESS)]
+    {
         let (code, report, error) = run(&service, &["report", name]).await;
         assert_eq!((code, &report["target_id"]), (Some(0), &target.into()), "{name}: {error}");
     }
@@ -274,28 +272,21 @@ async fn the_beginning_of_an_id_is_accepted_where_an_id_is() {
 }
 
 #[tokio::test]
-async fn the_latest_is_what_the_user_has_started_and_says_which_it_is() {
+async fn the_latest_is_the_newest_start_and_says_which_it_is() {
     let service = Service::start().await;
-    let state = tempfile::tempdir().expect("a directory");
-    let state = state.path().to_str().expect("UTF-8");
-    let start = ["run", "test", "Buy an item in the shop", "--device", "Windows PC", "--state-dir", state];
-    let (code, started, error) = run(&service, &start).await;
-    assert_eq!(code, Some(0), "{error}");
+    let (_, started, error) =
+        run(&service, &["run", "test", "Buy an item in the shop", "--device", "Windows PC"]).await;
+    let job = started["job_ids"][0].as_str().expect(&error);
+    let (_, waited, notes) = run(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
+    assert_eq!((&waited["target_id"], &waited["target_type"]), (&job.into(), &"job".into()), "{notes}");
+    assert!(notes.contains(&format!("latest: job {job}, Buy an item in the shop, ")), "{notes}");
 
-    let (_, mine, _) = run(&service, &["jobs", "--mine", "--json", "--state-dir", state]).await;
-    let jobs: Vec<_> =
-        mine["data"].as_array().expect("jobs").iter().map(|job| job["job_id"].clone()).collect();
-    assert_eq!(json!(jobs), started["job_ids"]);
-
-    let (_, stopped, notes) = run(&service, &["stop", "latest", "--state-dir", state]).await;
-    assert_eq!(stopped["results"][0]["job_id"], started["job_ids"][0], "{notes}");
-    assert!(notes.contains(", Buy an item in the shop, ") && notes.contains("started by you"), "{notes}");
-
-    let empty = tempfile::tempdir().expect("a directory");
-    let empty = empty.path().to_str().expect("UTF-8");
-    let (code, _, error) = run(&service, &["jobs", "--mine", "--json", "--state-dir", empty]).await;
-    assert!(code == Some(1) && error.contains("nothing that you started was found"), "{error}");
-    let (_, report, notes) = run(&service, &["report", "latest", "--state-dir", empty]).await;
-    assert!(notes.contains("latest: run ") && notes.contains(", started by "), "{notes}");
-    assert!(report["target_id"].is_string(), "{report}");
+    let (_, started, error) =
+        run(&service, &["run", "plan", "Release smoke", "--device", "Android phones"]).await;
+    let execution = started["test_plan_execution_id"].as_str().expect(&error);
+    for command in [&["wait", "latest", "--timeout-seconds", "1"][..], &["report", "latest"]] {
+        let (_, result, notes) = run(&service, command).await;
+        assert_eq!(result["target_id"], execution, "{command:?}: {notes}");
+        assert!(notes.contains(&format!("latest: execution {execution}, Release smoke")), "{notes}");
+    }
 }

@@ -1,9 +1,12 @@
 //! Waits that end before the runs do, and questions at the terminal.
 
-use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{binary::run_binary, service::Service, terminal::run_in_terminal};
+use crate::support::{
+    binary::{program, run_binary},
+    service::Service,
+    terminal::run_in_terminal,
+};
 
 /// Runs a command in a terminal with this service, and types each text after the text before it.
 async fn run(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (Option<i32>, String) {
@@ -36,47 +39,31 @@ async fn a_wait_that_takes_too_long_says_how_to_continue() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_interrupted_wait_stops_the_runs_if_the_person_wants_it() {
-    for (answer, is_stopped) in [("y\n", true), ("n\n", false)] {
-        let service = Service::start().await;
-        // The terminal sends an interrupt for the typed Ctrl-C.
-        let typed = [("finished", "\u{3}"), ("[y/N]", answer)];
-        let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
-
-        // The status of a process that an interrupt has ended.
-        assert_eq!(code, Some(130), "{text}");
-        assert_eq!(text.matches("Stop the runs? [y/N] ").count(), 1, "{text}");
-        assert!(text.contains("\nStop the runs?") && text.ends_with('\n'), "{text}");
-        assert!(text.contains(&format!("continue with: tas-mcp wait {}", seed::JOB_RUNNING)), "{text}");
-        assert_eq!(text.contains(&format!("stopped jobs: {}", seed::JOB_RUNNING)), is_stopped, "{text}");
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_job_that_an_interrupted_wait_cannot_stop_is_not_called_stopped() {
+async fn an_interrupted_wait_says_how_to_continue_and_stops_nothing() {
     let service = Service::start().await;
-    let refused = json!({"job_id": seed::JOB_RUNNING, "ok": false, "error": "Job already completed"});
-    let answer = json!({"ok": false, "results": [refused]});
-    service.fault(json!({"operation": "stop_runs", "status": 207, "body": answer})).await;
-    let typed = [("finished", "\u{3}"), ("[y/N]", "y\n")];
+    // The terminal sends an interrupt for the typed Ctrl-C.
+    let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &[("finished", "\u{3}")]).await;
 
-    let (_, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
-
-    let expected = format!("not stopped: job {}: Job already completed", seed::JOB_RUNNING);
-    assert!(text.contains(&expected) && !text.contains("stopped jobs"), "{text}");
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_second_interrupt_ends_the_question_on_a_line_of_its_own() {
-    let service = Service::start().await;
-    let typed = [("finished", "\u{3}"), ("[y/N]", "\u{3}")];
-    let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &typed).await;
-
+    // The status of a process that an interrupt has ended.
     assert_eq!(code, Some(130), "{text}");
-    assert!(text.ends_with('\n') && !text.contains("stopped jobs"), "{text}");
+    let advice = format!("continue with: tas-mcp wait {}", seed::JOB_RUNNING);
+    assert!(text.contains("the runs continue") && text.trim_end().ends_with(&advice), "{text}");
     assert_eq!(service.writes().await, [""; 0]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_terminated_wait_says_how_to_continue() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+    let script =
+        format!("timeout --preserve-status 2 '{}' wait {}", env!("CARGO_BIN_EXE_tas-mcp"), seed::JOB_RUNNING);
+    let output = program("sh", &["-c", &script], &variables).output().await.expect("a shell");
+
+    let notes = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(143), "{notes}");
+    assert_eq!(notes.matches("continue with: ").count(), 2, "{notes}");
 }
 
 #[cfg(target_os = "linux")]
