@@ -76,7 +76,7 @@ fn run(result: &str, report: &str) -> RunDetail {
 
     let steps = [step(1, "SUCCESS", "fine"), step(2, result, report), step(3, "SKIPPED", "never reached")];
 
-    view(json!({
+    view(&json!({
         "test": {"id": "t", "name": "Pause and resume"}, "build": {"id": "b", "name": "nightly 414"},
         "started_at": "2026-03-02T09:00:00+00:00", "duration_ms": 61_500.25,
         "players": [{"player_number": 1, "steps": steps}],
@@ -277,7 +277,7 @@ fn an_attempt_that_could_be_read_has_the_report_of_its_step_and_its_time() {
 
 #[test]
 fn bugs_are_properties_and_attachments_are_in_the_output() {
-    let bug = view(json!({"bug_id": "bug_1", "title": "It hangs", "severity": "high"}));
+    let bug = view(&json!({"bug_id": "bug_1", "title": "It hangs", "severity": "high"}));
     let case = Case::new(&item("SUCCESS"), None, "p");
     let case = case.with_bugs(&[bug]).with_attachments(vec!["report-screenshots/r-1-end.png".to_owned()]);
     let found = elements(&render_document("p", &[case]).unwrap());
