@@ -142,8 +142,6 @@ pub struct FailureFacts {
     pub owning_project: Option<String>,
     /// The permission that the key lacks, if the service named it.
     pub missing_permission: Option<String>,
-    /// Number of bytes of an unfinished download, which the next call continues.
-    pub bytes_saved: Option<u64>,
     /// The rules that the arguments break, at most 50.
     pub violations: Vec<Violation>,
     /// Number of broken rules that are not in [`Self::violations`].
@@ -244,13 +242,6 @@ impl Failure {
     pub fn missing_permission(mut self, permission: &str) -> Self {
         self.facts.missing_permission = Some(permission.to_owned());
         self.detail("required_permission", permission)
-    }
-
-    /// Sets the bytes of an unfinished download that are kept, as a fact and as the detail `bytes_saved`.
-    #[must_use]
-    pub fn bytes_saved(mut self, count: u64) -> Self {
-        self.facts.bytes_saved = Some(count);
-        self.detail("bytes_saved", count)
     }
 
     /// Creates the failure for arguments that break rules of the tool `tool`.

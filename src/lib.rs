@@ -17,7 +17,7 @@
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], [`picture`], `sealing`, [`text`], [`text_file`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], [`picture`], [`text`], [`text_file`], [`violation`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -78,7 +78,6 @@ pub mod picture;
 #[cfg(test)]
 mod random_inputs;
 pub mod sandbox;
-mod sealing;
 pub mod service;
 pub mod settings;
 pub mod text;

@@ -46,10 +46,7 @@ use crate::{
     home_path::expand_home,
     tools::{
         selection::Selection,
-        upload::{
-            UploadTiming,
-            provenance::{self, CiJob},
-        },
+        upload::{UploadTiming, origin::BuildOrigin},
     },
 };
 
@@ -61,7 +58,7 @@ const KEY_SETTINGS: [&str; 3] = [API_KEY, API_KEY_FILE, API_KEY_COMMAND];
 pub struct Settings {
     values: Values,
     parsed: ParsedValues,
-    ci_job: Option<CiJob>,
+    build_origin: BuildOrigin,
     upload_timing: UploadTiming,
     /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
     accounts: Option<KeyStore>,
@@ -139,7 +136,7 @@ impl Settings {
         let variable = |name: &str| variable(name).map(Into::into);
         let values = Values::from_sources(matches.into(), &HTTP_SETTINGS, variable);
         Self {
-            ci_job: provenance::detect_ci_job(|name| variable(name)?.into_string().ok()),
+            build_origin: BuildOrigin::from_variables(|name| variable(name)?.into_string().ok()),
             parsed: ParsedValues::new(&values),
             values,
             upload_timing: UploadTiming::default(),

@@ -331,18 +331,6 @@ pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
         .detail("id", Value::Null)
 }
 
-/// Returns the failure for an upload that does not belong to the project of the call.
-pub(crate) fn upload_of_other_project(requested: &str, owner: &str, build_id: &str) -> Failure {
-    let message = format!(
-        "the upload of build `{build_id}` belongs to project `{owner}`, not to `{requested}`; nothing was sent"
-    );
-    scope_mismatch(requested, owner, message)
-        .hint(format!(
-            "{ASK_ABOUT_PROJECT}: continue the upload where project `{owner}` is served, or start an upload here"
-        ))
-        .detail("id", build_id)
-}
-
 fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
     Failure::new(Code::ProjectScopeMismatch, message)
         .status(409)

@@ -21,7 +21,7 @@ pub(super) const COMMANDS: [(&str, &str); 20] = [
     ("export_tmsys_run", "export"),
     ("upload_build", "upload"),
     ("download_run_files", "download run"),
-    ("download_minion", "download minion"),
+    ("get_minion_download", "download minion"),
     ("list_run_artifacts", "files"),
     ("list_runs", "runs"),
     ("list_jobs", "jobs"),

@@ -1,13 +1,16 @@
 //! `tas-mcp download`: saves the files of a run, or the Minion installer.
 
 use std::{
+    env::consts::{ARCH, OS},
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _};
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap::{
+    ArgMatches, Args, Command, FromArgMatches as _,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
@@ -24,19 +27,18 @@ use super::{
     table::{Cell, Table},
 };
 use crate::{
-    failure::Failure,
-    service::api::minions::MinionPlatform,
+    failure::{Code, Failure},
+    service::api::minions::{GetMinionDownload, MinionPlatform},
     settings::Settings,
-    text::{most_similar, single_line},
+    text::single_line,
     tools::{
         call_options::{CallOptions, ProgressSink},
-        composite::minion_platform,
         context::CallerWithFiles,
-        download::{DownloadOptions, DownloadReport, DownloadRequest, InstallerRequest, SavedInstaller},
+        download::{DownloadOptions, DownloadReport, DownloadRequest, LinkRequest},
         files::Destination,
+        project_client::ProjectClient,
         upload::FileServices,
     },
-    violation::Violation,
 };
 
 const EXAMPLES: [&str; 2] = ["tas-mcp download run latest", "tas-mcp download minion"];
@@ -49,7 +51,7 @@ const MINION_EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x8
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     Command::new("download")
-        .about("Saves the files of a run, or the Minion installer. Resumes an interrupted download")
+        .about("Saves the files of a run, or the Minion installer")
         .subcommand_required(true)
         .subcommand_value_name("run|minion")
         .arg_required_else_help(true)
@@ -79,8 +81,9 @@ struct MinionArguments {
     #[command(flatten)]
     output: OutputFlags,
 
-    #[arg(long, value_name = "P", help = platform_help(), add = ArgValueCandidates::new(platforms))]
-    platform: Option<String>,
+    /// Default: the platform of this machine
+    #[arg(long, value_name = "P", value_parser = platform_value())]
+    platform: Option<MinionPlatform>,
 
     /// Directory, created if missing. Default: the working directory
     #[arg(long, value_name = "DIR", value_parser = path_value())]
@@ -107,13 +110,9 @@ fn minion_command() -> Command {
     MinionArguments::augment_args(command)
 }
 
-fn platform_help() -> String {
-    let [first, second, third] = MinionPlatform::ALL.map(MinionPlatform::name);
-    format!("{first}, {second} or {third}. Default: the platform of this machine")
-}
-
-fn platforms() -> Vec<CompletionCandidate> {
-    MinionPlatform::ALL.map(MinionPlatform::name).into_iter().map(CompletionCandidate::new).collect()
+fn platform_value() -> impl TypedValueParser<Value = MinionPlatform> {
+    let names = MinionPlatform::ALL.map(MinionPlatform::name);
+    PossibleValuesParser::new(names).try_map(|name| serde_json::from_value(Value::from(name)))
 }
 
 /// Downloads the files and prints what was saved.
@@ -207,41 +206,35 @@ async fn download_minion(
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
     let output = Output::new(arguments.output, Piped::Json)?;
-    let named = arguments.platform.as_deref().map(parse_platform).transpose()?;
-    let platform = minion_platform(named)?;
+    let platform = arguments.platform.map_or_else(platform_here, Ok)?;
     let destination = destination(arguments.to, &tools.files, ".")?;
-    let request = InstallerRequest { project: None, platform, overwrite: arguments.overwrite };
 
-    let (options, storage) = (progress.call_options(), &tools.files.storage);
-    let download = DownloadOptions::default();
-    let outcome = request.run(&tools.caller, storage, &destination, &download, &options).await;
+    let client = ProjectClient { caller: tools.caller.clone(), project: None };
+    let answer = client.call(&GetMinionDownload { platform }).await?.view::<GetMinionDownload>();
+    let request = LinkRequest { address: answer.download_url, overwrite: arguments.overwrite };
+    let (options, clock) = (progress.call_options(), Arc::clone(tools.caller.clock()));
+    let outcome = request.run(&tools.files.storage, clock, &destination, &options).await;
     progress.clear();
 
-    let installer = outcome.map_err(CommandError::AfterRequests)?;
-    output.print(ExitStatus::Success, &installer, || installer_table(&installer))
-}
-
-fn parse_platform(name: &str) -> Result<MinionPlatform, Failure> {
-    serde_json::from_value(Value::from(name)).map_err(|_| {
-        let platforms = MinionPlatform::ALL.map(MinionPlatform::name);
-        let nearest = most_similar(name, platforms.iter().map(String::as_str));
-        let suggestion = nearest.map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-        let rule = format!("must be one of {}{suggestion}", platforms.join(", "));
-
-        Failure::invalid_arguments("download minion", &[Violation::new("platform", rule)])
+    let saved = outcome.map_err(CommandError::AfterRequests)?;
+    output.print(ExitStatus::Success, &saved, || {
+        let mut table = Table::new(["file", "size"]);
+        table.add_row([Cell::from(saved.path.as_str()), size(saved.size)]);
+        table
     })
 }
 
-fn installer_table(installer: &SavedInstaller) -> Table {
-    let mut table = Table::new(["file", "size", "sha256"]);
-    table.keep_whole(2);
-    let size = installer.size.map(size).unwrap_or_default();
-    table.add_row([
-        installer.path.as_str().into(),
-        size,
-        installer.sha256.clone().unwrap_or_default().into(),
-    ]);
-    table
+/// Returns the platform of this machine.
+fn platform_here() -> Result<MinionPlatform, Failure> {
+    match (OS, ARCH) {
+        ("windows", "x86_64") => Ok(MinionPlatform::Windows),
+        ("linux", "x86_64") => Ok(MinionPlatform::Linux),
+        ("macos", "aarch64") => Ok(MinionPlatform::Darwin),
+        _ => {
+            let message = "download minion: there is no installer for the platform of this machine";
+            Err(Failure::new(Code::InvalidArguments, message).hint("name another one with `--platform`"))
+        }
+    }
 }
 
 /// Returns the directory to save files in.

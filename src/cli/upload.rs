@@ -12,7 +12,6 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use futures_util::{StreamExt as _, stream};
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use self::batch::{FileUpload, prepare_uploads};
 use super::{
@@ -30,23 +29,21 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     settings::Settings,
-    tools::{
-        composite::UploadBuildAnswer,
-        upload::{FinishedUpload, UploadProgress},
-    },
+    tools::{composite::UploadBuildAnswer, files::TransferProgress, upload::FinishedUpload},
 };
 
 const EXAMPLES: [&str; 3] = [
     "tas-mcp upload game.apk",
     "tas-mcp upload 'out/*.apk' --tag nightly",
-    "tas-mcp upload game.apk --name 1.4.2 --resume",
+    r#"tas-mcp upload game.apk --name 1.4.2 --commit "$COMMIT" --branch main"#,
 ];
 
 /// Name of the command.
 const UPLOAD: &str = "upload";
 
 /// What the help says about interrupts.
-const INTERRUPTS: &str = "The first interrupt cancels the uploads at the service. A second interrupt ends the command at once; --resume then continues the uploads later.";
+const INTERRUPTS: &str =
+    "An interrupted upload is continued by the same command: only what is missing is sent.";
 
 /// Maximum number of files that are uploaded at the same time (service.md 16).
 const CONCURRENT_UPLOADS: usize = 4;
@@ -119,17 +116,17 @@ struct UploadArguments {
     #[arg(long)]
     yes: bool,
 
-    /// Do not fill the details from git and CI
-    #[arg(long)]
-    no_fill_details: bool,
+    /// Commit of the build. Default: that of the job of GitHub, GitLab or Jenkins
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
 
-    /// Do not compute the SHA-256 of the files, which limits a very fast network
-    #[arg(long)]
-    no_checksum: bool,
+    /// Branch of the commit
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
 
-    /// Continue an unfinished upload of the same file instead of cancelling it
-    #[arg(long)]
-    resume: bool,
+    /// Address of the CI job
+    #[arg(long, value_name = "URL")]
+    run_url: Option<String>,
 }
 
 /// Returns the definition of the command. Its flags are built only when the command is used.
@@ -152,14 +149,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return show_requests(uploads, &output).await;
     }
 
-    let tokens: Vec<_> = uploads.iter().map(|upload| upload.handle.cancelled.clone()).collect();
     let bars = ProgressBars::new(&uploads);
     let outcomes = Outcomes::new(&output, FailureOutput::from_matches(matches).of_command(UPLOAD, matches));
-
-    tokio::select! {
-        status = run_uploads(uploads, &bars, outcomes, handle_interrupts(&tokens)) => status,
-        () = bars.keep_drawing() => Ok(ExitStatus::Success),
-    }
+    run_uploads(uploads, &bars, outcomes).await
 }
 
 /// Prints the request of each upload, which is not sent.
@@ -173,20 +165,20 @@ async fn show_requests(uploads: Vec<FileUpload<'_>>, output: &Output) -> Result<
     output.print(ExitStatus::Success, &json!(shown), || format!("{:#}\n", json!(shown)))
 }
 
-/// Runs the uploads and reports each one when it ends. Stops as soon as `second_interrupt` completes.
+/// Runs the uploads and reports each one when it ends. A signal ends the command and leaves the unfinished uploads.
 async fn run_uploads(
     uploads: Vec<FileUpload<'_>>,
     bars: &ProgressBars,
     mut outcomes: Outcomes<'_>,
-    second_interrupt: impl Future<Output = ()>,
 ) -> Result<ExitStatus, CommandError> {
     let mut running =
         stream::iter(uploads.into_iter().map(FileUpload::run)).buffer_unordered(CONCURRENT_UPLOADS);
-    let mut second_interrupt = std::pin::pin!(second_interrupt);
+    let mut signals = TerminationSignals::new();
+    let mut ticks = tokio::time::interval(DRAW_INTERVAL);
 
-    let interruption = loop {
+    let signal = loop {
         tokio::select! {
-            // An upload that has ended is reported even if the interrupt arrives at the same time.
+            // An upload that has ended is reported even if the signal arrives at the same time.
             biased;
             ended = running.next() => {
                 let Some((path, outcome)) = ended else { break None };
@@ -195,28 +187,19 @@ async fn run_uploads(
                 }
                 bars.display.suspend(|| outcomes.add(path, outcome))?;
             }
-            () = &mut second_interrupt => {
-                let failure = Failure::new(Code::Cancelled, "upload: ended by a second interrupt")
-                    .hint("call again with --resume to continue, or without it to cancel the unfinished uploads");
-                break Some(failure);
-            }
+            signal = signals.receive() => break Some(signal),
+            _ = ticks.tick() => bars.update(),
         }
     };
 
     bars.finish();
-    if let Some(failure) = interruption {
-        outcomes.status = outcomes.failures.print(&failure);
+    if let Some(signal) = signal {
+        let failure = Failure::new(Code::Cancelled, "upload: interrupted");
+        outcomes.failures.print(&failure.hint("the same command continues the uploads"));
+        outcomes.status = signal.exit_status();
     }
 
     outcomes.finish()
-}
-
-/// Cancels the uploads at the first signal. Completes at the second signal.
-async fn handle_interrupts(tokens: &[CancellationToken]) {
-    let mut signals = TerminationSignals::new();
-    signals.next().await;
-    tokens.iter().for_each(CancellationToken::cancel);
-    signals.next().await;
 }
 
 /// The outcomes of the uploads that have ended.
@@ -259,11 +242,10 @@ impl<'a> Outcomes<'a> {
             Ok(finished) => {
                 let took =
                     Cell::from(duration_text(finished.seconds)).exactly(&format!("{:.1}", finished.seconds));
-                let FinishedUpload { build, .. } = finished;
-                (self.builds, self.bytes) = (self.builds + 1, self.bytes + build.size);
-                self.project = build.project_id.unwrap_or_default();
-                let cells: [Cell; 5] =
-                    [path.into(), build.name.into(), build.build_id.into(), size(build.size), took];
+                let FinishedUpload { build_id, name, size: bytes, project_id, .. } = finished;
+                (self.builds, self.bytes) = (self.builds + 1, self.bytes + bytes);
+                self.project = project_id.unwrap_or_default();
+                let cells: [Cell; 5] = [path.into(), name.into(), build_id.into(), size(bytes), took];
                 self.table.add_row(cells);
             }
             Err(failure) => {
@@ -294,7 +276,7 @@ impl<'a> Outcomes<'a> {
 /// Returns the JSON object of a build.
 fn line(path: &str, build: FinishedUpload) -> serde_json::Result<Value> {
     let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
-    if let Value::Object(fields) = serde_json::to_value(UploadBuildAnswer::from(build))? {
+    if let Value::Object(fields) = serde_json::to_value(UploadBuildAnswer::finished(build))? {
         line.extend(fields);
     }
     Ok(Value::Object(line))
@@ -303,7 +285,7 @@ fn line(path: &str, build: FinishedUpload) -> serde_json::Result<Value> {
 /// Progress bars on standard error, one for each file. Nothing is drawn if standard error is not a terminal.
 struct ProgressBars {
     display: MultiProgress,
-    bars: Vec<(ProgressBar, Arc<UploadProgress>)>,
+    bars: Vec<(ProgressBar, Arc<TransferProgress>)>,
 }
 
 impl ProgressBars {
@@ -312,20 +294,12 @@ impl ProgressBars {
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {percent:>3}% {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bars = uploads.iter().map(|upload| {
-            let progress = Arc::clone(&upload.handle.progress);
+            let progress = Arc::clone(&upload.progress);
             let bar = ProgressBar::new(progress.total()).with_style(style.clone());
             (display.add(bar).with_prefix(upload.path.clone()), progress)
         });
 
         Self { bars: bars.collect(), display }
-    }
-
-    /// Draws the bars repeatedly. Does not complete.
-    async fn keep_drawing(&self) {
-        loop {
-            self.update();
-            tokio::time::sleep(DRAW_INTERVAL).await;
-        }
     }
 
     /// Removes the bar of a failed upload: its failure is what remains.
@@ -338,13 +312,13 @@ impl ProgressBars {
     fn finish(&self) {
         self.update();
         for (bar, progress) in &self.bars {
-            if progress.sent() < progress.total() { bar.finish_and_clear() } else { bar.abandon() }
+            if progress.done() < progress.total() { bar.finish_and_clear() } else { bar.abandon() }
         }
     }
 
     fn update(&self) {
         for (bar, progress) in &self.bars {
-            bar.set_position(progress.sent());
+            bar.set_position(progress.done());
             bar.set_message(progress.describe());
         }
     }

@@ -45,18 +45,11 @@ impl StorageClient {
         Self { connections: Connections::new(ca_file, CONNECT_LIMIT, policy) }
     }
 
-    /// Checks an address that the service names.
-    ///
-    /// # Errors
-    /// Describes why the address is not used. The description shows no part of the address.
-    pub fn check_address(&self, address: &str) -> Result<(), &'static str> {
-        self.connections.policy.parse(address).map(drop)
-    }
-
-    /// Stores `body` at `address` and returns the `ETag` of the stored object, without quotes.
-    pub async fn put(&self, address: &str, body: Body) -> Result<String, StorageError> {
+    /// Stores `body`, which has `size` bytes, at `address`. Returns the `ETag` of the stored object, without quotes.
+    pub async fn put(&self, address: &str, body: Body, size: u64) -> Result<String, StorageError> {
         let (client, url) = self.http_client(address)?;
-        let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream").body(body);
+        let request = client.put(url).header(header::CONTENT_TYPE, "application/octet-stream");
+        let request = request.header(header::CONTENT_LENGTH, size).body(body);
         let response = require_success(request.send().await.map_err(TransportError::from)?).await?;
 
         let etag = header_text(response.headers(), header::ETAG).unwrap_or_default();

@@ -84,9 +84,4 @@ impl Server {
     pub fn shutdown_token(&self) -> &CancellationToken {
         self.state.tool_runner.shutdown_token()
     }
-
-    /// Cancels at the service the uploads that the ended session has left unfinished.
-    pub(super) async fn cancel_unfinished_uploads(&self) {
-        self.state.tool_runner.files().uploads.cancel_unresumable_uploads().await;
-    }
 }

@@ -61,10 +61,6 @@ impl ToolRunner {
         &*self.callers
     }
 
-    pub(super) fn files(&self) -> &FileServices {
-        &self.files
-    }
-
     /// Returns the maximum time that a call waits if the host shows no progress.
     pub(super) fn wait_limit(&self) -> Duration {
         self.wait_limit

@@ -56,18 +56,14 @@ pub async fn serve_stdio(
 async fn run_session<T: Transport<RoleServer> + 'static>(server: Server, transport: T) -> anyhow::Result<()> {
     let shutdown = server.shutdown_token().clone();
 
-    let session = match server.clone().serve_with_ct(transport, shutdown).await {
+    let session = match server.serve_with_ct(transport, shutdown).await {
         Ok(session) => session,
         // The host disconnected before its first request, which is no error of the server.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(anyhow::Error::new(error)),
     };
 
-    let reason = session.waiting().await?;
-    // A later process cannot resume an upload without a journal, so that its storage space is released now.
-    drop(tokio::time::timeout(SHUTDOWN_LIMIT, server.cancel_unfinished_uploads()).await);
-
-    match reason {
+    match session.waiting().await? {
         QuitReason::JoinError(error) => Err(error.into()),
         _ => Ok(()),
     }

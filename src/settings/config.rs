@@ -138,7 +138,7 @@ impl Settings {
             root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
             state: self.state_directory(),
             ca_file: server.ca_file.clone(),
-            ci_job: self.ci_job.clone(),
+            origin: self.build_origin.clone(),
             timing: self.upload_timing.clone(),
             address_policy,
             key_file: self.values.text(API_KEY_FILE).map(PathBuf::from),

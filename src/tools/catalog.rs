@@ -24,8 +24,8 @@ use crate::{
     tools::{
         artifact_links,
         composite::{
-            ChangePlanTests, CompositeTool, DescribeRecord, DownloadMinion, DownloadRunFiles, FindByName,
-            RerunResults, SummarizeResults, UploadBuild, UploadRemoteBuild, WaitForCompletion,
+            ChangePlanTests, CompositeTool, DescribeRecord, DownloadRunFiles, FindByName, RerunResults,
+            SummarizeResults, UploadBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
         newest, saved_tests,
@@ -92,11 +92,6 @@ list_composite_tools!(
     RerunResults,
     ChangePlanTests,
     DownloadRunFiles,
-    DownloadMinion,
-);
-list_composite_tools!(
-    /// The tools that servers without local files offer in place of tools of the same name.
-    REMOTE_TOOLS: UploadRemoteBuild,
 );
 
 /// Returns all tools, in the order in which hosts list them.
@@ -109,26 +104,9 @@ pub fn find_tool(name: &str) -> Option<Tool> {
     tools().find(|tool| tool.name == name)
 }
 
-/// Returns the tool that takes the place of the tool `name` on servers without local files.
-pub(super) fn remote_tool(name: &str) -> Option<Tool> {
-    REMOTE_TOOLS.iter().map(|tool| tool()).find(|tool| tool.name == name)
-}
-
 /// Returns the name of the tool that is most similar to `name`.
 pub fn nearest_name(name: &str) -> Option<&'static str> {
     most_similar(name, tools().map(|tool| tool.name))
-}
-
-impl Tool {
-    /// Returns the tool that a server without local files offers under the same name; `None` if it offers none.
-    pub fn without_local_files(self) -> Option<Self> {
-        if self.uses_local_files { remote_tool(self.name) } else { Some(self) }
-    }
-
-    /// Returns whether servers without local files offer this tool in place of another one.
-    pub fn is_remote(self) -> bool {
-        remote_tool(self.name).is_some_and(|remote| std::ptr::eq(remote.info, self.info))
-    }
 }
 
 impl Deref for Tool {

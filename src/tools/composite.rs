@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub use self::{
     changes::{ChangePlanTests, RerunResults},
-    downloads::{DownloadMinion, DownloadRunFiles, minion_platform},
-    uploads::{UploadBuild, UploadBuildAnswer, UploadRemoteBuild},
+    downloads::DownloadRunFiles,
+    uploads::{UploadBuild, UploadBuildAnswer},
 };
 use crate::{
     failure::{Code, Failure},

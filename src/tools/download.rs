@@ -1,15 +1,13 @@
-//! Downloads of files to the local disk: the files of a run, and installers.
+//! Downloads of files to the local disk: the files of a run, and the file behind a link.
 //!
-//! A file is first written under a temporary name and gets its own name when it is complete. The next call continues an
-//! interrupted download. File names that the service chooses are used unchanged or refused, and nothing is written
-//! outside the destination.
+//! A file is first written under a temporary name and gets its own name when it is complete. File names that the service
+//! chooses are used unchanged or refused, and nothing is written outside the destination.
 
-mod installer;
-mod local_file;
 mod plan;
+mod remote;
 mod transfer;
 
-use std::{collections::BTreeMap, fmt, fs::File, io, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -18,23 +16,22 @@ use serde_json::json;
 use serde_with::skip_serializing_none;
 use tokio::time::Instant;
 
-pub use self::installer::{InstallerRequest, SavedInstaller};
 pub(crate) use self::plan::RunListing;
+pub use self::remote::{LinkRequest, SavedLink};
 use self::{
-    local_file::{FullDisk, SaveError, SaveOutcome},
     plan::{DownloadPlan, FILE_REF_PREFIX, PlannedFile, split_player_id},
-    transfer::{DownloadSource, PROGRESS_INTERVAL, TransferContext, TransferProgress, save_file},
+    remote::RemoteFile,
+    transfer::{SaveError, SaveOutcome, TransferContext, save_file},
 };
 use crate::{
     backoff::Backoff,
-    call::{Artifact, Caller, OpenRefusal},
-    client::{DownloadStream, ResumeFrom},
+    call::{Artifact, Caller},
     failure::{Code, Failure},
     service::api::Id,
     text::guidance::Guidance,
     tools::{
         call_options::CallOptions,
-        files::{Destination, FilePattern, file_name, sleep_until},
+        files::{Destination, FilePattern, TransferProgress, sleep_until},
     },
     violation::Violation,
 };
@@ -47,6 +44,9 @@ const PARALLEL_FILES: usize = 4;
 
 /// Maximum number of files that a failure lists.
 const MAX_LISTED: usize = 50;
+
+/// Interval of progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A request to download files of a run.
 #[derive(Clone, Debug, Default)]
@@ -77,13 +77,6 @@ pub struct RequestedFile {
 }
 
 impl DownloadRequest {
-    /// Returns why `path` cannot be the name of a downloaded file, or `None` if it can.
-    pub fn path_problem(path: &str) -> Option<&'static str> {
-        let is_reserved = || path.rsplit('/').next().is_some_and(local_file::is_reserved_name);
-        file_name::path_problem(path)
-            .or_else(|| is_reserved().then_some("is reserved for files that are incomplete"))
-    }
-
     /// Returns whether `file_ref` is a reference to a file (service.md 15).
     pub(crate) fn is_file_ref(file_ref: &str) -> bool {
         file_ref.strip_prefix(FILE_REF_PREFIX).is_some_and(|name| !name.is_empty())
@@ -120,7 +113,7 @@ impl DownloadRequest {
     }
 }
 
-/// Options of downloads. Programs use the default; tests use shorter pauses and failing disks.
+/// Options of downloads. Programs use the default; tests use shorter pauses.
 #[derive(Clone, Debug)]
 pub struct DownloadOptions {
     /// Pauses between attempts.
@@ -130,8 +123,6 @@ pub struct DownloadOptions {
     /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless
     /// answer would fill the disk.
     pub max_unsized_bytes: u64,
-    /// Writes the bytes.
-    pub disk: Arc<dyn Disk>,
 }
 
 impl Default for DownloadOptions {
@@ -140,7 +131,6 @@ impl Default for DownloadOptions {
             backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.5),
             attempts: 5,
             max_unsized_bytes: 1 << 30,
-            disk: Arc::new(SystemDisk),
         }
     }
 }
@@ -149,27 +139,6 @@ impl DownloadOptions {
     /// Returns the pauses between successive attempts without progress.
     fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
         self.backoff.pauses().take(self.attempts.saturating_sub(1) as usize)
-    }
-}
-
-/// Writes downloaded bytes to files.
-pub trait Disk: fmt::Debug + Send + Sync {
-    /// Writes all bytes.
-    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
-
-    /// Waits until the written bytes are stored permanently.
-    fn sync(&self, file: &File) -> io::Result<()> {
-        file.sync_all()
-    }
-}
-
-/// The file system of this machine.
-#[derive(Clone, Copy, Debug)]
-struct SystemDisk;
-
-impl Disk for SystemDisk {
-    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-        io::Write::write_all(file, bytes)
     }
 }
 
@@ -241,8 +210,8 @@ impl FailedFile {
 }
 
 impl DownloadRequest {
-    /// Saves the requested files. When the caller's wait limit passes, the remaining files are left to the next call.
-    /// Dropping the future leaves no incomplete file under its own name.
+    /// Saves the requested files. After the caller's wait limit no further file is begun: the remaining files are left to the
+    /// next call. Dropping the future leaves no incomplete file.
     ///
     /// # Errors
     /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every
@@ -262,6 +231,7 @@ impl DownloadRequest {
         let DownloadPlan { files, failed, .. } = DownloadPlan::new(&self, patterns.as_deref(), &listing)?;
         let progress =
             Arc::new(TransferProgress::new(files.iter().filter_map(|file| file.target.size).sum()));
+        progress.start_clock();
         let paths = files.iter().map(|file| file.target.path.clone());
         let mut job = DownloadJob { saved: BTreeMap::new(), failed, remaining: paths.enumerate().collect() };
         if files.is_empty() {
@@ -276,9 +246,8 @@ impl DownloadRequest {
             progress: Arc::clone(&progress),
             clock: Arc::clone(caller.clock()),
             deadline,
-            full_disk: FullDisk::default(),
         };
-        job.save_files(caller, files, &context, call_options).await?;
+        run_with_progress(job.save_files(caller, files, &context), &progress, call_options).await?;
 
         job.into_report(&listing, &path, &progress)
     }
@@ -299,35 +268,23 @@ impl DownloadJob {
         caller: &Caller,
         files: Vec<PlannedFile>,
         context: &TransferContext,
-        call_options: &CallOptions,
     ) -> Result<(), Failure> {
         let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
             let PlannedFile { artifact, target } = file;
-            let source = ArtifactSource { caller: caller.clone(), artifact };
-            let outcome = save_file(&source, target, context.clone()).await;
-            (place, source.artifact, outcome)
+            let remote = RemoteFile::OfRun(caller.clone(), artifact.clone());
+            (place, artifact, save_file(&remote, target, context.clone()).await)
         });
-        let mut finished = stream::iter(transfers).buffer_unordered(PARALLEL_FILES);
-        let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
+        // A file that has begun is finished after the deadline, because another call would begin it anew.
+        let started = stream::iter(transfers).take_until(sleep_until(context.deadline));
+        let mut finished = pin!(started.buffer_unordered(PARALLEL_FILES));
 
-        let outcome = loop {
-            tokio::select! {
-                next = finished.next() => {
-                    let Some((place, artifact, outcome)) = next else { break Ok(()) };
-                    if let Err(failure) = self.record(place, &artifact, outcome) {
-                        break Err(failure);
-                    }
-                }
-                () = sleep_until(context.deadline) => break Ok(()),
-                _ = ticks.tick() => context.progress.report_to(call_options),
+        while let Some((place, artifact, outcome)) = finished.next().await {
+            if let Err(failure) = self.record(place, &artifact, outcome) {
+                return Err(self.with_file_lists(failure));
             }
-        };
+        }
 
-        // Dropping the stream stops the transfers that are in progress.
-        drop(finished);
-        context.progress.report_to(call_options);
-
-        outcome.map_err(|failure| self.with_file_lists(failure))
+        Ok(())
     }
 
     /// Records the outcome of a file.
@@ -348,7 +305,7 @@ impl DownloadJob {
 
         let path = self.remaining.remove(&place).unwrap_or_default();
         match outcome {
-            Ok(SaveOutcome { size, is_kept: kept, .. }) => {
+            Ok(SaveOutcome { size, is_kept: kept }) => {
                 let (run_id, file_ref) = (artifact.run_id.clone(), file_ref(&artifact.filename));
                 self.saved.insert(place, SavedFile { run_id, file_ref, path, size, kept });
             }
@@ -424,15 +381,23 @@ fn explain_no_files(listing: &RunListing) -> Guidance {
     format!("the run has no files; its state is `{}`, and files are stored at its end", listing.state).into()
 }
 
-/// A file of a player.
-struct ArtifactSource {
-    caller: Caller,
-    artifact: Artifact,
-}
+/// Waits for `work` and reports the progress.
+async fn run_with_progress<T>(
+    work: impl Future<Output = T>,
+    progress: &TransferProgress,
+    call_options: &CallOptions,
+) -> T {
+    let mut work = pin!(work);
+    let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
 
-impl DownloadSource for ArtifactSource {
-    async fn open(&self, resume_from: &ResumeFrom) -> Result<DownloadStream, OpenRefusal> {
-        self.caller.open(&self.artifact, resume_from).await
+    loop {
+        tokio::select! {
+            done = &mut work => {
+                progress.report_to(call_options);
+                return done;
+            }
+            _ = ticks.tick() => progress.report_to(call_options),
+        }
     }
 }
 

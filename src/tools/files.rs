@@ -1,12 +1,8 @@
-//! Local files: the directory that tools may read and write, names, locks, digests and patterns.
+//! Local files: the directory that tools may read and write, names, and patterns.
 
-use std::{
-    io::{self, Read},
-    time::Duration,
-};
+use std::io;
 
-use indicatif::HumanBytes;
-use ring::digest::{Context, SHA256};
+use globset::{GlobBuilder, GlobMatcher};
 use tokio::time::Instant;
 
 use crate::{
@@ -15,25 +11,18 @@ use crate::{
 };
 
 mod destination;
-mod equal_name;
 pub mod file_name;
-mod lock;
-mod pattern;
+mod progress;
 mod root;
 
 pub use destination::Destination;
 pub(crate) use destination::{FileSlot, OpenDirectory};
-pub(crate) use lock::{FileId, change_time, file_id};
-pub use lock::{LockError, LockedFile, lock_file};
-pub(crate) use pattern::{FilePattern, SearchError, find_files, is_pattern};
+pub(crate) use progress::TransferProgress;
 pub use root::FilesRoot;
-pub(crate) use root::OpenFile;
+pub(crate) use root::{FileId, OpenFile, change_time, file_id};
 
 /// Longest file name in a failure, in characters.
 const MAX_NAME_CHARS: usize = 200;
-
-/// Number of bytes that are hashed at a time.
-const BUFFER_SIZE: usize = 256 * 1024;
 
 /// Returns the failure of the file `name` with the problem `what`.
 pub(crate) fn file_error(name: &str, what: &str) -> Failure {
@@ -70,28 +59,6 @@ pub(crate) fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
     bytes.as_ref().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 
-/// Reads `source` to its end and returns the SHA-256 in hexadecimal digits.
-pub(crate) fn sha256(mut source: impl Read) -> io::Result<String> {
-    let (mut context, mut buffer) = (Context::new(&SHA256), vec![0; BUFFER_SIZE]);
-
-    loop {
-        match source.read(&mut buffer) {
-            Ok(0) => return Ok(hexadecimal(context.finish())),
-            Ok(read) => context.update(buffer.get(..read).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Returns the progress of a transfer for a user: `done` of `total` bytes, and the rate at which `transferred` bytes
-/// moved within `elapsed`.
-pub(crate) fn format_progress(done: u64, total: u64, transferred: u64, elapsed: Duration) -> String {
-    let rate = u128::from(transferred) * 1000 / elapsed.as_millis().max(1);
-    let [done, total, rate] = [done, total, u64::try_from(rate).unwrap_or(u64::MAX)].map(HumanBytes);
-    format!("{done} of {total}, {rate}/s")
-}
-
 /// Sleeps until `deadline`. Never returns if there is none.
 pub(crate) async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
@@ -100,21 +67,48 @@ pub(crate) async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
+/// A compiled pattern such as `*.png` or `logs/**`. One without directories is matched with the last segment of a name.
+#[derive(Clone, Debug)]
+pub(crate) struct FilePattern {
+    matcher: GlobMatcher,
+    has_directories: bool,
+}
+
+impl FilePattern {
+    pub(crate) fn new(pattern: &str) -> Result<Self, String> {
+        let mut builder = GlobBuilder::new(pattern.trim_start_matches('/'));
+        let glob = builder.literal_separator(true).backslash_escape(true).build();
+        let matcher = glob.map_err(|error| error.kind().to_string())?.compile_matcher();
+
+        Ok(Self { matcher, has_directories: pattern.contains('/') })
+    }
+
+    /// Returns whether `name`, with `/` between its segments, matches the pattern.
+    pub(crate) fn is_match(&self, name: &str) -> bool {
+        let last_segment = name.rsplit('/').next().unwrap_or(name);
+        self.matcher.is_match(if self.has_directories { name } else { last_segment })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_counts_only_transferred_bytes() {
-        const MIB: u64 = 1_048_576;
-
-        let cases = [
-            ((0, 0, 0, 0), "0 B of 0 B, 0 B/s"),
-            ((12, 12, 12, 1), "12 B of 12 B, 12 B/s"),
-            ((3 * MIB, 4 * MIB, 2 * MIB, 4), "3.00 MiB of 4.00 MiB, 512.00 KiB/s"),
-        ];
-        for ((done, total, transferred, seconds), expected) in cases {
-            assert_eq!(format_progress(done, total, transferred, Duration::from_secs(seconds)), expected);
+    fn stars_stay_within_a_segment_unless_doubled() {
+        for (pattern, name, expected) in [
+            ("*.png", "end.png", true),
+            ("*.png", "screenshots/end.png", true),
+            ("/*.png", "screenshots/end.png", false),
+            ("logs/*", "logs/old/agent.log", false),
+            ("logs/**", "logs/old/agent.log", true),
+            ("**/agent.log", "agent.log", true),
+            ("{a,b}?.log", "b1.log", true),
+        ] {
+            let compiled = FilePattern::new(pattern).expect("a valid pattern");
+            assert_eq!(compiled.is_match(name), expected, "{pattern} {name}");
         }
+
+        assert!(FilePattern::new("[a").is_err());
     }
 }

@@ -7,6 +7,7 @@ use crate::{
         api::{
             exports::ExportTmsysRun,
             runs::{GetRun, ListRuns, StartRun, StopRuns},
+            uploads::{CompleteBuildUpload, GetBuildUploadParts, InitiateBuildUpload},
         },
         operation::Operation as _,
         tool::{Tier, ToolDefinition, Toolset},
@@ -84,23 +85,18 @@ impl Selection {
         Ok(Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() })
     }
 
-    /// Returns whether the tool, or a tool in its place, is offered.
+    /// Returns whether the tool is offered.
     pub fn offers(&self, tool: &ToolDefinition) -> bool {
         self.names.contains(tool.name)
             && (!self.read_only || tool.effect.is_read_only())
-            && (self.has_local_files || !tool.uses_local_files || catalog::remote_tool(tool.name).is_some())
+            && (self.has_local_files || !tool.uses_local_files)
             && !self.is_forbidden(tool)
     }
 
     /// Returns the tool that answers calls of `tool`, if `tool` is offered. A tool that the caller is not permitted to
     /// use answers too: the call fails with the permission that is missing.
     pub fn callable(&self, tool: Tool) -> Option<Tool> {
-        self.variant(tool).filter(|tool| self.offers(tool) || self.is_forbidden(tool))
-    }
-
-    /// Returns the tool itself, or the tool that takes its place without local files.
-    fn variant(&self, tool: Tool) -> Option<Tool> {
-        if self.has_local_files { Some(tool) } else { tool.without_local_files() }
+        Some(tool).filter(|tool| self.offers(tool) || self.is_forbidden(tool))
     }
 
     /// Returns whether tools may read and write local files.
@@ -126,9 +122,17 @@ impl Selection {
         Self { read_only: true, ..self }
     }
 
-    /// Returns the same selection without tools that read or write local files.
+    /// Returns the same selection without tools that read or write local files. The steps of an upload, in which the caller
+    /// sends the file, take the place of `upload_build`.
     #[must_use]
-    pub fn without_local_files(self) -> Self {
+    pub fn without_local_files(mut self) -> Self {
+        if self.names.contains(UploadBuild::NAME) {
+            self.names.extend([
+                InitiateBuildUpload::NAME,
+                GetBuildUploadParts::NAME,
+                CompleteBuildUpload::NAME,
+            ]);
+        }
         Self { has_local_files: false, ..self }
     }
 
@@ -145,7 +149,7 @@ impl Selection {
 
     /// Returns the message for a call of a tool that is not offered.
     pub fn refusal(&self, tool: &ToolDefinition) -> String {
-        if !self.has_local_files && tool.uses_local_files && catalog::remote_tool(tool.name).is_none() {
+        if !self.has_local_files && tool.uses_local_files {
             return format!(
                 "unknown tool: `{}` uses local files, which a server over HTTP does not",
                 tool.name
@@ -165,7 +169,7 @@ impl Selection {
 
     /// Returns the offered tools, in the order in which hosts list them.
     pub fn tools(&self) -> impl Iterator<Item = Tool> {
-        catalog::tools().filter_map(|tool| self.variant(tool)).filter(|tool| self.offers(tool))
+        catalog::tools().filter(|tool| self.offers(tool))
     }
 }
 

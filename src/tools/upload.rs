@@ -1,55 +1,49 @@
 //! Uploads of builds: initiation, addresses of the parts, parallel transfer of the parts, completion (service.md 10).
 //!
-//! Memory use does not depend on the size of the file. An upload that fails is cancelled at the service; an upload
-//! whose process was killed is resumed from its journal. While a file is being uploaded, an equal upload of it is
-//! refused.
+//! Memory use does not depend on the size of the file. An upload that fails is cancelled at the service. One whose process or
+//! call has ended is continued by the next equal request.
 //!
-//! - A `request` names a file and the arguments of its build; the `provenance` of the file completes them.
-//! - An `UploadJob` uploads the file: its `session` calls the service, and its `parts` go to the storage host.
-//! - The `services` keep uploads that continue while no caller waits for them.
-//! - A `remote` upload is one whose bytes the caller sends.
+//! - A `request` names a file and the arguments of its build; the `origin` of the build completes them.
+//! - An `UploadJob` uploads the file: its `session` calls the service, its `parts` go to the storage host, and its `state` is
+//!   recorded.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
 
 use self::{
-    journal::{JournalError, JournalHeader, RecordedUpload, UploadJournal},
     parts::PartSender,
-    session::{
-        CancelOutcome, PartEtags, UploadPlan, UploadSession, cancelled_failure, describe_cancellation,
-    },
+    session::{CancelOutcome, UploadPlan, UploadSession, cancelled_failure, describe_cancellation},
     source::SourceFile,
+    state::{StateFile, UploadState},
 };
 use crate::{
     backoff::Backoff,
     call::RequestPreview,
     client::{CALL_LIMIT, StorageClient},
-    failure::{Cause, Code, Failure},
+    failure::{Cause, Failure},
     service::api::uploads::InitiateBuildUpload,
+    tools::{call_options::CallOptions, files::TransferProgress},
 };
 
-mod journal;
+pub mod origin;
 mod parts;
-pub mod provenance;
-mod remote;
 mod request;
 mod services;
 mod session;
 mod source;
+mod state;
 
-pub(crate) use parts::UploadProgress;
-pub(crate) use remote::RemoteUpload;
-pub use remote::{PartAddress, RemoteUploadAnswer};
 pub use request::{BuildArguments, platform_from_file_name};
-pub(crate) use request::{UploadHandle, UploadMethod, UploadRequest, platform_violation};
+pub(crate) use request::{UploadMethod, UploadRequest};
 pub use services::{FileServices, FilesConfig};
 
-/// Hint for an upload that failed and can be resumed.
-const RESUME_HINT: &str = "the parts that were sent are kept: upload the same file again (on the command line with \
-                           `--resume`) to resume the upload";
+/// Hint for an upload that failed and could not be cancelled.
+const CONTINUE_HINT: &str = "upload the same file again to continue: the parts that were sent are kept";
 
 /// Pauses and time limits of uploads. Programs use the default; tests use shorter times.
 #[derive(Clone, Debug)]
@@ -64,7 +58,7 @@ pub struct UploadTiming {
     pub cancel_limit: Duration,
     /// Interval of progress messages.
     pub progress_interval: Duration,
-    /// How long a call of the tool waits before it answers that the upload continues.
+    /// After this time, a call of the tool begins no further part.
     pub wait_limit: Duration,
 }
 
@@ -100,10 +94,21 @@ pub struct UploadIds {
     pub object_key: String,
 }
 
-/// The build that an upload has become.
+/// The end of a request to upload a file.
+#[derive(Clone, Debug)]
+pub(crate) enum UploadEnd {
+    Finished(Box<FinishedUpload>),
+    /// The time of the call is over. An equal call continues the upload.
+    Paused {
+        ids: UploadIds,
+        progress: String,
+    },
+}
+
+/// A finished upload (service.md 15).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of the service")]
-pub struct UploadedBuild {
+pub struct FinishedUpload {
     pub build_id: String,
     pub project_id: Option<String>,
     pub name: String,
@@ -112,36 +117,12 @@ pub struct UploadedBuild {
     /// Bytes.
     pub size: u64,
     pub parts: u64,
-}
-
-impl UploadedBuild {
-    fn new(plan: &UploadPlan, initiation: &InitiateBuildUpload, project: Option<&str>) -> Self {
-        Self {
-            build_id: plan.ids.build_id.clone(),
-            project_id: project.map(str::to_owned),
-            name: initiation.name.clone(),
-            file_name: initiation.file.file_name.clone(),
-            platform: json!(initiation.platform).as_str().unwrap_or_default().to_owned(),
-            size: plan.size,
-            parts: plan.total_parts(),
-        }
-    }
-}
-
-/// A finished upload (service.md 15).
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are those of the service")]
-pub struct FinishedUpload {
-    #[serde(flatten)]
-    pub build: UploadedBuild,
     /// Parts that an interrupted upload had already sent.
     pub parts_resumed: u64,
     pub seconds: f64,
     /// Bytes that had to be sent more than once.
     pub bytes_sent_again: u64,
-    /// SHA-256 of the file; absent with `checksum: false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
+    pub sha256: String,
 }
 
 /// An upload with everything that it needs.
@@ -151,24 +132,20 @@ pub(crate) struct UploadJob {
     storage: Arc<StorageClient>,
     source: SourceFile,
     initiation: InitiateBuildUpload,
-    /// Digest of the arguments of the caller. An upload is resumed only by an equal request.
-    request_digest: String,
-    progress: Arc<UploadProgress>,
+    progress: Arc<TransferProgress>,
     /// How long the service keeps an unfinished upload.
     time_limit: Duration,
-    /// Directory of the journals; `None` if uploads cannot be resumed.
-    journal_directory: Option<PathBuf>,
-    /// Whether an unfinished upload of the same file is resumed. Otherwise it is cancelled.
-    resumes: bool,
-    /// Whether the SHA-256 of the file is computed.
-    hashes: bool,
+    /// After this time no further part is begun.
+    pause_at: Option<Instant>,
+    /// Directory of the states, and the digest of the arguments of the caller.
+    states: Option<PathBuf>,
+    request_digest: String,
 }
 
-/// An upload at the service, new or resumed.
+/// An upload at the service, new or continued.
 struct OpenUpload {
     plan: UploadPlan,
-    etags: PartEtags,
-    journal: Option<UploadJournal>,
+    state: UploadState,
     stage: UploadStage,
 }
 
@@ -192,132 +169,120 @@ impl UploadJob {
         self.session.client.preview(&self.initiation).await
     }
 
+    /// Runs the upload for a call of a host, and reports its progress. A host that gives up has the upload cancelled at the
+    /// service, but the end of the process leaves it for the next call. After `wait_limit` no further part is begun.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) async fn run_for_host(
+        mut self,
+        options: &CallOptions,
+        wait_limit: Option<Duration>,
+    ) -> Result<UploadEnd, Failure> {
+        self.pause_at = wait_limit.map(|limit| Instant::now() + limit);
+        let progress = Arc::clone(&self.progress);
+        let mut ticks = tokio::time::interval(self.session.timing.progress_interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
+        let (cancelled, shutdown) = (self.session.cancelled.clone(), options.stopping.calls.clone());
+        let _cancel_on_drop = CancelOnDrop { cancelled, shutdown };
+        let mut running = tokio::spawn(self.run());
+        loop {
+            tokio::select! {
+                ended = &mut running => return ended.unwrap_or_else(|_| Err(cancelled_failure())),
+                _ = ticks.tick() => progress.report_to(options),
+            }
+        }
+    }
+
     /// Uploads the file. If this fails, the upload has been cancelled at the service, or the failure tells what
     /// remains.
     ///
     /// # Errors
-    /// Failures of the operations; `file_error` if the file cannot be read or changes, or if it is being uploaded;
-    /// `service_unavailable`, `rejected` or `bad_response` if the storage host does not accept a part; `cancelled`.
-    pub(crate) async fn run(mut self) -> Result<FinishedUpload, Failure> {
-        self.progress.start();
+    /// Failures of the operations; `file_error` if the file cannot be read or changes; `service_unavailable`, `rejected` or
+    /// `bad_response` if the storage host does not accept a part; `cancelled`.
+    pub(crate) async fn run(mut self) -> Result<UploadEnd, Failure> {
+        self.progress.start_clock();
         self.session.set_deadline_after(self.time_limit);
         self.session.resolve_project::<InitiateBuildUpload>().await?;
 
-        let mut upload = self.open().await?;
-        self.progress.set_resumable(upload.journal.is_some() && upload.plan.is_multipart());
-        let parts_resumed = upload.etags.len() as u64;
+        let file = self.state_file();
+        let mut upload = self.open(&file).await?;
+        let parts_resumed = upload.state.etags.len() as u64;
 
-        let sha256 = match self.transfer(&mut upload).await {
-            Ok(sha256) => sha256,
-            Err(failure) => return Err(self.abandon(upload, failure).await),
+        let sha256 = match self.transfer(&mut upload, &file).await {
+            Ok(Some(sha256)) => sha256,
+            Ok(None) => {
+                let (ids, progress) = (upload.plan.ids, self.progress.describe());
+                return Ok(UploadEnd::Paused { ids, progress });
+            }
+            Err(failure) => return Err(self.abandon(upload, &file, failure).await),
         };
-        if let Some(journal) = upload.journal {
-            journal.remove();
-        }
+        file.remove();
 
-        let project = self.session.client.project.as_deref();
-        Ok(FinishedUpload {
-            build: UploadedBuild::new(&upload.plan, &self.initiation, project),
+        let InitiateBuildUpload { name, platform, file, .. } = self.initiation;
+        Ok(UploadEnd::Finished(Box::new(FinishedUpload {
+            parts: upload.plan.total_parts(),
+            build_id: upload.plan.ids.build_id,
+            project_id: self.session.client.project,
+            name,
+            file_name: file.file_name,
+            platform: json!(platform).as_str().unwrap_or_default().to_owned(),
+            size: file.file_size,
             parts_resumed,
             seconds: (self.progress.elapsed().as_secs_f64() * 1_000.0).round() / 1_000.0,
-            bytes_sent_again: self.progress.bytes_sent_again(),
+            bytes_sent_again: self.progress.bytes_again(),
             sha256,
-        })
+        })))
     }
 
-    /// Resumes the unfinished upload of the same file and request, or initiates a new one.
-    async fn open(&self) -> Result<OpenUpload, Failure> {
-        let (journal, recorded) = self.open_journal()?;
-
-        if let Some((header, etags)) = recorded
-            && let Some(stage) = self.unfinished_stage(&header, &etags).await?
-        {
-            let plan = header.plan;
-            tracing::info!(
-                build_id = plan.ids.build_id,
-                parts = etags.len(),
-                "an unfinished upload is resumed"
-            );
-            return Ok(OpenUpload { plan, etags, journal, stage });
-        }
-
-        match self.initiate().await {
-            Ok(plan) => {
-                let journal = journal.and_then(|journal| self.begin_journal(journal, &plan));
-                Ok(OpenUpload { plan, etags: PartEtags::new(), journal, stage: UploadStage::Initiated })
-            }
-            Err(failure) => {
-                if let Some(journal) = journal {
-                    journal.remove();
-                }
-                Err(failure)
-            }
-        }
-    }
-
-    /// Opens the journal of the file, and returns the unfinished upload that it records.
-    ///
-    /// # Errors
-    /// An equal upload is in progress.
-    fn open_journal(&self) -> Result<(Option<UploadJournal>, Option<RecordedUpload>), Failure> {
-        let Some(directory) = self.journal_directory.as_deref() else { return Ok((None, None)) };
+    /// Returns the file that records this upload.
+    fn state_file(&self) -> StateFile {
         let client = &self.session.client;
-        let service = client.caller.base_url();
+        let path = self.source.path().to_string_lossy();
         let project = client.project.as_deref().unwrap_or_default();
-        let is_equal = |header: &JournalHeader| header.records(&self.source, &self.request_digest);
-
-        match UploadJournal::open(directory, &self.source, service, project) {
-            Ok((journal, recorded)) => Ok((Some(journal), recorded)),
-            Err(JournalError::Busy(header)) if header.as_deref().is_none_or(is_equal) => {
-                Err(self.source.busy_error())
-            }
-            // The journal belongs to another request for the same file, or cannot be written. The upload cannot be
-            // resumed.
-            Err(_) => Ok((None, None)),
-        }
+        StateFile::new(
+            self.states.as_deref(),
+            [&path, client.caller.base_url(), project, &self.request_digest],
+        )
     }
 
-    /// Writes the header of the journal of a new upload.
-    fn begin_journal(&self, mut journal: UploadJournal, plan: &UploadPlan) -> Option<UploadJournal> {
-        let header = JournalHeader::new(&self.source, &self.request_digest, plan);
-        match journal.begin(&header) {
-            Ok(()) => Some(journal),
-            Err(error) => {
-                tracing::warn!("the upload cannot be resumed if the process ends: {error}");
-                None
-            }
+    /// Continues the unfinished upload of the same file and request, or initiates a new one.
+    async fn open(&self, file: &StateFile) -> Result<OpenUpload, Failure> {
+        if let Some(state) = file.read()
+            && let Some(upload) = self.continued(state).await?
+        {
+            let sent = upload.state.etags.keys().map(|number| upload.plan.part_range(*number));
+            self.progress.add_present(sent.map(|range| range.end - range.start).sum());
+            tracing::info!(build_id = upload.plan.ids.build_id, "an unfinished upload is continued");
+            return Ok(upload);
         }
+
+        let plan = self.initiate().await?;
+        let state = UploadState::new(&self.source, &plan);
+        file.write(&state);
+        Ok(OpenUpload { plan, state, stage: UploadStage::Initiated })
     }
 
-    /// Returns the stage of the upload that the journal records, or `None` if it cannot be resumed. An upload that is
-    /// not to be resumed is cancelled.
-    async fn unfinished_stage(
-        &self,
-        header: &JournalHeader,
-        etags: &PartEtags,
-    ) -> Result<Option<UploadStage>, Failure> {
-        let plan = &header.plan;
-        let is_equal = header.records(&self.source, &self.request_digest);
-        if !(self.resumes && is_equal && plan.is_multipart()) {
-            self.session.cancel_leftover(&plan.ids).await?;
+    /// Returns the recorded upload if the service still has it. One that cannot be continued is cancelled.
+    async fn continued(&self, mut state: UploadState) -> Result<Option<OpenUpload>, Failure> {
+        let Some(plan) = state.plan(&self.source) else {
+            self.session.cancel_leftover(&state.ids).await?;
             return Ok(None);
-        }
+        };
+        let total = plan.total_parts();
+        state.etags.retain(|number, _| (1..=total).contains(number));
 
-        // If the process ends from here on, the next upload of the file finds this upload again.
-        self.progress.set_resumable(true);
-        if self.session.upload_exists(plan).await? {
-            return Ok(Some(UploadStage::Initiated));
-        }
+        let stage = if self.session.upload_exists(&plan).await? {
+            UploadStage::Initiated
+        } else if state.etags.len() as u64 == total && self.session.is_built(&plan.ids.build_id).await? {
+            // The process ended while it waited for the answer to the completion.
+            UploadStage::Built
+        } else {
+            return Ok(None);
+        };
 
-        // The process may have been killed while it waited for the answer to the completion.
-        let has_all_parts = etags.len() as u64 == plan.total_parts();
-        if has_all_parts && self.session.is_built(&plan.ids.build_id).await? {
-            return Ok(Some(UploadStage::Built));
-        }
-
-        self.progress.set_resumable(false);
-
-        Ok(None)
+        Ok(Some(OpenUpload { plan, state, stage }))
     }
 
     /// Initiates the upload and returns the plan that the service chose.
@@ -330,39 +295,31 @@ impl UploadJob {
         self.session.plan_of(reply.view::<InitiateBuildUpload>(), self.source.size()).await
     }
 
-    /// Sends the parts and completes the upload. Returns the SHA-256 of the file, if it is computed.
-    async fn transfer(&self, upload: &mut OpenUpload) -> Result<Option<String>, Failure> {
-        let mut sent = self.send_parts(upload).await;
-
-        // The address of a single-part upload cannot be renewed: another address needs another upload (service.md
-        // 10.6).
-        if let Err(failure) = &sent
-            && failure.facts.cause == Some(Cause::AddressRefused)
-            && !upload.plan.is_multipart()
-            && self.session.cancel_leftover(&upload.plan.ids).await.is_ok()
-        {
-            upload.stage = UploadStage::Cancelled;
-            upload.plan = self.initiate().await?;
-            upload.stage = UploadStage::Initiated;
-            upload.journal =
-                upload.journal.take().and_then(|journal| self.begin_journal(journal, &upload.plan));
-            sent = self.send_parts(upload).await;
+    /// Sends the parts and completes the upload. Returns the SHA-256 of the file, or `None` if parts are missing because the
+    /// time of the call is over.
+    async fn transfer(&self, upload: &mut OpenUpload, file: &StateFile) -> Result<Option<String>, Failure> {
+        let digest = self.source.start_digest();
+        if let Err(failure) = self.send_parts(upload, file).await {
+            if upload.plan.is_multipart() || failure.facts.cause != Some(Cause::AddressRefused) {
+                return Err(failure);
+            }
+            self.restart(upload, file, failure).await?;
         }
 
-        let sha256 = sent?;
         // The parts of a file that changed during the transfer may belong to different versions.
         self.source.check_unchanged()?;
-
+        if (upload.state.etags.len() as u64) < upload.plan.total_parts() {
+            return Ok(None);
+        }
         if upload.stage != UploadStage::Built {
-            self.session.complete(&upload.plan.ids, &upload.etags).await?;
+            self.session.complete(&upload.plan.ids, &upload.state.etags).await?;
         }
 
-        Ok(sha256)
+        digest.finish().await.map(Some)
     }
 
-    async fn send_parts(&self, upload: &mut OpenUpload) -> Result<Option<String>, Failure> {
-        let OpenUpload { plan, etags, journal, .. } = upload;
-        self.progress.set_ids(&plan.ids);
+    async fn send_parts(&self, upload: &mut OpenUpload, file: &StateFile) -> Result<(), Failure> {
+        let OpenUpload { plan, state, .. } = upload;
         let sender = PartSender {
             session: &self.session,
             storage: &self.storage,
@@ -372,38 +329,68 @@ impl UploadJob {
         };
 
         tokio::select! {
-            sent = sender.send_all(etags, journal.as_mut(), self.hashes) => sent,
+            sent = sender.send_all(state, file, self.pause_at) => sent,
             () = self.session.cancelled.cancelled() => Err(cancelled_failure()),
         }
     }
 
-    /// Cancels an upload that failed with `failure`, and adds to `failure` what remains at the service.
-    ///
-    /// The journal is kept if the upload could not be cancelled, so that the next upload of the file resumes or cancels
-    /// it.
-    async fn abandon(&self, upload: OpenUpload, failure: Failure) -> Failure {
-        let OpenUpload { plan, journal, stage, .. } = upload;
-        let outcome = match stage {
-            UploadStage::Initiated => self.session.cancel(&plan.ids).await,
-            UploadStage::Built => return failure,
-            UploadStage::Cancelled => {
-                if let Some(journal) = journal {
-                    journal.remove();
-                }
-                return failure;
-            }
-        };
-        let is_left = matches!(outcome, CancelOutcome::Failed(_));
-        // A file that changed cannot be resumed: its content is a different upload.
-        let is_resumable =
-            is_left && journal.is_some() && plan.is_multipart() && failure.code != Code::FileError;
-
-        if !is_left && let Some(journal) = journal {
-            journal.remove();
+    /// Initiates another upload in place of one whose only address was refused with `refusal`: the address of an upload in one
+    /// piece cannot be renewed (service.md 10.6). Sends the file.
+    async fn restart(
+        &self,
+        upload: &mut OpenUpload,
+        file: &StateFile,
+        refusal: Failure,
+    ) -> Result<(), Failure> {
+        if self.session.cancel_leftover(&upload.plan.ids).await.is_err() {
+            return Err(refusal);
         }
 
+        upload.stage = UploadStage::Cancelled;
+        upload.plan = self.initiate().await?;
+        upload.stage = UploadStage::Initiated;
+        upload.state = UploadState::new(&self.source, &upload.plan);
+        file.write(&upload.state);
+
+        self.send_parts(upload, file).await
+    }
+
+    /// Cancels an upload that failed with `failure`, and adds to `failure` what remains at the service. The state of an
+    /// upload that could not be cancelled is kept, so that the next upload of the file continues or cancels it.
+    async fn abandon(&self, upload: OpenUpload, file: &StateFile, failure: Failure) -> Failure {
+        let OpenUpload { plan, stage, .. } = upload;
+        match stage {
+            UploadStage::Built => return failure,
+            UploadStage::Cancelled => {
+                file.remove();
+                return failure;
+            }
+            UploadStage::Initiated => {}
+        }
+
+        let outcome = self.session.cancel(&plan.ids).await;
+        let is_left = matches!(outcome, CancelOutcome::Failed(_));
+        if !is_left {
+            file.remove();
+        }
+
+        let can_continue = is_left && plan.is_multipart() && self.source.check_unchanged().is_ok();
         let failure = describe_cancellation(&plan.ids, outcome, failure);
-        if is_resumable { failure.and_hint(RESUME_HINT) } else { failure }
+        if can_continue { failure.and_hint(CONTINUE_HINT) } else { failure }
+    }
+}
+
+/// Cancels an upload whose caller has given up, except at the end of the process.
+struct CancelOnDrop {
+    cancelled: CancellationToken,
+    shutdown: CancellationToken,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if !self.shutdown.is_cancelled() {
+            self.cancelled.cancel();
+        }
     }
 }
 

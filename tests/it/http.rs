@@ -16,5 +16,4 @@ mod streams;
 mod tenants;
 #[cfg(feature = "otlp")]
 mod traces;
-mod uploads;
 mod users;

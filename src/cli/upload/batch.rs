@@ -1,6 +1,10 @@
 //! The files of one upload command: their names and patterns, the checks before the first request, and the upload of each.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -18,18 +22,21 @@ use crate::{
         catalog::ListedTool as _,
         composite::UploadBuild,
         context::CallerWithFiles,
-        files::{FilesRoot, SearchError, file_error, find_files, is_pattern, read_error},
-        upload::{BuildArguments, FileServices, FinishedUpload, UploadHandle, UploadMethod, UploadRequest},
+        files::{FilePattern, FilesRoot, TransferProgress, file_error, read_error},
+        upload::{
+            BuildArguments, FileServices, FinishedUpload, UploadEnd, UploadJob, UploadMethod, UploadRequest,
+            origin::{BuildOrigin, CiJob},
+        },
     },
 };
 
 /// What all files of a command have in common.
 struct UploadBatch<'a> {
-    arguments: &'a UploadArguments,
     caller: &'a Caller,
     files: &'a FileServices,
     root: FilesRoot,
     build: BuildArguments,
+    origin: BuildOrigin,
     project: Option<String>,
 }
 
@@ -37,7 +44,7 @@ struct UploadBatch<'a> {
 /// of open files.
 pub(super) struct FileUpload<'a> {
     pub(super) path: String,
-    pub(super) handle: UploadHandle,
+    pub(super) progress: Arc<TransferProgress>,
     batch: Arc<UploadBatch<'a>>,
 }
 
@@ -47,10 +54,8 @@ impl UploadBatch<'_> {
             path,
             project: self.project.as_deref(),
             build: self.build.clone(),
-            fills_details: !self.arguments.no_fill_details,
+            origin: &self.origin,
             method: UploadMethod::CommandLine,
-            resumes: self.arguments.resume,
-            hashes: !self.arguments.no_checksum,
         }
     }
 }
@@ -58,22 +63,27 @@ impl UploadBatch<'_> {
 impl FileUpload<'_> {
     /// Returns the request that begins the upload, which is not sent.
     pub(super) async fn preview(self) -> Result<RequestPreview, Failure> {
-        let Self { path, handle, batch } = self;
-        let request = batch.request(&path);
-        request.into_job_with(handle, batch.caller, batch.files, &batch.root).await?.preview().await
+        self.job()?.preview().await
     }
 
     /// Uploads the file. Returns its path and the outcome.
     pub(super) async fn run(self) -> (String, Result<FinishedUpload, Failure>) {
-        let Self { path, handle, batch } = self;
-        let request = batch.request(&path);
-        let job = request.into_job_with(handle, batch.caller, batch.files, &batch.root).await;
-        let outcome = match job {
+        let outcome = match self.job() {
             Ok(job) => job.run().await,
             Err(failure) => Err(failure),
         };
+        let outcome = outcome.and_then(|end| match end {
+            UploadEnd::Finished(build) => Ok(*build),
+            // Only calls of hosts are paused.
+            UploadEnd::Paused { .. } => Err(Failure::new(Code::Cancelled, "upload: paused")),
+        });
 
-        (path, outcome)
+        (self.path, outcome)
+    }
+
+    fn job(&self) -> Result<UploadJob, Failure> {
+        let Self { path, progress, batch } = self;
+        batch.request(path).into_job(Some(Arc::clone(progress)), batch.caller, batch.files, &batch.root)
     }
 }
 
@@ -94,17 +104,29 @@ pub(super) fn prepare_uploads<'a>(
     }
 
     let (build, project) = check_build(arguments, caller, &paths)?;
-    let batch = Arc::new(UploadBatch { arguments, caller, files, root, build, project });
+    let origin = origin(arguments).or(files.origin().clone());
+    let batch = Arc::new(UploadBatch { caller, files, root, build, origin, project });
     // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
     let (mut uploads, mut failures) = (Vec::new(), Vec::new());
     for path in paths {
         match batch.request(&path).check_file(&batch.root) {
-            Ok(handle) => uploads.push(FileUpload { path, handle, batch: Arc::clone(&batch) }),
+            Ok(progress) => uploads.push(FileUpload { path, progress, batch: Arc::clone(&batch) }),
             Err(failure) => failures.push(failure.detail("path", path)),
         }
     }
 
     if failures.is_empty() { Ok(uploads) } else { Err(CommandError::Failures(failures)) }
+}
+
+/// Returns the origin that the flags describe.
+fn origin(arguments: &UploadArguments) -> BuildOrigin {
+    let UploadArguments { commit, branch, run_url, .. } = arguments;
+    BuildOrigin {
+        job: CiJob { run_url: run_url.clone(), ..CiJob::default() },
+        commit: commit.clone(),
+        branch: branch.clone(),
+        ..BuildOrigin::default()
+    }
 }
 
 /// Returns the checked arguments of all builds, and the project. Asks the user at the terminal if a confirmation is
@@ -188,20 +210,53 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
         return Ok(vec![name.to_owned()]);
     }
 
-    let files = find_files(root.path(), name).map_err(|error| match error {
-        SearchError::Pattern(problem) => {
-            let message = format!("upload: `{name}` is not a pattern: {problem}");
-            Failure::new(Code::InvalidArguments, message).hint("nothing was sent")
-        }
-        SearchError::Unreadable(directory, error) => read_error(&relative_name(root, &directory), &error)
-            .hint("the pattern may match files in it; nothing was sent"),
+    let components = Path::new(name).components();
+    let is_fixed = |component: &Component<'_>| !is_pattern(&component.as_os_str().to_string_lossy());
+    let fixed: PathBuf = components.clone().take_while(is_fixed).collect();
+    let directory = root.path().join(&fixed);
+
+    let pattern = FilePattern::new(&root.path().join(name).to_string_lossy()).map_err(|problem| {
+        let message = format!("upload: `{name}` is not a pattern: {problem}");
+        Failure::new(Code::InvalidArguments, message).hint("nothing was sent")
+    })?;
+    let depth = if name.contains("**") { usize::MAX } else { components.skip_while(is_fixed).count() };
+    let mut files = Vec::new();
+    add_files_below(&directory, depth, &mut files).map_err(|error| {
+        read_error(&relative_name(root, &directory), &error)
+            .hint("the pattern may match files in it; nothing was sent")
     })?;
 
+    files.retain(|path| pattern.is_match(&path.to_string_lossy().replace('\\', "/")));
+    files.sort();
     if files.is_empty() {
-        Err(file_error(name, "matches no file").hint("nothing was sent"))
-    } else {
-        Ok(files.iter().map(|path| relative_name(root, path)).collect())
+        return Err(file_error(name, "matches no file").hint("nothing was sent"));
     }
+    Ok(files.iter().map(|path| relative_name(root, path)).collect())
+}
+
+/// Returns whether `name` contains a character with a special meaning in patterns.
+fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?', '[', '{'])
+}
+
+/// Adds the regular files of `directory` and of the directories in it, down to `depth` levels. Links to directories are not
+/// followed.
+fn add_files_below(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let entries = match directory.read_dir() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            if depth > 1 {
+                add_files_below(&entry.path(), depth - 1, files)?;
+            }
+        } else if entry.path().is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// Returns the path relative to the root, as a user would write it.

@@ -1,4 +1,4 @@
-//! The tools that save files of the service as local files: `download_run_files` and `download_minion`.
+//! The tool that saves files of the service as local files: `download_run_files`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,16 +9,15 @@ use crate::{
     failure::Failure,
     fields::Fields,
     service::{
-        api::{Id, minions::MinionPlatform},
+        api::Id,
         lenient::view,
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
-        download::{
-            DownloadOptions, DownloadReport, DownloadRequest, InstallerRequest, RequestedFile, SavedInstaller,
-        },
+        download::{DownloadOptions, DownloadReport, DownloadRequest, RequestedFile},
+        files::file_name,
     },
     violation::Violation,
 };
@@ -131,57 +130,8 @@ fn files_are_of_the_run(arguments: &Fields, violations: &mut Vec<Violation>) {
             broken("file_ref", "must be `artifact:<path>`".to_owned());
         }
 
-        if let Some(problem) = file.relative_path.as_deref().and_then(DownloadRequest::path_problem) {
+        if let Some(problem) = file.relative_path.as_deref().and_then(file_name::path_problem) {
             broken("relative_path", format!("is not a valid name: it {problem}"));
         }
     }
-}
-
-/// Saves the latest installer of the Minion, the agent on a test machine, as a local file. Installs nothing.
-///
-/// Returns `status: downloading` after 45 s: repeat the same call to continue.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct DownloadMinion {
-    /// Directory below the files root; created if missing.
-    pub destination_dir: String,
-    /// Default: the platform of this machine.
-    pub platform: Option<MinionPlatform>,
-    /// Replaces an existing file; default false.
-    #[schemars(extend("default" = false))]
-    pub overwrite: Option<bool>,
-}
-
-impl CompositeTool for DownloadMinion {
-    const TOOL: ToolInfo =
-        ToolInfo::replaces("download_minion", "Download the Minion installer", Toolset::Minions)
-            .needs("project:manage-minions")
-            .uses_local_files()
-            .requires_fields(&["status"])
-            .recovery_hint("check whether the file exists");
-    type Answer = SavedInstaller;
-
-    async fn run(self, context: ToolContext) -> Result<SavedInstaller, Failure> {
-        let platform = minion_platform(self.platform)?;
-        let destination = context.files.root()?.destination(&self.destination_dir)?;
-        let overwrite = self.overwrite == Some(true);
-        let request = InstallerRequest { project: context.project, platform, overwrite };
-
-        request
-            .run(
-                &context.caller,
-                &context.files.storage,
-                &destination,
-                &DownloadOptions::default(),
-                &context.options,
-            )
-            .await
-    }
-}
-
-/// Returns `named`, or else the platform of this machine.
-pub fn minion_platform(named: Option<MinionPlatform>) -> Result<MinionPlatform, Failure> {
-    let rule = "is required: there is no installer for the platform of this machine";
-    named
-        .or_else(MinionPlatform::here)
-        .ok_or_else(|| Failure::invalid_arguments(DownloadMinion::NAME, &[Violation::new("platform", rule)]))
 }

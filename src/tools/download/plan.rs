@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::SystemTime};
 
 use jiff::Timestamp;
 
-use super::{DownloadRequest, FailedFile, RequestedFile, local_file::DownloadTarget};
+use super::{DownloadRequest, FailedFile, RequestedFile, transfer::DownloadTarget};
 use crate::{
     call::{Artifact, Caller},
     failure::{Code, Failure, quote},
@@ -201,8 +201,7 @@ impl<'a> DownloadPlan<'a> {
     /// Adds a file with the local name `path`, if it can have that name.
     fn add(&mut self, player: &ListedPlayer, file: &ListedFile, path: String) {
         // The remote name becomes a part of an address, and the local name a part of a path.
-        let problem =
-            file_name::shape_problem(&file.filename).or_else(|| DownloadRequest::path_problem(&path));
+        let problem = file_name::shape_problem(&file.filename).or_else(|| file_name::path_problem(&path));
         if let Some(problem) = problem {
             let failure = file_error(&file.filename, &format!("is refused: the name {problem}"));
             return self.fail(&player.id, &file.filename, failure);
@@ -223,7 +222,6 @@ impl<'a> DownloadPlan<'a> {
             size: file.size,
             modified: file.uploaded,
             replaces: self.request.overwrite,
-            hashes: false,
         };
         self.files.push(PlannedFile { artifact, target });
     }
@@ -255,10 +253,7 @@ fn find_file<'a>(
     name: &str,
 ) -> Option<(&'a ListedPlayer, &'a ListedFile)> {
     let player = listing.players.iter().find(|player| player.id == run_id)?;
-    // Two files of the service may have names that look equal.
-    let exact = player.files.iter().find(|file| file.filename == name);
-    let is_equal = |file: &&ListedFile| composed(&file.filename) == composed(name);
-    Some((player, exact.or_else(|| player.files.iter().find(is_equal))?))
+    Some((player, player.files.iter().find(|file| file.filename == name)?))
 }
 
 /// Checks that the run has all requested players.

@@ -1,41 +1,29 @@
-//! The transfer of one file to its place on the disk.
+//! The transfer of one file to its place on the disk: into a temporary file, which gets its name when it is complete.
 //!
-//! A transfer continues the bytes of an earlier one, or starts again, once.
+//! After a broken connection, the transfer requests the missing bytes, or starts again, once.
 
 use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+    hash::{BuildHasher as _, RandomState},
+    io::{self, ErrorKind},
+    sync::Arc,
+    time::{Duration, SystemTime},
 };
 
-use bytes::BytesMut;
-use tokio::task::spawn_blocking;
-
-use super::{
-    DownloadOptions,
-    local_file::{
-        DownloadTarget, ExistingFile, FullDisk, OVERWRITE_HINT, PartialFile, SaveError, SaveOutcome,
-    },
+use cap_std::fs::{Metadata, OpenOptions};
+use tokio::{
+    fs::File,
+    io::{AsyncWriteExt as _, BufWriter},
+    task::spawn_blocking,
 };
+
+use super::{DownloadOptions, remote::RemoteFile};
 use crate::{
     call::OpenRefusal,
     client::{DownloadStream, ResumeFrom},
     clock::Clock,
     failure::{Code, Failure},
-    tools::{
-        call_options::CallOptions,
-        files::{
-            FileSlot, LockError, OpenDirectory, file_error, format_progress, is_escape, read_error,
-            write_error,
-        },
-    },
+    tools::files::{FileSlot, OpenDirectory, TransferProgress, file_error, is_escape, write_error},
 };
-
-/// Interval of progress messages.
-pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Number of bytes that are written at a time.
 const WRITE_SIZE: usize = 256 * 1024;
@@ -43,148 +31,41 @@ const WRITE_SIZE: usize = 256 * 1024;
 /// Longest pause on request of the service in a call without a wait limit.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
-/// A file of the service that can be opened repeatedly.
-pub(super) trait DownloadSource: Sync {
-    /// Opens the file at the position `resume_from`. Sends one request.
-    fn open(
-        &self,
-        resume_from: &ResumeFrom,
-    ) -> impl Future<Output = Result<DownloadStream, OpenRefusal>> + Send;
-}
+/// Maximum difference between the times of equal files. Some file systems store times in steps of two seconds.
+const TIME_TOLERANCE: Duration = Duration::from_secs(2);
 
-/// Counts the bytes of a download. All its files share the counters.
-#[derive(Debug)]
-pub(super) struct TransferProgress {
-    total: AtomicU64,
-    /// Bytes on the disk.
-    done: AtomicU64,
-    /// The part of `done` that this call has received.
-    received: AtomicU64,
-    /// Maximum that was ever reported, so that a file that starts again does not make the progress go back.
-    reported: AtomicU64,
-    started: Instant,
-}
+/// Hint for a file name that is taken by another file.
+const OVERWRITE_HINT: &str =
+    "`overwrite: true` (`--overwrite`) replaces the file; or name another destination";
 
-impl TransferProgress {
-    /// Creates the progress of a download of `total` bytes.
-    pub(super) fn new(total: u64) -> Self {
-        Self {
-            total: AtomicU64::new(total),
-            done: AtomicU64::new(0),
-            received: AtomicU64::new(0),
-            reported: AtomicU64::new(0),
-            started: Instant::now(),
-        }
-    }
-
-    /// Adds the size of a file whose size was not known before.
-    fn add_expected(&self, bytes: u64) {
-        self.total.fetch_add(bytes, Relaxed);
-    }
-
-    /// Counts bytes that an earlier call has saved.
-    fn add_existing(&self, bytes: u64) {
-        self.done.fetch_add(bytes, Relaxed);
-    }
-
-    fn add_received(&self, bytes: u64) {
-        self.done.fetch_add(bytes, Relaxed);
-        self.received.fetch_add(bytes, Relaxed);
-    }
-
-    /// Takes back bytes that have to be downloaded again.
-    fn take_back(&self, bytes: u64) {
-        self.done.fetch_sub(bytes, Relaxed);
-    }
-
-    /// Returns the number of bytes of all files whose size is known.
-    fn total(&self) -> u64 {
-        self.total.load(Relaxed)
-    }
-
-    /// Returns the number of bytes on the disk. It never decreases.
-    fn done(&self) -> u64 {
-        let done = self.done.load(Relaxed).min(self.total());
-        self.reported.fetch_max(done, Relaxed).max(done)
-    }
-
-    /// Returns the progress as text: bytes on the disk, total bytes and rate.
-    pub(super) fn describe(&self) -> String {
-        format_progress(self.done(), self.total(), self.received.load(Relaxed), self.started.elapsed())
-    }
-
-    /// Reports the progress to the caller.
-    pub(super) fn report_to(&self, options: &CallOptions) {
-        options.progress.report(self.done(), self.total(), &self.describe());
-    }
-}
-
-/// The context that the files of one download share.
+/// The local file that a download produces.
 #[derive(Clone, Debug)]
-pub(super) struct TransferContext {
-    pub(super) directory: OpenDirectory,
-    pub(super) options: DownloadOptions,
-    pub(super) progress: Arc<TransferProgress>,
-    pub(super) clock: Arc<dyn Clock>,
-    /// End of the caller's wait limit.
-    pub(super) deadline: Option<tokio::time::Instant>,
-    pub(super) full_disk: FullDisk,
+pub(super) struct DownloadTarget {
+    /// File name below the destination.
+    pub(super) path: String,
+    /// Size in bytes, if it is known.
+    pub(super) size: Option<u64>,
+    /// Modification time, if it is known.
+    pub(super) modified: Option<SystemTime>,
+    /// Whether an existing file with other content is replaced.
+    pub(super) replaces: bool,
 }
 
-impl TransferContext {
-    /// Opens the file and closes it at once, to find its size and modification time for `target`.
-    async fn read_metadata(
-        &self,
-        source: &impl DownloadSource,
-        target: &mut DownloadTarget,
-    ) -> Result<(), SaveError> {
-        let mut remaining_pauses = self.options.pauses();
+/// A saved file.
+#[derive(Clone, Debug)]
+pub(super) struct SaveOutcome {
+    pub(super) size: u64,
+    /// Whether the file existed before and was not downloaded.
+    pub(super) is_kept: bool,
+}
 
-        loop {
-            let refusal = match source.open(&ResumeFrom::default()).await {
-                Ok(stream) => {
-                    (target.size, target.modified) = (stream.total, stream.modified);
-                    self.progress.add_expected(stream.total.unwrap_or_default());
-                    return Ok(());
-                }
-                Err(refusal) => refusal,
-            };
-            match remaining_pauses.next() {
-                Some(pause) if refusal.is_transient => {
-                    let outcome = self.pause_after(refusal.failure, pause, refusal.wait).await;
-                    outcome.map_err(SaveError::File)?;
-                }
-                _ => return Err(SaveError::File(refusal.failure)),
-            }
-        }
-    }
-
-    /// Pauses before a repetition of what failed with `failure`: for `pause`, or for `retry_after` if the service asks for
-    /// more.
-    ///
-    /// # Errors
-    /// `failure`, if the service asks for a pause beyond the deadline.
-    async fn pause_after(
-        &self,
-        failure: Failure,
-        pause: Duration,
-        retry_after: Option<Duration>,
-    ) -> Result<(), Failure> {
-        let time_left = self.deadline.map_or(LONGEST_PAUSE, |deadline| {
-            deadline.saturating_duration_since(tokio::time::Instant::now())
-        });
-
-        if let Some(retry_after) = retry_after.filter(|retry_after| *retry_after > time_left) {
-            let seconds = retry_after.as_secs();
-            return Err(failure
-                .retry_after(retry_after)
-                .hint(format!("the service asks to wait {seconds} s: make the same call again after that")));
-        }
-
-        self.clock.sleep(retry_after.unwrap_or_default().max(pause)).await;
-
-        Ok(())
-    }
+/// Reason why a file was not saved.
+#[derive(Debug)]
+pub(super) enum SaveError {
+    /// Other files may still be saved.
+    File(Failure),
+    /// No other file can be written either.
+    Disk(Failure),
 }
 
 /// Reason why an attempt did not complete the file.
@@ -203,114 +84,140 @@ impl From<SaveError> for AttemptError {
     }
 }
 
+/// What the files of one download share.
+#[derive(Clone, Debug)]
+pub(super) struct TransferContext {
+    pub(super) directory: OpenDirectory,
+    pub(super) options: DownloadOptions,
+    pub(super) progress: Arc<TransferProgress>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// End of the caller's wait limit.
+    pub(super) deadline: Option<tokio::time::Instant>,
+}
+
+impl TransferContext {
+    /// Pauses before a repetition of what failed with `failure`: for `pause`, or for `retry_after` if the service asks for
+    /// more.
+    ///
+    /// # Errors
+    /// `failure`, if the service asks for a pause beyond the deadline.
+    async fn pause_after(
+        &self,
+        failure: Failure,
+        pause: Duration,
+        retry_after: Option<Duration>,
+    ) -> Result<(), SaveError> {
+        let now = tokio::time::Instant::now();
+        let time_left =
+            self.deadline.map_or(LONGEST_PAUSE, |deadline| deadline.saturating_duration_since(now));
+
+        if let Some(retry_after) = retry_after.filter(|retry_after| *retry_after > time_left) {
+            let seconds = retry_after.as_secs();
+            let hint = format!("the service asks to wait {seconds} s: make the same call again after that");
+            return Err(SaveError::File(failure.retry_after(retry_after).hint(hint)));
+        }
+
+        self.clock.sleep(retry_after.unwrap_or_default().max(pause)).await;
+        Ok(())
+    }
+}
+
 /// Saves a file as `target`, unless an equal file exists there.
 pub(super) async fn save_file(
-    source: &impl DownloadSource,
-    mut target: DownloadTarget,
+    remote: &RemoteFile,
+    target: DownloadTarget,
     context: TransferContext,
 ) -> Result<SaveOutcome, SaveError> {
     let (directory, path) = (context.directory.clone(), target.path.clone());
     let opened = run_blocking(move || {
         let slot = directory.slot(&path)?;
-        let existing = slot.existing()?.as_ref().map(ExistingFile::from);
+        let existing = slot.existing()?;
         Ok((slot, existing))
     });
     let (slot, existing) = opened.await.map_err(|error| disk_error(&target.path, &error))?;
 
-    if let Some(existing) = existing {
-        // Without a listed size, only the remote file shows whether the existing file is equal.
-        if existing.is_file && target.size.is_none() && !target.replaces {
-            context.read_metadata(source, &mut target).await?;
-        }
-        if let Some(mut outcome) = existing.as_outcome(&target)? {
-            context.progress.add_existing(outcome.size);
-            if target.hashes {
-                let digest = run_blocking(move || slot.digest()).await;
-                let digest = digest.map_err(|error| SaveError::File(read_error(&target.path, &error)))?;
-                outcome.sha256 = Some(digest);
-            }
-            return Ok(outcome);
-        }
+    if let Some(existing) = existing
+        && keeps(&existing, &target)?
+    {
+        context.progress.add_present(existing.len());
+        return Ok(SaveOutcome { size: existing.len(), is_kept: true });
     }
 
-    let mut transfer = FileTransfer::begin(slot, target, context).await?;
-    match transfer.receive_all(source).await {
-        Ok(()) => transfer.finish().await,
-        Err(error) => Err(transfer.abandon(error).await),
+    let partial = PartialFile::create(slot).await.map_err(|error| disk_error(&target.path, &error))?;
+    let mut transfer = FileTransfer { target, context, partial };
+    transfer.receive_all(remote).await?;
+    transfer.finish().await
+}
+
+/// Returns whether the existing file is equal to `target` and kept, or is replaced.
+///
+/// # Errors
+/// The existing file is another file and must not be replaced.
+fn keeps(existing: &Metadata, target: &DownloadTarget) -> Result<bool, SaveError> {
+    let modified = existing.modified().ok().map(cap_std::time::SystemTime::into_std);
+    let has_equal_time = match (modified, target.modified) {
+        (Some(existing), Some(expected)) => {
+            let difference = existing.duration_since(expected).or_else(|_| expected.duration_since(existing));
+            difference.is_ok_and(|difference| difference < TIME_TOLERANCE)
+        }
+        // A caller who wants to replace the file does not want to keep a file of unknown age.
+        _ => !target.replaces,
+    };
+    if existing.is_file() && Some(existing.len()) == target.size && has_equal_time {
+        return Ok(true);
     }
+
+    if existing.is_dir() {
+        return Err(SaveError::File(file_error(&target.path, "is a directory")));
+    }
+    if target.replaces {
+        return Ok(false);
+    }
+    let failure = file_error(&target.path, "exists already and is another file");
+    Err(SaveError::File(failure.hint(OVERWRITE_HINT)))
 }
 
 /// The transfer of one file.
 struct FileTransfer {
     target: DownloadTarget,
     context: TransferContext,
-    /// `None` only while a blocking thread works on the file.
-    partial: Option<PartialFile>,
+    partial: PartialFile,
 }
 
 impl FileTransfer {
-    /// Opens the incomplete file.
-    async fn begin(
-        slot: FileSlot,
-        target: DownloadTarget,
-        context: TransferContext,
-    ) -> Result<Self, SaveError> {
-        let (size, full_disk) = (target.size, context.full_disk.clone());
-        let partial = match spawn_blocking(move || PartialFile::open(slot, size, full_disk)).await {
-            Ok(Ok(partial)) => partial,
-            Ok(Err(LockError::Busy)) => {
-                let failure = file_error(&target.path, "is being downloaded by another call");
-                return Err(SaveError::File(failure.hint("wait until that call has ended, then call again")));
-            }
-            Ok(Err(LockError::Io(error))) => return Err(disk_error(&target.path, &error)),
-            Err(stopped) => return Err(disk_error(&target.path, &io::Error::other(stopped))),
-        };
-
-        context.progress.add_existing(partial.length);
-
-        Ok(Self { target, context, partial: Some(partial) })
-    }
-
     /// Makes attempts until the file is complete. The pauses begin anew after each attempt that reaches a new position.
-    async fn receive_all(&mut self, source: &impl DownloadSource) -> Result<(), SaveError> {
+    async fn receive_all(&mut self, remote: &RemoteFile) -> Result<(), SaveError> {
         let options = self.context.options.clone();
-        let (mut remaining_pauses, mut was_stale, mut furthest) = (options.pauses(), false, self.length());
+        let (mut pauses, mut was_stale, mut furthest) = (options.pauses(), false, 0);
 
         loop {
-            match self.attempt(source).await {
+            match self.attempt(remote).await {
                 Ok(()) => return Ok(()),
-                // The remote file may have changed between two attempts. One restart is enough to get its new
-                // version.
+                // The remote file may have changed between two attempts. One restart is enough to get its new version.
                 Err(AttemptError::Stale) if !was_stale => {
                     was_stale = true;
-                    self.context.progress.take_back(self.length());
-                    self.with_partial(PartialFile::clear).await?;
+                    self.restart(None).await?;
                 }
                 Err(AttemptError::Stale) => {
-                    let problem = "the service answers with other parts than requested";
-                    return Err(SaveError::File(self.bad_response(problem)));
+                    return Err(self.bad_response("the service answers with other parts than requested"));
                 }
                 Err(AttemptError::Final(error)) => return Err(error),
                 Err(AttemptError::Transient(failure, retry_after)) => {
-                    if self.length() > furthest {
-                        (remaining_pauses, furthest) = (options.pauses(), self.length());
+                    if self.partial.length > furthest {
+                        (pauses, furthest) = (options.pauses(), self.partial.length);
                     }
-                    let Some(pause) = remaining_pauses.next() else {
-                        return Err(SaveError::File(self.with_saved_bytes(failure)));
-                    };
+                    let Some(pause) = pauses.next() else { return Err(SaveError::File(failure)) };
                     tracing::debug!(file = self.target.path, "a download is continued: {failure}");
-                    let failure = self.with_saved_bytes(failure);
-                    let outcome = self.context.pause_after(failure, pause, retry_after).await;
-                    outcome.map_err(SaveError::File)?;
+                    self.context.pause_after(failure, pause, retry_after).await?;
                 }
             }
         }
     }
 
     /// Requests the missing bytes and writes them.
-    async fn attempt(&mut self, source: &impl DownloadSource) -> Result<(), AttemptError> {
-        let resume_from = self.partial.as_ref().map(PartialFile::resume_from).unwrap_or_default();
-        let mut stream = match source.open(&resume_from).await {
+    async fn attempt(&mut self, remote: &RemoteFile) -> Result<(), AttemptError> {
+        let resume_from = self.partial.resume_from();
+        let mut stream = match remote.open(&resume_from).await {
             Ok(stream) => stream,
             // 416: the file has fewer bytes than the incomplete file.
             Err(refusal) if refusal.failure.status == Some(416) && resume_from.offset > 0 => {
@@ -323,19 +230,15 @@ impl FileTransfer {
         };
         self.adopt_metadata(&stream)?;
 
-        let (etag, total) = (stream.etag.clone(), stream.total);
         let continues = resume_from.offset > 0
             && stream.offset == resume_from.offset
-            && self.partial.as_ref().is_some_and(|partial| partial.belongs_to(etag.as_deref(), total));
-
+            && self.partial.belongs_to(stream.etag.as_deref());
         if !continues {
             // Bytes from the middle of the file cannot replace the bytes so far.
             if stream.offset != 0 {
                 return Err(AttemptError::Stale);
             }
-            self.context.progress.take_back(self.length());
-            let size = total.or(self.target.size);
-            self.with_partial(move |partial| partial.restart(etag.as_deref(), size)).await?;
+            self.restart(stream.etag.take()).await?;
         }
 
         self.write_stream(&mut stream).await
@@ -346,7 +249,7 @@ impl FileTransfer {
         match (self.target.size, stream.total) {
             (Some(listed), Some(total)) if listed != total => {
                 let problem = format!("the service lists {listed} bytes, but the file has {total}");
-                return Err(SaveError::File(self.bad_response(&problem)));
+                return Err(self.bad_response(&problem));
             }
             (None, Some(total)) => {
                 self.target.size = Some(total);
@@ -360,146 +263,130 @@ impl FileTransfer {
     }
 
     async fn write_stream(&mut self, stream: &mut DownloadStream) -> Result<(), AttemptError> {
-        let expected = self.target.size.or(stream.total);
-        let mut buffer = BytesMut::with_capacity(WRITE_SIZE);
+        let max = self.target.size.unwrap_or(self.context.options.max_unsized_bytes);
+        let path = self.target.path.clone();
 
-        loop {
-            let chunk = stream.chunk().await;
-            if let Ok(Some(chunk)) = &chunk {
-                buffer.extend_from_slice(chunk);
-                self.context.progress.add_received(chunk.len() as u64);
-            }
-
-            let length = self.length() + buffer.len() as u64;
-            if let Some(expected) = expected.filter(|expected| length > *expected) {
-                let problem = format!("the service sends more than the expected {expected} bytes");
-                return Err(SaveError::File(self.bad_response(&problem)).into());
-            }
-
-            let max = self.context.options.max_unsized_bytes;
-            if expected.is_none() && length > max {
-                let problem = format!("the service states no size and sends more than {max} bytes");
-                return Err(SaveError::File(self.bad_response(&problem)).into());
-            }
-
-            let is_end = !matches!(&chunk, Ok(Some(_)));
-            self.write_buffer(&mut buffer, is_end).await?;
-
-            let path = &self.target.path;
-            match (chunk, expected) {
-                (Ok(Some(_)), _) => {}
+        let problem = loop {
+            match stream.chunk().await {
+                Ok(Some(chunk)) => {
+                    let length = self.partial.length + chunk.len() as u64;
+                    if length > max {
+                        let expected = if self.target.size.is_some() { "expected " } else { "allowed " };
+                        let problem = format!("the service sends more than the {expected}{max} bytes");
+                        return Err(self.bad_response(&problem).into());
+                    }
+                    let written = self.partial.write(&chunk).await;
+                    written.map_err(|error| disk_error(&path, &error))?;
+                    self.context.progress.add_transferred(chunk.len() as u64);
+                }
+                Ok(None) if self.target.size.is_none_or(|size| self.partial.length == size) => return Ok(()),
                 // A body without a stated length can end early without an error.
-                (Ok(None), Some(expected)) if length < expected => {
-                    let message = format!("`{path}` ended after {length} of {expected} bytes");
-                    return Err(AttemptError::Transient(Failure::new(Code::BadResponse, message), None));
-                }
-                (Ok(None), _) => return Ok(()),
-                (Err(error), _) => {
-                    let message = format!("`{path}` after {length} bytes: {error}");
-                    let failure = Failure::new(Code::ServiceUnavailable, message);
-                    return Err(AttemptError::Transient(failure, None));
-                }
+                Ok(None) => break format!("`{path}` ended after {} of {max} bytes", self.partial.length),
+                Err(error) => break format!("`{path}` after {} bytes: {error}", self.partial.length),
             }
-        }
+        };
+
+        Err(AttemptError::Transient(Failure::new(Code::ServiceUnavailable, problem), None))
     }
 
-    /// Writes full blocks of the buffer, and at the end of the stream also the rest.
-    async fn write_buffer(&mut self, buffer: &mut BytesMut, is_end: bool) -> Result<(), SaveError> {
-        while buffer.len() >= WRITE_SIZE || (is_end && !buffer.is_empty()) {
-            let bytes = buffer.split_to(WRITE_SIZE.min(buffer.len()));
-            let disk = Arc::clone(&self.context.options.disk);
-            self.with_partial(move |partial| partial.append(&bytes, &*disk)).await?;
+    /// Begins again with an empty file, for the version `etag` of the remote file.
+    async fn restart(&mut self, etag: Option<String>) -> Result<(), SaveError> {
+        if self.partial.length > 0 {
+            self.context.progress.take_back(self.partial.length);
+            let created = PartialFile::create(self.partial.slot.clone()).await;
+            self.partial = created.map_err(|error| disk_error(&self.target.path, &error))?;
         }
+        self.partial.etag = etag;
         Ok(())
     }
 
     /// Gives the complete file its name.
-    async fn finish(mut self) -> Result<SaveOutcome, SaveError> {
-        let size = self.length();
-        let DownloadTarget { modified, replaces, hashes, .. } = self.target;
-        let disk = Arc::clone(&self.context.options.disk);
-        let finished = self
-            .with_partial(move |partial| {
-                let sha256 = hashes.then(|| partial.digest()).transpose()?;
-                partial.finish(modified, replaces, &*disk)?;
-                Ok(sha256)
-            })
-            .await;
+    async fn finish(self) -> Result<SaveOutcome, SaveError> {
+        let Self { target, partial, .. } = self;
+        let size = partial.length;
 
-        if let Err(SaveError::File(_)) = &finished {
-            // A complete file that cannot have its name cannot be continued either.
-            self.context.progress.take_back(size);
-            self.with_partial(PartialFile::clear).await?;
-        }
-
-        Ok(SaveOutcome { size, is_kept: false, sha256: finished? })
+        let finished = partial.finish(target.modified, target.replaces).await;
+        finished.map_err(|error| disk_error(&target.path, &error))?;
+        Ok(SaveOutcome { size, is_kept: false })
     }
 
-    /// Removes the bytes of a transfer that failed with `error`, unless the next call can continue it.
-    async fn abandon(mut self, error: SaveError) -> SaveError {
-        let can_continue = match &error {
-            SaveError::File(failure) => failure.facts.bytes_saved.is_some(),
-            // Without a known size, nothing tells whether a further call can ever complete the file.
-            SaveError::Disk(_) => {
-                let is_resumable = self.target.size.is_some() && self.resume_offset() > 0;
-                is_resumable && !self.context.full_disk.is_noted()
+    fn bad_response(&self, problem: &str) -> SaveError {
+        let failure = Failure::new(Code::BadResponse, format!("`{}`: {problem}", self.target.path));
+        SaveError::File(failure.hint("none of its bytes were kept; call again later"))
+    }
+}
+
+/// The file that a transfer writes. It is removed with this value, unless it has got its name.
+#[derive(Debug)]
+struct PartialFile {
+    slot: FileSlot,
+    /// Temporary name.
+    name: String,
+    file: BufWriter<File>,
+    length: u64,
+    /// `ETag` of the remote file, as the service wrote it.
+    etag: Option<String>,
+}
+
+impl PartialFile {
+    async fn create(slot: FileSlot) -> io::Result<Self> {
+        // Calls with the same destination must not write to one file.
+        let number = RandomState::new().hash_one(&slot.name) & 0xffff_ffff;
+        let name = format!(".{}.{number:08x}.part", slot.name);
+
+        let (directory, file_name) = (Arc::clone(&slot.dir), name.clone());
+        let options = OpenOptions::new().write(true).create_new(true).clone();
+        let file = run_blocking(move || directory.open_with(&file_name, &options)).await?;
+        let file = BufWriter::with_capacity(WRITE_SIZE, File::from_std(file.into_std()));
+
+        Ok(Self { slot, name, file, length: 0, etag: None })
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes).await?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Returns the position at which the download continues. A weak `ETag` does not identify the content byte by byte.
+    fn resume_from(&self) -> ResumeFrom {
+        let etag = self.etag.clone().filter(|etag| !etag.is_empty() && !etag.starts_with("W/"));
+        etag.map_or_else(ResumeFrom::default, |etag| ResumeFrom { offset: self.length, etag: Some(etag) })
+    }
+
+    /// Returns whether the bytes so far belong to the file of an answer with this `ETag`.
+    fn belongs_to(&self, etag: Option<&str>) -> bool {
+        let unquoted = |etag: &str| etag.trim().trim_matches('"').to_owned();
+        etag.is_none_or(|etag| self.etag.as_deref().map(unquoted) == Some(unquoted(etag)))
+    }
+
+    /// Gives the complete file its name and modification time. An existing file is replaced only if `replaces` is set.
+    async fn finish(mut self, modified: Option<SystemTime>, replaces: bool) -> io::Result<()> {
+        self.file.flush().await?;
+        let file = self.file.get_ref().try_clone().await?.into_std().await;
+
+        run_blocking(move || {
+            let slot = &self.slot;
+            if let Some(modified) = modified {
+                // The error is ignored: not every file system supports modification times.
+                drop(file.set_modified(modified));
             }
-        };
+            // The name promises complete content, also after a power failure.
+            file.sync_all()?;
 
-        if !can_continue {
-            self.context.progress.take_back(self.length());
-            if let Err(error) = self.with_partial(PartialFile::clear).await {
-                return error;
+            if !replaces && slot.existing()?.is_some() {
+                return Err(ErrorKind::AlreadyExists.into());
             }
-        }
-
-        error
-    }
-
-    fn bad_response(&self, problem: &str) -> Failure {
-        Failure::new(Code::BadResponse, format!("`{}`: {problem}", self.target.path))
-            .hint("none of its bytes were kept; call again later")
-    }
-
-    /// Adds to `failure` how many bytes the next call can continue from.
-    fn with_saved_bytes(&self, failure: Failure) -> Failure {
-        match self.resume_offset() {
-            0 => failure,
-            bytes => failure.bytes_saved(bytes).hint("call again to continue the download"),
-        }
-    }
-
-    /// Returns the position from which another call can continue.
-    fn resume_offset(&self) -> u64 {
-        self.partial.as_ref().map_or(0, |partial| partial.resume_from().offset)
-    }
-
-    fn length(&self) -> u64 {
-        self.partial.as_ref().map_or(0, |partial| partial.length)
-    }
-
-    /// Runs `work` with the incomplete file in a blocking thread.
-    async fn with_partial<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&mut PartialFile) -> io::Result<T> + Send + 'static,
-    ) -> Result<T, SaveError> {
-        let Some(mut partial) = self.partial.take() else {
-            let error = io::Error::other("the thread that wrote the file has ended");
-            return Err(disk_error(&self.target.path, &error));
-        };
-
-        let worked = spawn_blocking(move || {
-            let result = work(&mut partial);
-            (partial, result)
-        });
-        let (partial, result) =
-            worked.await.map_err(|stopped| disk_error(&self.target.path, &io::Error::other(stopped)))?;
-        self.partial = Some(partial);
-
-        result.map_err(|error| {
-            self.context.full_disk.note(&error);
-            disk_error(&self.target.path, &error)
+            slot.dir.rename(&self.name, &slot.dir, &slot.name)
         })
+        .await
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        // After the renaming there is no such file.
+        drop(self.slot.dir.remove_file(&self.name));
     }
 }
 
@@ -512,9 +399,9 @@ async fn run_blocking<T: Send + 'static>(
 
 /// Returns the failure for an error of the file system. The variant tells whether other files can still be written.
 fn disk_error(path: &str, error: &io::Error) -> SaveError {
-    use io::ErrorKind::{
-        AlreadyExists, IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem,
-        StorageFull,
+    use ErrorKind::{
+        AlreadyExists, FileTooLarge, IsADirectory, NotADirectory, PermissionDenied, QuotaExceeded,
+        ReadOnlyFilesystem, StorageFull,
     };
 
     match error.kind() {
@@ -526,7 +413,7 @@ fn disk_error(path: &str, error: &io::Error) -> SaveError {
         }
         IsADirectory => SaveError::File(file_error(path, "is a directory")),
         NotADirectory => SaveError::File(file_error(path, "would be inside a path that is a file")),
-        PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
+        FileTooLarge | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull => {
             SaveError::Disk(write_error(path, error))
         }
         _ => SaveError::File(write_error(path, error)),

@@ -14,11 +14,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{
-    FilesRoot,
-    equal_name::{existing_path, names_in, names_inside},
-    file_error, file_name, is_escape, read_error, sha256, write_error,
-};
+use super::{FilesRoot, file_error, file_name, is_escape, read_error, write_error};
 use crate::{failure::Failure, home_path::expand_home};
 
 /// A directory to save files into. It need not exist: `Destination::open` creates it.
@@ -40,7 +36,7 @@ impl FilesRoot {
     pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
         let (requested, expanded) = (name.to_owned(), expand_home(name));
         let Some(root) = self.confinement() else {
-            let path = existing_path(Path::new(&*expanded), names_in);
+            let path = PathBuf::from(&*expanded);
             return Ok(Destination { requested, root: None, path });
         };
 
@@ -50,7 +46,7 @@ impl FilesRoot {
         }
 
         // The part of the path that exists is resolved, because the caller may name the root through a link.
-        let absolute = existing_path(&root.join(relative), names_in);
+        let absolute = root.join(relative);
         let existing = absolute.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(root);
         let resolved = existing.canonicalize().map_err(|error| read_error(name, &error))?;
         self.check_inside(name, &resolved)?;
@@ -146,8 +142,6 @@ impl OpenDirectory {
 
     /// Returns the slot of the file `name`, and creates the directories in `name`.
     pub(crate) fn slot(&self, name: &str) -> io::Result<FileSlot> {
-        let existing = existing_path(Path::new(name), |directory| names_inside(&self.dir, directory));
-        let name = existing.to_str().unwrap_or(name);
         let Some((parent, last)) = name.rsplit_once('/') else {
             return Ok(FileSlot { dir: Arc::clone(&self.dir), name: name.to_owned() });
         };
@@ -172,10 +166,5 @@ impl FileSlot {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns the SHA-256 of the existing file.
-    pub(crate) fn digest(&self) -> io::Result<String> {
-        sha256(self.dir.open(&self.name)?)
     }
 }

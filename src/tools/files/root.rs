@@ -12,11 +12,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{
-    FileId,
-    equal_name::{existing_path, names_in, names_inside},
-    file_error, file_id, is_escape, read_error,
-};
+use super::{file_error, is_escape, read_error};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home,
@@ -145,8 +141,7 @@ impl FilesRoot {
         let resolved = if let Some(root) = self.confinement() {
             self.resolve_inside(root, name)?
         } else {
-            let path = existing_path(&self.path.join(&*expand_home(name)), names_in);
-            path.canonicalize().map_err(|error| read_error(name, &error))?
+            self.path.join(&*expand_home(name)).canonicalize().map_err(|error| read_error(name, &error))?
         };
         let metadata = resolved.metadata().map_err(|error| read_error(name, &error))?;
 
@@ -167,7 +162,7 @@ impl FilesRoot {
         let dir =
             Dir::open_ambient_dir(root, ambient_authority()).map_err(|error| read_error(name, &error))?;
 
-        match dir.canonicalize(existing_path(relative, |directory| names_inside(&dir, directory))) {
+        match dir.canonicalize(relative) {
             Ok(path) => Ok(root.join(path)),
             Err(error) if is_escape(&error) => Err(self.outside_error(name)),
             Err(error) => Err(read_error(name, &error)),
@@ -216,12 +211,6 @@ impl OpenFile {
         &self.path
     }
 
-    /// Returns the files root that the path must not leave, or `None` if the path is not confined.
-    pub(crate) fn confinement(&self) -> Option<&Path> {
-        let (_, name) = self.location.as_ref()?;
-        self.path.ancestors().nth(name.components().count())
-    }
-
     /// Returns the metadata of the open file.
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         Metadata::from_file(&self.file)
@@ -254,6 +243,41 @@ impl OpenFile {
             }
         }
     }
+}
+
+/// Identifier of a file: device and inode number.
+#[cfg(unix)]
+pub(crate) type FileId = (u64, u64);
+
+/// Identifier of a file: its creation time, because there is no inode number.
+#[cfg(not(unix))]
+pub(crate) type FileId = Option<std::time::SystemTime>;
+
+/// Returns the identifier of a file. It is equal for two records of the same file and different for two files.
+#[cfg(unix)]
+pub(crate) fn file_id(metadata: &Metadata) -> FileId {
+    use cap_std::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+/// Returns the identifier of a file. It is equal for two records of the same file and different for two files.
+#[cfg(not(unix))]
+pub(crate) fn file_id(metadata: &Metadata) -> FileId {
+    metadata.created().ok().map(cap_std::time::SystemTime::into_std)
+}
+
+/// Returns the time of the last change to the content or attributes of a file, in nanoseconds. Unlike the modification
+/// time, a program cannot set it.
+#[cfg(unix)]
+pub(crate) fn change_time(metadata: &Metadata) -> i128 {
+    use cap_std::fs::MetadataExt as _;
+    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
+}
+
+/// Returns 0: this system does not record the time of the last change.
+#[cfg(not(unix))]
+pub(crate) fn change_time(_: &Metadata) -> i128 {
+    0
 }
 
 /// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does

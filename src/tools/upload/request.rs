@@ -1,17 +1,15 @@
 //! The request to upload a file, and the arguments of its initiation that the caller did not set.
 #![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ring::digest::{SHA256, digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    FileServices, UploadJob, UploadProgress, provenance, session::UploadSession, source::SourceFile,
-};
+use super::{FileServices, UploadJob, origin::BuildOrigin, session::UploadSession, source::SourceFile};
 use crate::{
     call::Caller,
     failure::Failure,
@@ -21,14 +19,11 @@ use crate::{
     },
     text::quoted_argument,
     tools::{
-        files::{FilesRoot, hexadecimal},
+        files::{FilesRoot, TransferProgress, hexadecimal},
         project_client::ProjectClient,
     },
     violation::Violation,
 };
-
-/// Time limit of reading the git checkout: a slow disk must not hold up an upload.
-const CHECKOUT_TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Lowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.
 const SLOWEST_RATE: u64 = 60 * 256 * 1024;
@@ -62,7 +57,7 @@ impl BuildArguments {
     ///
     /// # Errors
     /// `invalid_arguments` if the platform cannot be derived from the file name.
-    pub(super) fn into_initiation(self, file: UploadedFile) -> Result<InitiateBuildUpload, Failure> {
+    fn into_initiation(self, file: UploadedFile) -> Result<InitiateBuildUpload, Failure> {
         Ok(InitiateBuildUpload {
             project_id: None,
             name: self.name.unwrap_or_else(|| file.file_name.clone()),
@@ -89,20 +84,16 @@ pub fn platform_from_file_name(file_name: &str) -> Option<BuildPlatform> {
 }
 
 fn require_platform(file_name: &str) -> Result<BuildPlatform, Failure> {
-    platform_from_file_name(file_name)
-        .ok_or_else(|| Failure::invalid_arguments("upload_build", &[platform_violation(file_name)]))
-}
-
-/// Returns the violation of arguments without a platform.
-pub(crate) fn platform_violation(file_name: &str) -> Violation {
-    let rule =
-        format!("is required: it cannot be derived from the file name `{}`", quoted_argument(file_name));
-    Violation::new("platform", rule)
+    platform_from_file_name(file_name).ok_or_else(|| {
+        let name = quoted_argument(file_name);
+        let rule = format!("is required: it cannot be derived from the file name `{name}`");
+        Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule)])
+    })
 }
 
 /// Returns how long the upload may take. Sets `upload_timeout` if the caller did not set it and a slow line needs more
 /// time than the service gives by default.
-pub(super) fn choose_time_limit(initiation: &mut InitiateBuildUpload) -> Duration {
+fn choose_time_limit(initiation: &mut InitiateBuildUpload) -> Duration {
     let needed = u16::try_from(initiation.file.file_size.div_ceil(SLOWEST_RATE)).unwrap_or(u16::MAX);
     let needed = needed.clamp(DEFAULT_MINUTES, MAX_MINUTES);
 
@@ -124,26 +115,6 @@ pub(crate) enum UploadMethod {
     Tool,
 }
 
-impl UploadMethod {
-    /// Returns the part `upload` of the details of a build.
-    pub(super) fn details(self) -> Value {
-        json!({"method": self, "cli_version": env!("CARGO_PKG_VERSION")})
-    }
-}
-
-/// Adds the parts of `details` that the caller did not set.
-pub(super) fn add_details<const COUNT: usize>(
-    initiation: &mut InitiateBuildUpload,
-    parts: [(&str, Option<Value>); COUNT],
-) {
-    let details = initiation.options.details.get_or_insert_default();
-    for (part, value) in parts {
-        if let Some(value) = value {
-            details.entry(part).or_insert(value);
-        }
-    }
-}
-
 /// A request to upload a file.
 #[derive(Debug)]
 pub(crate) struct UploadRequest<'a> {
@@ -152,98 +123,54 @@ pub(crate) struct UploadRequest<'a> {
     /// Project, if the caller names one.
     pub(crate) project: Option<&'a str>,
     pub(crate) build: BuildArguments,
-    /// Whether `details` is filled in from git and CI.
-    pub(crate) fills_details: bool,
+    /// Fills in `details`.
+    pub(crate) origin: &'a BuildOrigin,
     pub(crate) method: UploadMethod,
-    /// Whether an unfinished upload of the same file is resumed. Otherwise it is cancelled.
-    pub(crate) resumes: bool,
-    /// Whether the SHA-256 of the file is computed.
-    pub(crate) hashes: bool,
-}
-
-/// Observes and cancels an upload.
-#[derive(Clone, Debug)]
-pub(crate) struct UploadHandle {
-    pub(crate) progress: Arc<UploadProgress>,
-    /// Cancels the upload. The service then frees the reserved space.
-    pub(crate) cancelled: CancellationToken,
-}
-
-impl UploadHandle {
-    fn new(source: &SourceFile) -> Self {
-        let progress = Arc::new(UploadProgress::new(source.size()));
-        Self { progress, cancelled: CancellationToken::new() }
-    }
 }
 
 impl UploadRequest<'_> {
-    /// Checks the file without keeping it open. Returns the handle for [`Self::into_job_with`].
-    pub(crate) fn check_file(&self, root: &FilesRoot) -> Result<UploadHandle, Failure> {
+    /// Checks the file without keeping it open. Returns the progress for [`Self::into_job`].
+    pub(crate) fn check_file(&self, root: &FilesRoot) -> Result<Arc<TransferProgress>, Failure> {
         let source = SourceFile::open(root, self.path)?;
         if self.build.platform.is_none() {
             require_platform(&source.file_name())?;
         }
-        Ok(UploadHandle::new(&source))
+        Ok(Arc::new(TransferProgress::new(source.size())))
     }
 
-    /// Opens the file and fills in the arguments that the caller did not set.
+    /// Opens the file and fills in the arguments that the caller did not set. `progress` is that of a file that was checked
+    /// before.
     ///
     /// # Errors
-    /// `file_error`; `invalid_arguments` if the platform cannot be derived from the file name.
-    pub(crate) async fn into_job(
+    /// `file_error`, also if the size of the file has changed; `invalid_arguments` if the platform cannot be derived from the
+    /// file name.
+    pub(crate) fn into_job(
         self,
+        progress: Option<Arc<TransferProgress>>,
         caller: &Caller,
         files: &FileServices,
         root: &FilesRoot,
     ) -> Result<UploadJob, Failure> {
         let source = SourceFile::open(root, self.path)?;
-        let handle = UploadHandle::new(&source);
-        self.build_job(source, handle, caller, files).await
-    }
-
-    /// Does the same as [`Self::into_job`] for a file that was checked before.
-    ///
-    /// # Errors
-    /// The same as for [`Self::into_job`]; `file_error` if the size of the file has changed.
-    pub(crate) async fn into_job_with(
-        self,
-        handle: UploadHandle,
-        caller: &Caller,
-        files: &FileServices,
-        root: &FilesRoot,
-    ) -> Result<UploadJob, Failure> {
-        let source = SourceFile::open(root, self.path)?;
-        if source.size() != handle.progress.total() {
+        let progress = progress.unwrap_or_else(|| Arc::new(TransferProgress::new(source.size())));
+        if source.size() != progress.total() {
             return Err(source.modified_error());
         }
-        self.build_job(source, handle, caller, files).await
-    }
 
-    async fn build_job(
-        self,
-        source: SourceFile,
-        handle: UploadHandle,
-        caller: &Caller,
-        files: &FileServices,
-    ) -> Result<UploadJob, Failure> {
         let file = UploadedFile { file_name: source.file_name(), file_size: source.size() };
         let mut initiation = self.build.into_initiation(file)?;
 
         // The digest covers only what follows from the request. The details may differ at the next attempt.
         let request_digest = hexadecimal(digest(&SHA256, json!(initiation).to_string().as_bytes()));
         let time_limit = choose_time_limit(&mut initiation);
-        if self.fills_details {
-            let (vcs, ci) = find_origin(files, &source).await;
-            let upload = Some(self.method.details());
-            add_details(&mut initiation, [("vcs", vcs), ("ci", ci), ("upload", upload)]);
-        }
+        add_details(&mut initiation, self.origin, self.method);
 
         let client = ProjectClient { caller: caller.clone(), project: self.project.map(str::to_owned) };
         let session = UploadSession {
             client,
             timing: files.config.timing.clone(),
             deadline: Duration::ZERO,
-            cancelled: handle.cancelled,
+            cancelled: CancellationToken::new(),
         };
 
         Ok(UploadJob {
@@ -251,40 +178,24 @@ impl UploadRequest<'_> {
             storage: Arc::clone(&files.storage),
             source,
             initiation,
-            request_digest,
-            progress: handle.progress,
+            progress,
             time_limit,
-            journal_directory: files.config.state.as_ref().map(|state| state.join("uploads")),
-            resumes: self.resumes,
-            hashes: self.hashes,
+            pause_at: None,
+            states: files.config.state.as_ref().map(|state| state.join("uploads")),
+            request_digest,
         })
     }
 }
 
-/// Returns the parts `vcs` and `ci` of the details of a build: from the variables of the CI job, otherwise from the git
-/// checkout that contains the file. A checkout on a slow disk is left out.
-async fn find_origin(files: &FileServices, source: &SourceFile) -> (Option<Value>, Option<Value>) {
-    let job = files.config.ci_job.clone();
-    let ci = job.as_ref().map(|job| job.ci.clone());
-    let mut checkout = job.map(|job| job.checkout).unwrap_or_default();
-
-    if checkout.commit.is_empty()
-        && let Some(directory) = source.path().parent().map(Path::to_owned)
-    {
-        let boundary = source.confinement().map(Path::to_owned);
-        // The reading ends with the call, whatever ends it.
-        let stopping = CancellationToken::new();
-        let _stop_at_end = stopping.clone().drop_guard();
-        let search = tokio::task::spawn_blocking(move || {
-            provenance::find_head(boundary.as_deref(), &directory, stopping)
-        });
-        if let Ok(Ok(Some(head))) = tokio::time::timeout(CHECKOUT_TIME_LIMIT, search).await {
-            checkout.commit = head.commit;
-            checkout.branch = checkout.branch.or(head.branch);
+/// Adds the parts of `details` that the caller did not set.
+fn add_details(initiation: &mut InitiateBuildUpload, origin: &BuildOrigin, method: UploadMethod) {
+    let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
+    let details = initiation.options.details.get_or_insert_default();
+    for (part, value) in origin.details().into_iter().chain([("upload", Some(upload))]) {
+        if let Some(value) = value {
+            details.entry(part).or_insert(value);
         }
     }
-
-    (provenance::vcs_details(checkout), ci)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
-use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::{UploadIds, UploadTiming};
@@ -25,14 +24,14 @@ use crate::{
 const COMPLETE_STATUSES: [&str; 3] = ["OK", "UNHEALTHY", "ready"];
 
 /// Hint for an upload that the service does not have any more.
-pub(super) const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere, or took longer than its `argument:upload_timeout`: upload \
+const UNKNOWN_UPLOAD_HINT: &str = "the upload was cancelled elsewhere, or took longer than its `argument:upload_timeout`: upload \
                                    the file again, with more minutes (at most 1440) if the line is slow";
 
 /// The `ETag`s of the parts that the storage host has, by part number.
 pub(super) type PartEtags = BTreeMap<u64, String>;
 
 /// How the bytes of an upload are sent: the service decides it at the initiation (service.md 10.4).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UploadPlan {
     pub(super) ids: UploadIds,
     /// Size of the file in bytes.
@@ -40,7 +39,6 @@ pub(super) struct UploadPlan {
     /// Size of each part in bytes; the last part may be shorter.
     pub(super) part_size: u64,
     /// Address of an upload in one piece. It is never written down.
-    #[serde(skip)]
     pub(super) upload_url: Option<String>,
 }
 
@@ -94,7 +92,7 @@ impl UploadPlan {
 }
 
 /// Returns whether a file of `size` bytes has `total_parts` parts of `part_size` bytes.
-pub(super) fn is_part_count(size: u64, part_size: u64, total_parts: u64) -> bool {
+fn is_part_count(size: u64, part_size: u64, total_parts: u64) -> bool {
     part_size > 0 && total_parts > 0 && size.div_ceil(part_size) == total_parts
 }
 

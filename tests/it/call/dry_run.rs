@@ -115,10 +115,6 @@ async fn a_dry_run_of_an_upload_checks_the_file_and_reserves_nothing() {
     assert_eq!(shown["request"]["body"]["platform"], "android", "{shown}");
     assert_eq!(host.fail("upload_build", dry(json!({"path": "none.apk"}))).await["code"], "file_error");
     assert_eq!(service.writes().await, [""; 0]);
-
-    let token = dry(json!({"upload_token": "t"}));
-    let violations = host.violations("upload_build", token).await;
-    assert!(violations[0].starts_with("dry_run: "), "{violations:?}");
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ async fn tools_that_save_local_files_are_not_offered() {
     let listed = json_of(server.modern("/mcp", &[], "tools/list", json!({})).await).await;
     let text = listed.to_string();
 
-    for tool in ["download_run_files", "download_minion"] {
+    for tool in ["download_run_files", "upload_build"] {
         assert!(!text.contains(tool), "{tool}");
         let answer = server.modern("/mcp", &[], "tools/call", json!({"name": tool, "arguments": {}})).await;
         assert_eq!(json_of(answer).await["error"]["code"], -32602, "{tool}");

@@ -1,4 +1,4 @@
-//! Downloading: files of runs and installers, from the tools and from the command line.
+//! Downloading: files of runs and installers, from the tool and from the command line.
 
 use std::{
     collections::BTreeMap,
@@ -27,8 +27,6 @@ use crate::support::{
 mod choosing;
 mod ending;
 mod existing;
-mod holding;
-mod minions;
 mod names;
 mod resuming;
 mod root;

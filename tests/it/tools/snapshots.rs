@@ -13,15 +13,9 @@ use crate::support::listed_tool;
 
 const SNAPSHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tools");
 
-/// Folder of the tools that servers without local files offer in place of others.
-const REMOTE: &str = "http/";
-
 /// Returns the files of all snapshots, each with its tool.
 fn files() -> Vec<(String, Tool)> {
-    let tools = catalog::tools().map(|entry| (format!("{}.json", entry.name), entry));
-    let remote = catalog::tools().filter(|entry| entry.uses_local_files);
-    let remote = remote.filter_map(Tool::without_local_files);
-    tools.chain(remote.map(|entry| (format!("{REMOTE}{}.json", entry.name), entry))).collect()
+    catalog::tools().map(|entry| (format!("{}.json", entry.name), entry)).collect()
 }
 
 /// Returns the text of a snapshot.
@@ -53,12 +47,8 @@ fn every_file_of_a_tool_is_what_its_doc_comments_generate() {
 #[test]
 fn every_snapshot_belongs_to_a_tool() {
     let expected: BTreeSet<_> = files().into_iter().map(|(file, _)| file).collect();
-    let listed = |folder: &str| {
-        let entries = fs::read_dir(Path::new(SNAPSHOTS).join(folder)).expect("a folder");
-        let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
-        names.map(|name| format!("{folder}{name}")).collect::<Vec<_>>()
-    };
-    let found = [listed(""), listed(REMOTE)].concat().into_iter().filter(|name| name.contains('.'));
+    let entries = fs::read_dir(SNAPSHOTS).expect("a folder");
+    let found = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
 
     assert_eq!(found.collect::<BTreeSet<_>>(), expected);
 }

@@ -14,21 +14,18 @@ mod answers;
 mod asked;
 mod bounds;
 mod cancelling;
-mod checkouts;
 mod command;
-mod details;
 mod early;
 mod fault_table;
 mod faults;
 mod files;
-mod journal;
+mod pausing;
 mod private_files;
 mod progress;
 mod results;
 mod resuming;
 mod rules;
 mod secure;
-mod tokens;
 
 /// Size of a part in these tests, in bytes.
 const PART: usize = 1_000;
@@ -51,19 +48,20 @@ impl<S> Session<S> {
         path
     }
 
-    /// Returns the texts of the journals.
-    fn journals(&self) -> Vec<String> {
-        self.journal_paths().iter().map(|path| std::fs::read_to_string(path).expect("a text")).collect()
+    /// Returns the recorded states of uploads.
+    fn states(&self) -> Vec<String> {
+        self.state_paths().iter().map(|path| std::fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
-    fn journal_paths(&self) -> Vec<PathBuf> {
+    fn state_paths(&self) -> Vec<PathBuf> {
         let Ok(files) = std::fs::read_dir(self.state().join("uploads")) else { return Vec::new() };
-        files.map(|file| file.expect("an entry").path()).collect()
+        let paths = files.map(|file| file.expect("an entry").path());
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
     }
 
-    /// Waits until there is no journal.
-    async fn wait_for_journal_removal(&self) {
-        while !self.journals().is_empty() {
+    /// Waits until no upload is recorded.
+    async fn wait_for_state_removal(&self) {
+        while !self.states().is_empty() {
             tokio::task::yield_now().await;
         }
     }

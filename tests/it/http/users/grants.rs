@@ -102,26 +102,6 @@ async fn every_request_of_a_tool_needs_the_permission_of_its_grant() {
 }
 
 #[tokio::test]
-async fn an_upload_is_continued_in_the_project_that_the_call_names() {
-    let grants = [(keys::DEMO, "projects = [\"demo\"]"), (keys::ARENA, "projects = [\"arena\"]")];
-    let team = TeamServer::start(&grants, &[]).await;
-    let call = async |arguments: Value| team.call("/mcp", json!({}), "upload_build", arguments).await;
-    let file = json!({"file_name": "arena.apk", "file_size": 20_000_000, "project_id": "arena"});
-    let started = call(file).await;
-    let token = &started["structuredContent"]["upload_token"];
-    assert!(token.is_string(), "{started}");
-
-    let unnamed = call(json!({"upload_token": token, "cancel": true})).await;
-    assert_eq!(code_of(&unnamed), "permission_denied");
-    let failure: Value =
-        serde_json::from_str(unnamed["content"][0]["text"].as_str().expect("a text")).expect("JSON");
-    assert_eq!(failure["error"]["hint"], "pass `project_id: \"arena\"` too");
-
-    let cancelled = call(json!({"upload_token": token, "cancel": true, "project_id": "arena"})).await;
-    assert_eq!(cancelled["isError"], false, "{cancelled}");
-}
-
-#[tokio::test]
 async fn an_organization_key_stays_inside_the_projects_of_the_grant() {
     let all = TeamServer::start(&[(keys::ORGANIZATION, "")], &[]).await;
     let foreign = first_run(&all, "arena").await;

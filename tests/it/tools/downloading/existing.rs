@@ -2,17 +2,13 @@
 
 use std::{
     fs::{self, File},
-    io,
-    path::PathBuf,
-    sync::Arc,
     time::SystemTime,
 };
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    failure::Code,
     sandbox::{keys, seed},
-    tools::download::{Disk, DownloadRequest},
+    tools::download::DownloadRequest,
 };
 
 use super::{
@@ -91,66 +87,25 @@ async fn a_directory_is_never_replaced() {
     assert!(path.is_dir());
 }
 
-/// A disk on which another program creates a file with the name during the first write.
-#[derive(Debug)]
-struct DiskWithCompetingFile(PathBuf);
-
-impl Disk for DiskWithCompetingFile {
-    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-        fs::write(&self.0, "mine")?;
-        io::Write::write_all(file, bytes)
-    }
-}
-
 #[tokio::test]
 async fn a_file_created_during_the_download_is_not_replaced() {
-    let mut download = DirectDownload::open(fixture()).await;
-    download.options.disk = Arc::new(DiskWithCompetingFile(download.out().join("agent.log")));
+    let mut session = fixture().open().await;
+    let out = session.root().join("out");
+    session.service.fault(json!({"operation": "get_run_artifact", "delay_ms": 60_000})).await;
 
-    let failure = download.save("agent.log").await.expect_err("no file");
-
-    assert_eq!(failure.code, Code::FileError);
-    assert!(failure.message.ends_with("was created by another program"), "{failure}");
-    assert_eq!(files_below(&download.out())["agent.log"], b"mine");
-    assert_eq!(names_below(&download.out()), ["agent.log"], "no partial file is left");
-}
-
-/// A disk on which another program creates a directory with the name after the last write.
-#[derive(Debug)]
-struct DiskWithCompetingDirectory(PathBuf);
-
-impl Disk for DiskWithCompetingDirectory {
-    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-        io::Write::write_all(file, bytes)
+    let mut arguments = all_of(seed::RUN_FAILED);
+    arguments["patterns"] = json!(["agent.log"]);
+    let call = session.host.start("tools/call", json!({"name": TOOL, "arguments": arguments})).await;
+    while !session.service.requests().await.iter().any(|line| line.contains("/artifacts/")) {
+        tokio::task::yield_now().await;
     }
+    fs::write(out.join("agent.log"), "mine").expect("a file");
+    session.service.release().await;
 
-    fn sync(&self, _: &File) -> io::Result<()> {
-        fs::create_dir(&self.0)
-    }
-}
-
-#[tokio::test]
-async fn a_file_that_cannot_have_its_name_leaves_no_partial_file() {
-    for overwrite in [false, true] {
-        let mut download = DirectDownload::open(fixture()).await;
-        download.options.disk = Arc::new(DiskWithCompetingDirectory(download.out().join("agent.log")));
-
-        let patterns = Some(vec!["agent.log".to_owned()]);
-        let request = DownloadRequest {
-            run_id: seed::RUN_FAILED.to_owned(),
-            patterns,
-            overwrite,
-            ..DownloadRequest::default()
-        };
-        let failure = download.run(request).await.expect_err("no file");
-
-        assert_eq!(failure.code, Code::FileError, "{failure}");
-
-        let left: Vec<_> = fs::read_dir(download.out()).expect("a directory").flatten().collect();
-
-        assert_eq!(left.len(), 1, "{left:?}");
-        assert!(download.out().join("agent.log").is_dir());
-    }
+    let answer = session.host.answer(call).await["result"].to_string();
+    assert!(answer.contains("was created by another program"), "{answer}");
+    assert_eq!(files_below(&out)["agent.log"], b"mine");
+    assert_eq!(names_below(&out), ["agent.log"], "no temporary file is left");
 }
 
 /// Lets the service list the files of the failed run without times.

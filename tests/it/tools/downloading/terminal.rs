@@ -137,17 +137,34 @@ async fn existing_files_are_kept_without_the_overwrite_flag() {
 
 #[tokio::test]
 async fn an_installer_is_saved_in_the_named_directory() {
+    const NAME: &str = "tools/minion-2.8.1-darwin-aarch64.zip";
+
     let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let arguments = ["minion", "--platform", "darwin-aarch64", "--to", "tools"];
+    service.fault(json!({"operation": "get_file", "cut": 10})).await;
     let (code, saved, _) = download(&service, directory.path(), &arguments, &[]).await;
 
-    assert_eq!((code, &saved["size"]), (Some(0), &json!(22)));
-    assert_eq!(names_below(directory.path()), ["tools/minion-2.8.1-darwin-aarch64.zip"]);
+    assert_eq!((code, &saved["status"], &saved["size"]), (Some(0), &json!("downloaded"), &json!(22)));
+    assert_eq!(names_below(directory.path()), [NAME]);
+    let log = service.control("requests").await;
+    let keys: Vec<_> = log["data"].as_array().expect("a list").iter().map(|one| one["key"].clone()).collect();
+    assert_eq!(keys, [json!("key_demo"), Value::Null, Value::Null]);
 
-    let (code, _, error) =
-        download(&service, directory.path(), &["minion", "--platform", "linux"], &[]).await;
+    std::fs::write(directory.path().join(NAME), "mine").expect("a file");
+    let (code, _, error) = download(&service, directory.path(), &arguments, &[]).await;
+    assert_eq!((code, &error["code"]), (Some(1), &json!("file_error")));
+    assert_eq!(files_below(directory.path())[NAME], b"mine");
 
-    assert_eq!((code, &error["code"]), (Some(2), &json!("invalid_arguments")));
+    let overwriting = [&arguments[..], &["--overwrite"]].concat();
+    assert_eq!(download(&service, directory.path(), &overwriting, &[]).await.0, Some(0));
+    assert!(files_below(directory.path())[NAME].starts_with(b"PK"));
+
+    service.fault(json!({"operation": "get_file", "status": 404})).await;
+    let (code, _, error) = download(&service, directory.path(), &overwriting, &[]).await;
+    assert_eq!((code, &error["code"], &error["status"]), (Some(1), &json!("not_found"), &json!(404)));
+
+    let unknown = download(&service, directory.path(), &["minion", "--platform", "linux"], &[]).await;
+    assert_eq!(unknown.0, Some(2));
 }
 
 #[tokio::test]

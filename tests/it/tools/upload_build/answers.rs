@@ -28,7 +28,7 @@ async fn upload_failure(initiation: Value, parts: Value) -> (Value, Vec<String>)
 
     let error = session.host.fail("upload_build", json!({"path": "game.apk"})).await;
 
-    assert_eq!(session.journals(), [""; 0], "{error}");
+    assert_eq!(session.states(), [""; 0], "{error}");
     (error, session.service.requests())
 }
 
@@ -140,7 +140,7 @@ async fn an_accepted_part_without_an_etag_ends_the_upload() {
         let error = session.upload_failure("game.apk").await;
         assert_eq!(error["code"], "bad_response");
         assert!(text(&error["message"]).contains("answered 200 OK without an ETag"), "{error}");
-        assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]));
+        assert_eq!((session.leftovers().await, session.states()), ((0, 0), vec![]));
     }
 }
 

@@ -52,7 +52,7 @@ async fn a_pause_beyond_the_deadline_of_the_upload_is_an_error() {
         let hint = text(&error["hint"]);
 
         assert!(hint.contains("the service asks to wait 3601 s, and the upload has 3600 s left"), "{hint}");
-        assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]));
+        assert_eq!((session.leftovers().await, session.states()), ((0, 0), vec![]));
     }
 }
 
@@ -91,10 +91,10 @@ async fn a_completed_build_is_not_cancelled() {
         tokio::task::yield_now().await;
     }
 
-    assert_eq!(session.journals().len(), 1);
+    assert_eq!(session.states().len(), 1);
 
     session.cancel_request(id).await;
-    session.wait_for_journal_removal().await;
+    session.wait_for_state_removal().await;
 
     let writes = session.service.writes().await;
 

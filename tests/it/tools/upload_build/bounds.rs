@@ -118,7 +118,7 @@ async fn more_files_than_file_descriptors_can_be_uploaded() {
         session.write(&format!("{number}.apk"), b"abc");
     }
 
-    let plain = command(&session, &["*.apk", "--no-fill-details"]);
+    let plain = command(&session, &["*.apk"]);
     let mut limited = with_program(&plain, "sh");
     limited.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""]);
     limited.arg(plain.as_std().get_program()).args(plain.as_std().get_args());

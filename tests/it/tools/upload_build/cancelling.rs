@@ -33,7 +33,7 @@ async fn a_cancelled_call_cancels_the_upload_at_the_service() {
             .await;
         session.wait_for_cleanup().await;
 
-        session.wait_for_journal_removal().await;
+        session.wait_for_state_removal().await;
     }
 }
 
@@ -60,7 +60,7 @@ async fn a_failed_cancellation_is_repeated() {
         .await;
     session.wait_for_cleanup().await;
 
-    session.wait_for_journal_removal().await;
+    session.wait_for_state_removal().await;
 }
 
 /// Starts the server with an upload that the storage host holds back after `free` parts.
@@ -109,13 +109,13 @@ async fn a_server_shutdown_leaves_a_resumable_upload() {
     drop(input);
 
     assert!(child.wait().await.expect("a status").success());
-    assert_eq!((session.leftovers().await.0, session.journals().len()), (1, 1));
+    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
 
     session.service.heal().await;
     let build = session.upload("game.apk").await;
 
     assert_eq!((&build["parts_resumed"], &build["parts"]), (&json!(3), &json!(7)));
-    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
+    assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
 
 /// Returns the number of unanswered requests for addresses.
@@ -146,21 +146,25 @@ async fn a_server_shutdown_during_a_resumption_leaves_the_upload() {
 
     session.service.heal().await;
 
-    assert_eq!((session.leftovers().await.0, session.journals().len()), (1, 1));
+    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
 
     let build = session.upload("game.apk").await;
 
     assert_eq!(build["parts_resumed"], 3);
 }
 
-/// An upload in one part cannot be resumed.
+/// An upload in one part cannot be continued.
 #[tokio::test]
-async fn a_server_shutdown_cancels_a_single_part_upload() {
-    let session = fixture().open().await;
+async fn a_single_part_upload_that_a_shutdown_left_is_cancelled_by_the_next_one() {
+    let mut session = fixture().open().await;
     let (mut child, input) = start_server_with_held_upload(&session, false, 0).await;
     drop(input);
     assert!(child.wait().await.expect("a status").success());
-    assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]));
+    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
+
+    session.service.heal().await;
+    session.host.succeed("upload_build", json!({"path": "game.apk", "multipart": false})).await;
+    assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
 
 #[cfg(unix)]
@@ -171,7 +175,7 @@ async fn a_signal_has_the_effect_of_the_end_of_input() {
     super::command::send_signal(&child, "-TERM").await;
 
     assert!(child.wait().await.expect("a status").success());
-    assert_eq!((session.leftovers().await.0, session.journals().len()), (1, 1));
+    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
 
     let requests = session.service.requests().await;
 
@@ -189,8 +193,8 @@ async fn an_upload_that_cannot_be_cancelled_is_reported_and_resumable() {
     let remains = error["details"]["upload"].as_str().unwrap_or_default();
 
     assert!(remains.starts_with("could not be cancelled") && remains.contains("times out"), "{error}");
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("resume the upload")), "{error}");
-    assert_eq!((session.leftovers().await.0, session.journals().len()), (1, 1));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("to continue")), "{error}");
+    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
 
     let build = session.upload("game.apk").await;
 
@@ -218,7 +222,7 @@ async fn a_cancellation_without_an_answer_ends_soon() {
 
     assert!(remains.contains("did not answer within"), "{error}");
     assert!(remains.ends_with("its space remains reserved until it times out"), "{error}");
-    assert_eq!(session.journals().len(), 1);
+    assert_eq!(session.states().len(), 1);
 }
 
 #[tokio::test]

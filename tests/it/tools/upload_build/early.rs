@@ -56,7 +56,7 @@ async fn an_early_refusal_ends_the_transfer() {
     let file = File::create(session.root().join("game.apk")).expect("a file");
     file.set_len(SIZE).expect("a sparse file");
 
-    let arguments = json!({"path": "game.apk", "checksum": false});
+    let arguments = json!({"path": "game.apk"});
     let upload = session.host.fail("upload_build", arguments);
     let error = tokio::time::timeout(Duration::from_secs(20), upload).await.expect("it ends at once");
 

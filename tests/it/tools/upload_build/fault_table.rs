@@ -143,7 +143,7 @@ async fn upload_with_faults(case: &FaultCase) -> (String, u64, usize) {
     let build = &result["structuredContent"];
     if build["status"] == "uploaded" {
         assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file), "{}", case.fault);
-        assert_eq!((left, session.journals()), (0, vec![]), "{}", case.fault);
+        assert_eq!((left, session.states()), (0, vec![]), "{}", case.fault);
         return ("uploaded".to_owned(), build["bytes_sent_again"].as_u64().expect("a number"), left);
     }
 
@@ -152,7 +152,7 @@ async fn upload_with_faults(case: &FaultCase) -> (String, u64, usize) {
     let end = error["details"]["upload"].as_str();
     let journals = usize::from(end.is_some_and(|end| end.starts_with("could not be cancelled")));
 
-    assert_eq!((files, session.journals().len()), (0, journals), "{}: {error}", case.fault);
+    assert_eq!((files, session.states().len()), (0, journals), "{}: {error}", case.fault);
     (
         text(&error["code"]).to_owned(),
         sent_bytes(&session.puts().await, case.size).saturating_sub(case.size as u64),

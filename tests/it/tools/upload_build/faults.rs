@@ -100,7 +100,7 @@ async fn an_upload_that_timed_out_at_the_service_is_reported() {
     assert!(text(&error["message"]).contains("NoSuchUpload"), "{error}");
     assert!(text(&error["hint"]).contains("upload_timeout"), "{error}");
     assert_eq!(error["details"]["upload"], "the service has no such upload any more");
-    assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]));
+    assert_eq!((session.leftovers().await, session.states()), ((0, 0), vec![]));
 }
 
 /// The storage host accepts the connection but no bytes.

@@ -1,11 +1,11 @@
-//! Files that are never uploaded, and journals that are not files.
+//! Files that are never uploaded.
 
 use std::fs;
 
 use serde_json::json;
 use tas_mcp::sandbox::keys;
 
-use super::{bytes, fixture, text};
+use super::{fixture, text};
 
 #[tokio::test]
 async fn the_file_of_the_key_is_not_uploaded_under_any_name() {
@@ -52,44 +52,4 @@ async fn a_failure_does_not_tell_whether_a_file_outside_the_root_exists() {
         }
         assert_eq!(messages[0], messages[1]);
     }
-}
-
-/// Uploads a file while something else than a file has the name of the journal.
-#[cfg(unix)]
-#[tokio::test]
-async fn a_journal_that_is_a_pipe_or_a_link_is_not_used() {
-    let mut session = fixture().open().await;
-    super::resuming::interrupt_upload(&session, 3).await;
-    let journal = session.journal_paths().remove(0);
-    let elsewhere = session.state().join("elsewhere");
-
-    for is_pipe in [true, false] {
-        fs::remove_file(&journal).expect("the journal exists");
-        if is_pipe {
-            let status = std::process::Command::new("mkfifo").arg(&journal).status().expect("mkfifo runs");
-            assert!(status.success());
-        } else {
-            std::os::unix::fs::symlink(&elsewhere, &journal).expect("a link");
-        }
-
-        let build = session.upload("game.apk").await;
-
-        assert_eq!(session.service.content(text(&build["build_id"])).await, Some(bytes(10_000)));
-        assert!(!elsewhere.exists(), "nothing is written through the link");
-    }
-}
-
-#[tokio::test]
-async fn a_journal_of_impossible_size_is_not_read() {
-    let mut session = fixture().open().await;
-    super::resuming::interrupt_upload(&session, 3).await;
-    let journal = session.journal_paths().remove(0);
-    // A sparse file takes no space on the disk.
-    let file = fs::OpenOptions::new().write(true).open(&journal).expect("a file");
-    file.set_len(1 << 30).expect("the length can be set");
-
-    let build = session.upload("game.apk").await;
-
-    assert_eq!(build["parts_resumed"], json!(0));
-    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(bytes(10_000)));
 }

@@ -33,7 +33,7 @@ async fn a_file_becomes_a_build() {
     });
 
     assert_eq!(build, expected);
-    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
+    assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
 
 /// The test vector of FIPS 180-2, B.1.
@@ -43,18 +43,6 @@ async fn the_digest_is_sha_256_in_hexadecimal_digits() {
     session.write("game.apk", b"abc");
     let build = session.upload("game.apk").await;
     assert_eq!(build["sha256"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-}
-
-#[tokio::test]
-async fn checksum_false_omits_the_digest() {
-    let mut session = fixture().open().await;
-    let file = bytes(2_500);
-    session.write("game.apk", &file);
-
-    let build = session.host.succeed("upload_build", json!({"path": "game.apk", "checksum": false})).await;
-
-    assert_eq!((&build["status"], build.get("sha256")), (&json!("uploaded"), None));
-    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
 }
 
 #[tokio::test]
@@ -83,7 +71,7 @@ async fn a_single_part_upload_sends_the_whole_file() {
     assert_eq!((&build["parts"], &build["sha256"]), (&json!(1), &json!(sha256(&file))));
     assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
     assert_eq!(session.puts().await, ["file 200"]);
-    assert_eq!(session.journals(), [""; 0]);
+    assert_eq!(session.states(), [""; 0]);
 }
 
 /// `upload_type` may be absent (service.md 10.4). The project of this key omits it.
@@ -191,14 +179,16 @@ async fn every_optional_argument_of_the_initiation_is_sent() {
 
     arguments["path"] = json!("game.apk");
     arguments["upload_timeout"] = json!(5);
-    arguments["fill_details"] = json!(false);
 
     let build = session.host.succeed("upload_build", arguments).await;
     let record = session.host.succeed("get_build", json!({"build_id": build["build_id"]})).await;
 
-    for name in ["description", "tags", "details"] {
+    for name in ["description", "tags"] {
         assert_eq!(record[name], more[name]);
     }
+    let mut details = more["details"].clone();
+    details["upload"] = json!({"method": "mcp", "cli_version": env!("CARGO_PKG_VERSION")});
+    assert_eq!(record["details"], details);
 }
 
 /// Uploads a file whose completion fails with `fault`, while the build has `status`. Returns the result of the call.
@@ -238,7 +228,7 @@ async fn a_build_with_an_unknown_status_is_not_a_success() {
         ] {
             let (session, result) = upload_with_lost_completion(fault, status.clone()).await;
             assert_eq!(result["error"]["code"], code, "{status}: {result}");
-            assert_eq!((session.leftovers().await, session.journals()), ((0, 0), vec![]), "{status}");
+            assert_eq!((session.leftovers().await, session.states()), ((0, 0), vec![]), "{status}");
         }
     }
 }
@@ -247,10 +237,21 @@ async fn a_build_with_an_unknown_status_is_not_a_success() {
 async fn complete_statuses_are_compared_without_case() {
     for status in ["OK", "ok", "READY", "ready", "UNHEALTHY", "unhealthy"] {
         let (session, result) = upload_with_lost_completion(json!({"status": 404}), json!(status)).await;
-        assert_eq!(
-            (&result["status"], session.journals()),
-            (&json!("uploaded"), vec![]),
-            "{status}: {result}"
-        );
+        assert_eq!((&result["status"], session.states()), (&json!("uploaded"), vec![]), "{status}: {result}");
     }
+}
+
+#[tokio::test]
+async fn the_variables_of_a_ci_job_become_details_unless_the_caller_sets_them() {
+    let session = fixture().open().await;
+    session.write("game.apk", b"abc");
+    let job = [("GITLAB_CI", "true"), ("CI_COMMIT_SHA", "0123456789"), ("CI_PIPELINE_IID", "77")];
+    let mut host = session.another_host(keys::DEMO, &job).await;
+
+    let own = json!({"vcs": {"branch": "mine"}});
+    let build = host.succeed("upload_build", json!({"path": "game.apk", "details": own})).await;
+    let details = host.succeed("get_build", json!({"build_id": build["build_id"]})).await["details"].clone();
+
+    assert_eq!(details["vcs"], own["vcs"]);
+    assert_eq!(details["ci"], json!({"system": "gitlab-ci", "build_number": "77"}));
 }

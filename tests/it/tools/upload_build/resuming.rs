@@ -15,8 +15,8 @@ pub(super) async fn interrupt_upload(session: &Session, parts: usize) {
     let mut child = command::start_command(session, &[path.to_str().expect("a text")]);
     session.wait_for_parts(parts, 4).await;
 
-    // The journal is written after the answer to a part.
-    while session.journals().first().map_or(0, |journal| journal.lines().count()) < 1 + parts {
+    // The state is written after the answer to a part.
+    while recorded_parts(session) < parts {
         tokio::task::yield_now().await;
     }
 
@@ -24,6 +24,11 @@ pub(super) async fn interrupt_upload(session: &Session, parts: usize) {
     session.service.heal().await;
 
     assert_eq!(session.leftovers().await.0, 1);
+}
+
+fn recorded_parts(session: &Session) -> usize {
+    let state = session.states().first().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    state.map_or(0, |state| state["etags"].as_object().expect("an object").len())
 }
 
 /// Returns how often each part was accepted.
@@ -44,40 +49,39 @@ async fn the_tool_resumes_the_upload_of_a_killed_process() {
     assert_eq!(accepted_parts(&session).await, [1; 10]);
     assert_eq!(build["sha256"], sha256(&bytes(10_000)));
     assert_eq!(session.service.content(text(&build_id)).await, Some(bytes(10_000)));
-    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
+    assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
 
+#[cfg(unix)]
 #[tokio::test]
-async fn the_command_resumes_an_upload_with_the_resume_flag() {
-    let session = fixture().open().await;
-    interrupt_upload(&session, 6).await;
+async fn the_same_command_continues_an_interrupted_upload() {
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        let session = fixture().open().await;
+        session.write("game.apk", &bytes(10_000));
+        hold_parts(&session.service, 6).await;
 
-    let path = session.root().join("game.apk");
-    let (code, built, errors) =
-        command::upload(&session, &["--resume", path.to_str().expect("a text")]).await;
+        let child = command::start_command(&session, &["game.apk"]);
+        session.wait_for_parts(6, 4).await;
+        while recorded_parts(&session) < 6 {
+            tokio::task::yield_now().await;
+        }
+        command::send_signal(&child, signal).await;
 
-    assert_eq!((code, built[0]["parts_resumed"].clone(), errors), (Some(0), json!(6), vec![]));
-    assert_eq!(accepted_parts(&session).await, [1; 10]);
-    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
-}
+        let (code, built, errors) = command::wait_for_exit(child).await;
+        assert_eq!(built, [Value::Null; 0], "{signal}");
+        if signal != "-KILL" {
+            let expected = if signal == "-INT" { 130 } else { 143 };
+            assert_eq!((code, &errors[0]["code"]), (Some(expected), &json!("cancelled")));
+            assert!(text(&errors[0]["hint"]).contains("the same command continues"), "{errors:?}");
+        }
 
-#[tokio::test]
-async fn the_command_cancels_an_unfinished_upload_without_the_resume_flag() {
-    let session = fixture().open().await;
-    interrupt_upload(&session, 6).await;
+        session.service.heal().await;
+        let (code, built, errors) = command::upload(&session, &["game.apk"]).await;
 
-    let build_id = session.service.control("uploads").await["data"][0]["build_id"].clone();
-    let path = session.root().join("game.apk");
-    let (code, built, _) = command::upload(&session, &[path.to_str().expect("a text")]).await;
-
-    assert_eq!((code, built[0]["parts_resumed"].clone()), (Some(0), json!(0)));
-    assert_ne!(built[0]["build_id"], build_id);
-
-    let writes = session.service.writes().await;
-    let place = |start: &str| writes.iter().rposition(|line| line.starts_with(start)).expect("a request");
-
-    assert!(place("DELETE") < place("POST /project/demo/builds/upload 200"), "{writes:?}");
-    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
+        assert_eq!((code, built[0]["parts_resumed"].clone(), errors), (Some(0), json!(6), vec![]));
+        assert_eq!(accepted_parts(&session).await, [1; 10], "{signal}");
+        assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
+    }
 }
 
 /// Interrupts an upload, makes a change and uploads again. The unfinished upload must be cancelled and every part sent.
@@ -96,7 +100,7 @@ async fn assert_new_upload(change: impl FnOnce(&Session), arguments: Value) {
 
     let deleted = session.service.writes().await.iter().filter(|line| line.starts_with("DELETE")).count();
 
-    assert_eq!((deleted, session.leftovers().await.0, session.journals()), (1, 0, vec![]));
+    assert_eq!((deleted, session.leftovers().await.0, session.states()), (1, 0, vec![]));
 }
 
 #[tokio::test]
@@ -122,9 +126,43 @@ async fn a_changed_file_starts_a_new_upload() {
 }
 
 #[tokio::test]
-async fn a_different_request_starts_a_new_upload() {
-    assert_new_upload(|_| (), json!({"path": "game.apk", "name": "another"})).await;
-    assert_new_upload(|_| (), json!({"path": "game.apk", "tags": ["one"]})).await;
+async fn a_different_request_is_another_upload() {
+    for more in [json!({"name": "another"}), json!({"tags": ["one"]})] {
+        let mut session = fixture().open().await;
+        interrupt_upload(&session, 3).await;
+        let mut arguments = more;
+        arguments["path"] = json!("game.apk");
+
+        assert_eq!(session.host.succeed("upload_build", arguments).await["parts_resumed"], 0);
+        assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
+        assert_eq!(session.upload("game.apk").await["parts_resumed"], 3);
+    }
+}
+
+#[tokio::test]
+async fn a_state_has_no_secrets_and_a_damaged_one_starts_a_new_upload() {
+    let mut session = fixture().open().await;
+    interrupt_upload(&session, 3).await;
+    let (path, state) = (session.state_paths().remove(0), session.states().remove(0));
+    for secret in [keys::DEMO, "://", "X-Amz", "127.0.0.1"] {
+        assert!(!state.contains(secret), "{secret}: {state}");
+    }
+
+    std::fs::write(&path, &state[..state.len() / 2]).expect("it can be written");
+    let build = session.upload("game.apk").await;
+
+    assert_eq!((&build["parts_resumed"], session.states()), (&json!(0), vec![]));
+    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(bytes(10_000)));
+}
+
+#[tokio::test]
+async fn an_upload_works_without_a_directory_for_its_state() {
+    let session = fixture().open().await;
+    session.write("game.apk", &bytes(2_500));
+    let blocked = session.write("state", b"");
+    let state = blocked.to_str().expect("a text");
+    let mut host = session.another_host(keys::DEMO, &[("TAS_STATE_DIR", state)]).await;
+    assert_eq!(host.succeed("upload_build", json!({"path": "game.apk"})).await["parts"], 3);
 }
 
 #[tokio::test]
@@ -139,7 +177,7 @@ async fn an_unfinished_upload_of_another_project_is_not_touched() {
 
     let left = session.service.control("uploads").await;
 
-    assert_eq!((&left["data"][0]["project_id"], session.journals().len()), (&json!("demo"), 1));
+    assert_eq!((&left["data"][0]["project_id"], session.states().len()), (&json!("demo"), 1));
 
     let build = session.upload("game.apk").await;
 
@@ -154,7 +192,7 @@ async fn an_upload_that_the_service_has_removed_is_started_again() {
     session.service.advance(3_600.0);
     let build = session.upload("game.apk").await;
     assert_eq!(build["parts_resumed"], 0);
-    assert_eq!((session.leftovers().await.0, session.journals()), (0, vec![]));
+    assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
 
 /// Otherwise the service would have two uploads of the file.
@@ -171,7 +209,7 @@ async fn no_upload_is_started_while_the_unfinished_upload_cannot_be_read() {
     let error = session.upload_failure("game.apk").await;
 
     assert_eq!(error["code"], "service_unavailable");
-    assert_eq!((session.leftovers().await.0, session.journals().len()), (1, 1));
+    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
 
     session.service.heal().await;
     let build = session.upload("game.apk").await;
@@ -217,7 +255,7 @@ async fn interrupt_completion(session: &Session) -> Value {
     child.kill().await.expect("it can be killed");
     session.service.heal().await;
 
-    assert_eq!(session.journals().len(), 1);
+    assert_eq!(session.states().len(), 1);
     build_id
 }
 
@@ -230,12 +268,12 @@ async fn an_upload_that_has_become_a_build_is_not_repeated() {
         let build = if with_tool {
             session.upload("game.apk").await
         } else {
-            command::upload(&session, &["--resume", path.to_str().expect("a text")]).await.1.remove(0)
+            command::upload(&session, &[path.to_str().expect("a text")]).await.1.remove(0)
         };
 
         assert_eq!((&build["build_id"], &build["parts_resumed"]), (&build_id, &json!(10)));
         assert_eq!(build["sha256"], sha256(&bytes(10_000)));
-        assert_eq!((accepted_parts(&session).await, session.journals()), (vec![1; 10], vec![]));
+        assert_eq!((accepted_parts(&session).await, session.states()), (vec![1; 10], vec![]));
 
         let writes = session.service.writes().await;
 
@@ -254,7 +292,7 @@ async fn no_upload_is_started_while_the_build_cannot_be_read() {
     session.service.fault(busy).await;
 
     assert_eq!(session.upload_failure("game.apk").await["code"], "service_unavailable");
-    assert_eq!((session.leftovers().await.0, session.journals().len()), (0, 1));
+    assert_eq!((session.leftovers().await.0, session.states().len()), (0, 1));
 
     session.service.heal().await;
 
@@ -267,26 +305,21 @@ async fn two_processes_with_one_file_make_one_build() {
     session.write("game.apk", &bytes(10_000));
     hold_parts(&session.service, 0).await;
 
-    let path = session.root().join("game.apk");
-    let path = path.to_str().expect("a text");
-    let first = command::start_command(&session, &[path]);
-
+    let first = command::start_command(&session, &["game.apk"]);
     session.wait_for_pending_parts(4).await;
-    for arguments in [vec![path], vec!["--resume", path]] {
-        let (code, built, errors) = command::upload(&session, &arguments).await;
-        assert_eq!((code, built), (Some(1), vec![]), "{errors:?}");
-        assert_eq!(errors[0]["code"], "file_error");
-        assert!(text(&errors[0]["message"]).contains("is being uploaded by another process"), "{errors:?}");
-    }
-
-    assert_eq!(session.leftovers().await.0, 1);
-
+    let second = command::start_command(&session, &["game.apk"]);
+    session.wait_for_pending_parts(8).await;
     session.service.heal().await;
     session.service.release().await;
 
-    let output = first.wait_with_output().await.expect("an output");
-    let built: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let mut builds = Vec::new();
+    for child in [first, second] {
+        let (code, built, errors) = command::wait_for_exit(child).await;
+        assert_eq!((code, built.len()), (Some(0), 1), "{errors:?}");
+        builds.push(built[0]["build_id"].clone());
+    }
 
-    assert_eq!(session.service.content(text(&built["build_id"])).await, Some(bytes(10_000)));
-    assert_eq!((accepted_parts(&session).await, session.journals()), (vec![1; 10], vec![]));
+    assert_eq!(builds[0], builds[1]);
+    assert_eq!(session.service.content(text(&builds[0])).await, Some(bytes(10_000)));
+    assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
