@@ -16,6 +16,7 @@ mod filters;
 mod gate;
 mod help;
 mod hosts;
+pub mod junit;
 mod lists;
 mod log_output;
 mod name_resolution;

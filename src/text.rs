@@ -69,6 +69,11 @@ pub fn without_open_joiner(beginning: &str) -> &str {
     beginning.trim_end_matches(['\u{200C}', '\u{200D}', '\u{FE0E}', '\u{FE0F}'])
 }
 
+/// Returns a text that is not blank. An absent field of the service is an empty text in its view.
+pub fn filled(text: &str) -> Option<String> {
+    (!text.trim().is_empty()).then(|| text.to_owned())
+}
+
 /// Returns `text` without hidden characters in one line, with one space between words.
 pub fn single_line(text: &str) -> String {
     visible(text).split_whitespace().collect::<Vec<_>>().join(" ")

@@ -25,7 +25,7 @@ use crate::{
     },
     text,
     tools::{
-        record::{devices, initiator_name},
+        names::{devices, initiator_name},
         waiting::ResultItem,
     },
 };

@@ -27,8 +27,8 @@ use crate::{
     text::composed,
     tools::{
         name_search::{RecordKind, is_named},
+        names::{devices, player_platform},
         newest::NewestRecords,
-        record::{devices, player_platform},
         waiting::ResultItem,
     },
 };

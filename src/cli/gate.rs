@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{exit_status::ExitStatus, output::note};
 use crate::{
@@ -14,51 +14,53 @@ use crate::{
     },
     tools::{
         call_options::CallOptions,
-        summary::{FailOn, Gate, GateDecision, Summary, SummaryRequest, SummaryTarget},
+        summary::{Summary, SummaryRequest, SummaryTarget},
     },
 };
 
-/// Word for the last build on which everything passed.
-const LATEST_PASSED: &str = "latest-passed";
+/// Number of tests that a reason names.
+const NAMED: usize = 3;
+
+/// Which failures fail the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Any,
+    New,
+    Never,
+}
 
 // A doc comment would become the description of the command.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct GateFlags {
-    #[arg(long, value_name = "WORD", value_parser = parse_fail_on, global = true)]
+    #[arg(long, value_name = "WORD", value_enum, hide_possible_values = true, global = true)]
     #[arg(
-        help = "Failures that fail the command: `any` (the default), `new` (of tests that passed on the baseline build) or `never`"
+        help = "Failures that fail the command: `any` (the default), `new` (of tests that did not fail in the result that it compares with) or `never`"
     )]
     fail_on: Option<FailOn>,
 
-    #[arg(long, value_name = "BUILD", global = true)]
+    #[arg(long, value_name = "RESULT", global = true)]
     #[arg(
-        help = "Name or id of the build with which `--fail-on new` compares, or `latest-passed`, which is the default"
+        help = "What `--fail-on new` compares with: `latest-passed` (the default), `previous`, an id, or the name or id of a build"
     )]
-    baseline: Option<String>,
+    compare_with: Option<String>,
 
     #[arg(long, value_name = "SEVERITY", value_parser = parse_severity, global = true)]
     #[arg(help = "A bug that is worse than low, medium, high or critical fails the command")]
     max_bug_severity: Option<Severity>,
 }
 
-fn parse_fail_on(word: &str) -> Result<FailOn, String> {
-    match word {
-        "any" => Ok(FailOn::Any),
-        "new" => Ok(FailOn::New),
-        "never" => Ok(FailOn::Never),
-        _ => Err("must be `any`, `new` or `never`".to_owned()),
-    }
+fn parse_severity(word: &str) -> Result<Severity, String> {
+    severity(word).ok_or_else(|| "must be `low`, `medium`, `high` or `critical`".to_owned())
 }
 
-fn parse_severity(word: &str) -> Result<Severity, String> {
-    serde_json::from_value(word.into())
-        .map_err(|_| "must be `low`, `medium`, `high` or `critical`".to_owned())
+fn severity(word: &str) -> Option<Severity> {
+    serde_json::from_value(word.into()).ok()
 }
 
 /// What a gate says about finished results.
 pub(super) struct GateOutcome {
     pub(super) status: ExitStatus,
-    /// Runs whose tests failed on the baseline build, too.
+    /// Runs whose tests failed in the result that was compared with, too.
     pub(super) known_runs: BTreeSet<String>,
 }
 
@@ -66,16 +68,17 @@ impl GateFlags {
     /// Returns the name of a flag that is given, if there is one.
     pub(super) fn given(&self) -> Option<&'static str> {
         let fail_on = self.fail_on.map(|_| "fail-on");
-        let baseline = self.baseline.as_ref().map(|_| "baseline");
-        fail_on.or(baseline).or(self.max_bug_severity.map(|_| "max-bug-severity"))
+        let compare_with = self.compare_with.as_ref().map(|_| "compare-with");
+        fail_on.or(compare_with).or(self.max_bug_severity.map(|_| "max-bug-severity"))
     }
 
     fn fail_on(&self) -> FailOn {
-        let compares = self.baseline.is_some();
-        self.fail_on.unwrap_or(if compares { FailOn::New } else { FailOn::Any })
+        let default = if self.compare_with.is_some() { FailOn::New } else { FailOn::Any };
+        self.fail_on.unwrap_or(default)
     }
 
-    /// Decides about the results of finished runs, and prints the reasons of what fails the command.
+    /// Decides about the results of finished runs, and prints the reasons of what fails the command. The first status
+    /// that is no success stays.
     ///
     /// # Errors
     /// The failures of reading the results.
@@ -92,59 +95,91 @@ impl GateFlags {
         };
 
         for target in targets {
-            let summary = self.request(project, target).run(caller, &CallOptions::silent()).await?;
-            outcome.add(self.status(&summary), &summary);
+            let compare_with = self.compare_with.as_deref().unwrap_or("latest-passed").to_owned();
+            let request = SummaryRequest {
+                target: SummaryTarget::Results(target.into()),
+                project: project.map(str::to_owned),
+                compare_with: (self.fail_on() == FailOn::New).then_some(compare_with),
+                history: None,
+            };
+            let summary = request.run(caller, &CallOptions::silent()).await?;
+
+            let status = self.status(&summary);
+            if outcome.status == ExitStatus::Success {
+                outcome.status = status;
+            }
+            let known =
+                summary.comparison.into_iter().flat_map(|comparison| comparison.known.unwrap_or_default());
+            outcome.known_runs.extend(known.filter_map(|change| change.run_id));
         }
 
         Ok(outcome)
     }
 
-    fn request(&self, project: Option<&str>, target: ResultId) -> SummaryRequest {
-        let baseline = self.baseline.clone().unwrap_or_else(|| LATEST_PASSED.to_owned());
-        SummaryRequest {
-            target: SummaryTarget::Results(target.into()),
-            project: project.map(str::to_owned),
-            compare_with: None,
-            baseline: (self.fail_on() == FailOn::New).then_some(baseline),
-            history: None,
-        }
-    }
-
     /// Returns the status of one result. What cannot be decided fails the command.
     fn status(&self, summary: &Summary) -> ExitStatus {
-        let failures = Gate { fail_on: self.fail_on(), max_bug_severity: None }.decide(summary);
-        let bugs = Gate { fail_on: FailOn::Never, max_bug_severity: self.max_bug_severity }.decide(summary);
-        print_reasons(&failures);
-        print_reasons(&bugs);
+        let failures = match self.fail_on() {
+            FailOn::Any => any_failure(summary),
+            FailOn::New => new_failures(summary),
+            FailOn::Never => None,
+        };
+        let worse = self.max_bug_severity.and_then(|max| worse_bugs(summary, max));
+        let unknown = self.max_bug_severity.filter(|_| worse.is_none()).and_then(|_| unknown_bugs(summary));
 
-        match (failures, bugs) {
-            (GateDecision::Open, GateDecision::Open) => ExitStatus::Success,
-            (GateDecision::Open, GateDecision::Closed(_)) => ExitStatus::WorseBugs,
-            _ => ExitStatus::NotPassed,
+        for reason in [&failures, &worse, &unknown].into_iter().flatten() {
+            note(&format!("gate: {reason}"));
+        }
+        match (failures.or(unknown), worse) {
+            (Some(_), _) => ExitStatus::NotPassed,
+            (None, Some(_)) => ExitStatus::WorseBugs,
+            (None, None) => ExitStatus::Success,
         }
     }
 }
 
-impl GateOutcome {
-    /// Adds one result. The first status that is no success stays.
-    fn add(&mut self, status: ExitStatus, summary: &Summary) {
-        if self.status == ExitStatus::Success {
-            self.status = status;
-        }
-        let known = summary.baseline.iter().flat_map(|baseline| baseline.known.iter().flatten());
-        self.known_runs.extend(known.filter_map(|change| change.run_id.clone()));
+fn any_failure(summary: &Summary) -> Option<String> {
+    let failed = summary.verdicts.iter().filter(|(verdict, _)| *verdict != "SUCCESS");
+    let words: Vec<_> = failed.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+
+    if !words.is_empty() {
+        Some(format!("not all of the {} tests passed: {}", summary.total, words.join(", ")))
+    } else if summary.total == 0 {
+        Some("no test was run".to_owned())
+    } else {
+        (summary.all_passed != Some(true)).then(|| "not decided: not every result is known".to_owned())
     }
 }
 
-fn print_reasons(decision: &GateDecision) {
-    let (beginning, reasons) = match decision {
-        GateDecision::Open => return,
-        GateDecision::Closed(reasons) => ("gate", reasons),
-        GateDecision::Unknown(reasons) => ("gate, not decided", reasons),
-    };
-    for reason in reasons {
-        note(&format!("{beginning}: {reason}"));
+fn new_failures(summary: &Summary) -> Option<String> {
+    let comparison = summary.comparison.as_ref()?;
+    let new = comparison.new.as_deref().unwrap_or_default();
+    let names: Vec<_> = new.iter().take(NAMED).map(|change| change.test.name.as_str()).collect();
+    let more = if new.len() > names.len() { ", ..." } else { "" };
+
+    if !new.is_empty() {
+        Some(format!("{} tests failed that did not fail before: {}{more}", new.len(), names.join(", ")))
+    } else if comparison.with.is_none() {
+        let why = comparison.note.as_deref().unwrap_or("no result was found");
+        Some(format!("not decided: there is nothing to compare with: {why}"))
+    } else if let Some(count) = summary.verdicts.get("no_run") {
+        Some(format!("not decided: {count} tests were not run"))
+    } else {
+        let is_known = comparison.new.is_some() && summary.state == "completed";
+        (!is_known).then(|| "not decided: not every result is known".to_owned())
     }
+}
+
+fn worse_bugs(summary: &Summary, max: Severity) -> Option<String> {
+    let bugs = summary.bugs.iter().flatten();
+    let worse = bugs.filter(|(word, _)| severity(word).is_some_and(|severity| severity > max));
+    let worse: Vec<_> = worse.map(|(word, count)| format!("{count} {word}")).collect();
+    (!worse.is_empty()).then(|| format!("there are worse bugs than allowed: {}", worse.join(", ")))
+}
+
+fn unknown_bugs(summary: &Summary) -> Option<String> {
+    let has_unknown = summary.bugs.iter().flatten().any(|(word, _)| severity(word).is_none());
+    let is_known = summary.bugs_complete == Some(true) && !has_unknown;
+    (!is_known).then(|| "not decided: not every bug or severity is known".to_owned())
 }
 
 #[cfg(test)]
@@ -153,39 +188,45 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn bugs_that_are_not_known_are_not_worse_bugs() {
-        let flags = GateFlags { max_bug_severity: Some(Severity::High), ..GateFlags::default() };
-        let summary = |bugs: Value, is_complete: bool| -> Summary {
-            serde_json::from_value(json!({
-                "target_type": "run", "target_id": "r", "state": "completed", "all_passed": true, "finished": 1,
-                "total": 1, "verdicts": {"SUCCESS": 1}, "bugs": bugs, "bugs_complete": is_complete, "unread": [{"what": "bugs", "why": "w"}],
-            }))
-            .expect("a summary")
-        };
-
-        assert_eq!(flags.status(&summary(json!({"high": 1}), true)), ExitStatus::Success);
-        assert_eq!(flags.status(&summary(json!({"critical": 1}), true)), ExitStatus::WorseBugs);
-        assert_eq!(flags.status(&summary(json!({}), false)), ExitStatus::NotPassed);
+    /// Returns the status of two finished tests that passed, with the changed fields.
+    fn status(flags: &GateFlags, changed: &Value) -> ExitStatus {
+        let mut fields = json!({
+            "target_type": "test_plan_execution", "target_id": "e", "state": "completed", "all_passed": true,
+            "finished": 2, "total": 2, "verdicts": {"SUCCESS": 2}, "bugs": {}, "bugs_complete": true,
+        });
+        let changed = changed.as_object().expect("an object").clone();
+        fields.as_object_mut().expect("an object").extend(changed);
+        flags.status(&serde_json::from_value(fields).expect("a summary"))
     }
 
     #[test]
-    fn a_baseline_selects_new_failures_unless_a_word_does() {
-        let flags = |fail_on: Option<&str>, baseline: Option<&str>| GateFlags {
-            fail_on: fail_on.map(|word| parse_fail_on(word).expect("a word")),
-            baseline: baseline.map(str::to_owned),
-            max_bug_severity: None,
+    fn a_gate_is_open_only_if_nothing_that_could_close_it_is_found_or_missing() {
+        let any = GateFlags { fail_on: Some(FailOn::Any), ..GateFlags::default() };
+        let new = GateFlags { compare_with: Some("b".to_owned()), ..GateFlags::default() };
+        let bugs = GateFlags {
+            fail_on: Some(FailOn::Never),
+            max_bug_severity: Some(Severity::High),
+            ..GateFlags::default()
         };
-        for (fail_on, baseline, expected) in [
-            (None, None, FailOn::Any),
-            (None, Some("b"), FailOn::New),
-            (Some("never"), Some("b"), FailOn::Never),
-            (Some("new"), None, FailOn::New),
-        ] {
-            assert_eq!(flags(fail_on, baseline).fail_on(), expected, "{fail_on:?} {baseline:?}");
-        }
+        let failed = json!({"SUCCESS": 1, "FAILED": 1});
+        let with = json!({"target_type": "test_plan_execution", "target_id": "b"});
+        let compared = |new: Value| json!({"verdicts": failed, "comparison": {"with": with, "new": new}});
 
-        assert!(parse_fail_on("all").is_err() && parse_severity("worst").is_err());
-        assert_eq!(parse_severity("high"), Ok(Severity::High));
+        for (flags, changed, expected) in [
+            (&any, json!({}), ExitStatus::Success),
+            (&any, json!({"all_passed": false, "verdicts": failed}), ExitStatus::NotPassed),
+            (&any, json!({"all_passed": null}), ExitStatus::NotPassed),
+            (&any, json!({"total": 0, "verdicts": {}}), ExitStatus::NotPassed),
+            (&new, compared(json!([])), ExitStatus::Success),
+            (&new, compared(json!([{"test": {"name": "Login"}}])), ExitStatus::NotPassed),
+            (&new, compared(json!(null)), ExitStatus::NotPassed),
+            (&new, json!({"comparison": {"note": "none"}}), ExitStatus::NotPassed),
+            (&bugs, json!({"bugs": {"high": 2}}), ExitStatus::Success),
+            (&bugs, json!({"bugs": {"critical": 1}}), ExitStatus::WorseBugs),
+            (&bugs, json!({"bugs": {"odd": 1}}), ExitStatus::NotPassed),
+            (&bugs, json!({"bugs_complete": false}), ExitStatus::NotPassed),
+        ] {
+            assert_eq!(status(flags, &changed), expected, "{changed}");
+        }
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     text::composed,
     tools::{
         name_search::{FoundRecord, NameMatch, NameResult, RecordKind},
-        record::platform_family,
+        names::platform_family,
     },
 };
 

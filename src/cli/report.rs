@@ -1,5 +1,5 @@
-//! `tas-mcp report`: summarizes a run, a job or a plan execution, or shows the trend of a plan; with `--html` as a
-//! page, and with `--markdown` for a CI job or a pull request.
+//! `tas-mcp report`: summarizes a run, a job or a plan execution; with `--html` as a page, and with `--markdown` for a CI
+//! job or a pull request.
 
 use std::{
     ffi::OsStr,
@@ -31,16 +31,15 @@ use crate::{
     text::WallClock,
     tools::{
         context::CallerWithFiles,
-        name_search::RecordKind,
-        report::{self, PictureForm, ReportContent, ReportData, ReportSubject, SummaryText, TrendText},
-        summary::{Summary, Trend},
+        report::{self, PictureForm, ReportContent, ReportData, ReportSubject, SummaryText},
+        summary::Summary,
     },
 };
 
 const EXAMPLES: [&str; 5] = [
     "tas-mcp report latest",
     r#"tas-mcp report "Release smoke" --compare-with previous"#,
-    r#"tas-mcp report "Release smoke" --trend 10"#,
+    r#"tas-mcp report "Release smoke" --history 10"#,
     r#"tas-mcp report "Pause and resume" --html report.html"#,
     r#"tas-mcp report "Release smoke" --markdown"#,
 ];
@@ -67,7 +66,7 @@ const LAUNCHER: (&str, &[&str]) = if cfg!(target_os = "macos") {
 #[derive(Args)]
 struct ReportArguments {
     /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`; or the ids of
-    /// several jobs, such as a rerun starts. With --trend the plan, or one of its executions
+    /// several jobs, such as a rerun starts
     #[arg(value_name = "ID", required = true, num_args = 1..=50, add = result_names())]
     ids: Vec<String>,
 
@@ -88,13 +87,14 @@ struct ReportArguments {
     #[arg(long)]
     no_pictures: bool,
 
-    /// Show the changes since `previous`, or since an earlier execution, job or run
-    #[arg(long, value_name = "ID")]
+    /// Show what is new, known and fixed since `previous`, `latest-passed`, an earlier execution, job or run, or the last
+    /// result on a build
+    #[arg(long, value_name = "RESULT")]
     compare_with: Option<String>,
 
-    /// Show the last N executions of the plan, test by test; 2 to 20
-    #[arg(long, value_name = "N", conflicts_with = "compare_with", value_parser = value_parser!(u8).range(2..=20))]
-    trend: Option<u8>,
+    /// Show the last N results of the plan or the test as a grid, test by test; 2 to 30
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(2..=30))]
+    history: Option<u8>,
 
     #[command(flatten)]
     project: ProjectFlag,
@@ -106,13 +106,13 @@ struct ReportArguments {
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("report")
-        .about("Summarizes a run, a job or a plan execution, or shows the trend of a plan; also as a page or as Markdown")
+        .about("Summarizes a run, a job or a plan execution; also as a page or as Markdown")
         .after_help(help_end(&EXAMPLES, ExitStatus::HELP));
 
     ReportArguments::augment_args(command)
 }
 
-/// Prints the summary or the trend, or writes the report in the forms that are asked for.
+/// Prints the summary, or writes the report in the forms that are asked for.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ReportArguments::from_arg_matches(matches)?;
     let outputs = arguments.outputs()?;
@@ -121,7 +121,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let report = Report { arguments, tools, lacks_pictures };
 
     if outputs.is_empty() {
-        let printed = report.print(&report.read_result().await?);
+        let printed = report.print(&report.read_summary().await?);
         return Ok(status_after_output(ExitStatus::Success, printed));
     }
 
@@ -136,12 +136,6 @@ struct Report {
     lacks_pictures: bool,
 }
 
-/// A result that is printed.
-enum PrintedResult {
-    Summary(Box<Summary>),
-    Trend(Trend),
-}
-
 impl Report {
     fn project(&self) -> Option<&str> {
         self.arguments.project.project_id.as_deref()
@@ -154,15 +148,11 @@ impl Report {
             ids => ReportSubject::of_jobs(resolver.several_jobs(ids).await?),
         };
 
-        Ok(subject.compared_with(self.arguments.compare_with.as_deref()))
+        Ok(subject.beside(self.arguments.compare_with.as_deref(), self.arguments.history))
     }
 
     /// Returns the data of the report in these forms.
     async fn gather(&self, outputs: &[Output]) -> Result<ReportData, Failure> {
-        if let Some(count) = self.arguments.trend {
-            return Ok(ReportData::of_trend(self.read_trend(count).await?, &self.tools.caller));
-        }
-
         let has = |form| outputs.iter().any(|output| output.form == form);
         let pictures = match (self.arguments.no_pictures, has(ReportForm::Html)) {
             (true, _) => PictureForm::Absent,
@@ -178,27 +168,10 @@ impl Report {
         Ok(data)
     }
 
-    async fn read_trend(&self, count: u8) -> Result<Trend, Failure> {
-        let (caller, project) = (&self.tools.caller, self.project());
-        // The id of a plan or of an execution is a UUID, and stays as it is.
-        let [plan] = self.arguments.ids.as_slice() else {
-            let failure = Failure::new(Code::InvalidArguments, "`--trend` takes one plan");
-            return Err(failure.hint("nothing was sent"));
-        };
-        let plan = NameResolver::new(caller, project).id(RecordKind::TestPlan, plan).await?;
-
-        report::read_trend(caller, project, &plan, count.into()).await
-    }
-
-    /// Returns the summary or the trend.
-    async fn read_result(&self) -> Result<PrintedResult, Failure> {
-        if let Some(count) = self.arguments.trend {
-            return Ok(PrintedResult::Trend(self.read_trend(count).await?));
-        }
-
+    async fn read_summary(&self) -> Result<Summary, Failure> {
         let mut summary = self.subject().await?.summarize(&self.tools, self.project()).await?;
         say_in_flags(&mut summary);
-        Ok(PrintedResult::Summary(Box::new(summary)))
+        Ok(summary)
     }
 
     /// Writes the report. If a file cannot be written, prints the result instead, so that the result is not lost.
@@ -237,16 +210,15 @@ impl Report {
         Ok(status_after_output(ExitStatus::Rejected, printed))
     }
 
-    /// Prints the result of a report that could not be written.
+    /// Prints the summary of a report that could not be written.
     async fn print_unwritten(&self, data: ReportData, failure_output: FailureOutput) -> io::Result<()> {
-        let result = match (data.summary, data.trend) {
-            (Some(summary), _) => Ok(PrintedResult::Summary(Box::new(summary))),
-            (None, Some(trend)) => Ok(PrintedResult::Trend(trend)),
-            (None, None) => self.read_result().await,
+        let summary = match data.summary {
+            Some(summary) => Ok(summary),
+            None => self.read_summary().await,
         };
 
-        match result {
-            Ok(result) => self.print(&result),
+        match summary {
+            Ok(summary) => self.print(&summary),
             Err(failure) => {
                 failure_output.print(&failure);
                 Ok(())
@@ -254,19 +226,12 @@ impl Report {
         }
     }
 
-    /// Prints a result as text on a terminal, otherwise as JSON.
-    fn print(&self, result: &PrintedResult) -> io::Result<()> {
-        let prints_json = prints_json(self.arguments.output.json);
-        let clock = &WallClock::of_this_machine();
-        match result {
-            PrintedResult::Summary(summary) if prints_json => print_line(json!(summary)),
-            PrintedResult::Summary(summary) => print_text(SummaryText { summary, clock }),
-            PrintedResult::Trend(trend) if prints_json => print_line(json!(trend)),
-            // The text contains no characters of the service that could control the terminal, but colours.
-            PrintedResult::Trend(trend) => {
-                write!(anstream::stdout(), "{}", TrendText { trend, clock })
-            }
+    /// Prints the summary as text on a terminal, otherwise as JSON.
+    fn print(&self, summary: &Summary) -> io::Result<()> {
+        if prints_json(self.arguments.output.json) {
+            return print_line(json!(summary));
         }
+        print_text(SummaryText { summary, clock: &WallClock::of_this_machine() })
     }
 }
 

@@ -32,7 +32,8 @@ use crate::{
     tools::{
         found_result::FoundResult,
         name_search::{FoundRecord, NameMatch, RecordKind},
-        record::{RecordId, initiator_name},
+        names::initiator_name,
+        record::RecordId,
         summary::LatestResult,
     },
 };

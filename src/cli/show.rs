@@ -33,7 +33,8 @@ use crate::{
     settings::Settings,
     text::single_line,
     tools::{
-        record::{DescribedRecord, NamedId, Record, RecordReads, Viewed, initiator_name},
+        names::initiator_name,
+        record::{DescribedRecord, NamedId, Record, RecordReads, Viewed},
         waiting::ResultItem,
     },
 };

@@ -19,6 +19,7 @@ use super::{
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     gate::GateFlags,
+    junit::{self, Case, CaseReader},
     next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width},
     table::{Cell, Table},
@@ -32,7 +33,6 @@ use crate::{
     text::single_line,
     tools::{
         call_options::{CallOptions, ProgressSink},
-        junit::{self, Case, CaseReader},
         waiting::{Completion, WaitStatus},
     },
 };
@@ -264,7 +264,7 @@ impl WaitSubject<'_> {
         let cases = reader.cases(completion).await.into_iter().zip(&completion.items);
         let with_items = cases.map(|(case, item)| {
             let is_known = item.run_id.as_ref().is_some_and(|run| known_runs.contains(run));
-            if is_known { case.known("fails on the baseline build, too") } else { case }
+            if is_known { case.known("failed before, too") } else { case }
         });
         let not_started = self.not_started.iter();
         let not_started = not_started.map(|run| Case::not_started(&run.device, &run.reason, &plan));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 pub use self::{
     changes::{ChangePlanTests, RerunResults},
@@ -14,7 +15,6 @@ pub use self::{
 };
 use crate::{
     failure::{Code, Failure},
-    fields::Fields,
     service::{
         api::{Id, Uuid},
         result_kind::{ResultKind, ResultTarget},
@@ -29,7 +29,6 @@ use crate::{
         time_limit::run_with_limit,
         waiting::{Completion, Wait},
     },
-    violation::Violation,
 };
 
 mod changes;
@@ -50,6 +49,10 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Runs the tool. Dropping the future cancels the tool.
     fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
+
+    /// Removes what a reader misses least from an answer with more than `max_chars` characters, after the fields were
+    /// selected. What is still too long is cut as every reply is.
+    fn shorten(_answer: &mut Value, _max_chars: usize) {}
 }
 
 /// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
@@ -188,10 +191,9 @@ pub struct SummarizeResults {
     /// The newest run of the project; default false.
     #[schemars(extend("default" = false))]
     pub latest: Option<bool>,
-    /// `previous`, or the id of an execution, run or job.
+    /// Adds which failures are new, known and fixed since then: `previous`, `latest-passed`, the id of an execution, run or
+    /// job, or the name or id of a build.
     pub compare_with: Option<Id>,
-    /// Name or id of a build, or `latest-passed`: adds which failures are new, known and fixed since its last result.
-    pub baseline: Option<String>,
     /// 2-30: adds a grid of the last results of the plan or test.
     #[schemars(range(min = 2, max = 30))]
     pub history: Option<u8>,
@@ -210,7 +212,6 @@ impl CompositeTool for SummarizeResults {
             "multiplayer_test_id",
             "latest",
         ])])
-        .own_rules(&[Rule::Custom(check_history)])
         .with_view();
     type Answer = Summary;
 
@@ -218,14 +219,17 @@ impl CompositeTool for SummarizeResults {
         let request = SummaryRequest {
             target: self.target()?,
             project: context.project,
-            compare_with: self.compare_with.map(|id| id.0),
-            baseline: self.baseline,
+            compare_with: self.compare_with.map(|with| with.0),
             history: self.history.map(usize::from),
         };
-        let mut summary = request.run(&context.caller, &context.options).await?.shortened();
+        let mut summary = request.run(&context.caller, &context.options).await?;
         summary.left_out.iter_mut().for_each(|left_out| left_out.how.address(&*context.options.tools));
 
         Ok(summary)
+    }
+
+    fn shorten(answer: &mut Value, max_chars: usize) {
+        Summary::shorten_history(answer, max_chars);
     }
 }
 
@@ -247,16 +251,4 @@ impl SummarizeResults {
 /// Returns the failure of a call without an id. The rules of the tools exclude it.
 fn lacks_id(tool: &str) -> Failure {
     Failure::new(Code::InvalidArguments, format!("{tool}: one of the ids is required"))
-}
-
-/// A history is one of a plan or a test.
-fn check_history(arguments: &Fields, violations: &mut Vec<Violation>) {
-    let has_owner =
-        ["test_plan_id", "multiplayer_test_id"].iter().any(|owner| arguments.contains_key(*owner));
-    if arguments.contains_key("history") && !has_owner {
-        violations.push(Violation::new(
-            "history",
-            "requires `argument:test_plan_id` or `argument:multiplayer_test_id`",
-        ));
-    }
 }

@@ -33,8 +33,7 @@ use crate::{
     text::shorten_line,
     tools::{
         call_options::CallOptions,
-        list_reader::{FolderTests, ListReader, shows_folders},
-        time_limit::run_with_limit,
+        reader::{Reader, shows_folders},
     },
 };
 
@@ -288,7 +287,7 @@ impl NameSearch {
         kinds.sort_unstable();
         kinds.dedup();
 
-        let reader = ListReader::new(caller, project);
+        let reader = Reader::new(caller, project.as_deref());
         let (mut search, with_details) =
             (Search { matches: Matches::new(self.names), unread: Vec::new() }, self.with_details);
         let work = async {
@@ -301,7 +300,7 @@ impl NameSearch {
             Ok(answer)
         };
 
-        run_with_limit(&reader, &**caller.clock(), options, work).await
+        reader.run(options, work).await
     }
 }
 
@@ -335,8 +334,12 @@ impl Search {
     ///
     /// # Errors
     /// The failure of the first list, if no list could be read.
-    async fn read_lists(&mut self, reader: &ListReader, kinds: &[RecordKind]) -> Result<(), Failure> {
-        let lists = join_all(kinds.iter().map(|kind| reader.read_list(kind.list(), kind.filter()))).await;
+    async fn read_lists(&mut self, reader: &Reader, kinds: &[RecordKind]) -> Result<(), Failure> {
+        let lists = kinds.iter().map(|kind| async move {
+            let filter = kind.filter();
+            reader.list(kind.list(), &filter, LONG_LIST_PAGES).await
+        });
+        let lists = join_all(lists).await;
         if lists.iter().all(Result::is_err) {
             return lists.into_iter().next().map_or(Ok(()), |first| first.map(drop));
         }
@@ -361,12 +364,10 @@ impl Search {
 
     /// Adds the tests of every folder, for a service whose list of tests shows only those of the root (service.md 6.1).
     /// `folders` are the folders if they have been read.
-    async fn add_tests_in_folders(&mut self, reader: &ListReader, folders: Option<Vec<Value>>) {
-        let FolderTests { lists, unread } = reader.read_tests_in_folders(folders).await;
+    async fn add_tests_in_folders(&mut self, reader: &Reader, folders: Option<Vec<Value>>) {
+        let (tests, unread) = reader.tests_in_folders(folders).await;
         self.unread.extend(unread);
-        for (what, list) in lists {
-            self.add(RecordKind::Test, list, &what).await;
-        }
+        self.add_records(RecordKind::Test, &tests).await;
     }
 
     /// Adds the matching records of a list, and what could not be read of it. `what` names the list. Returns the
@@ -386,14 +387,18 @@ impl Search {
         };
 
         self.unread.extend(list.unread_pages(what, LONG_LIST_PAGES));
-        for records in list.records.chunks(MATCHED_AT_ONCE) {
+        self.add_records(kind, &list.records).await;
+
+        Some(list.records)
+    }
+
+    async fn add_records(&mut self, kind: RecordKind, records: &[Value]) {
+        for records in records.chunks(MATCHED_AT_ONCE) {
             for record in records {
                 self.matches.add(&kind.read(record));
             }
             tokio::task::yield_now().await;
         }
-
-        Some(list.records)
     }
 
     fn omit(&mut self, what: String, why: String) {

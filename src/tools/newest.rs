@@ -1,10 +1,7 @@
 //! The newest records of a list, which is read completely and sorted here: the service states no order for most lists,
 //! and cannot sort runs (service.md 2.2).
 
-use std::{
-    cmp::Reverse,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::cmp::Reverse;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,7 +11,7 @@ use crate::{
     call::{
         Caller, CheckedArguments,
         arguments::ToolArguments,
-        paging::{self, LONG_LIST_PAGES, Omission, Page, deduplicate, how_to_repeat},
+        paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
         reply::{RecordLimit, Reply},
     },
     failure::Failure,
@@ -25,11 +22,7 @@ use crate::{
         operation::Operation as _,
         schema::RECORDS,
     },
-    tools::{
-        call_options::CallOptions,
-        project_client::ProjectClient,
-        time_limit::{StopSignal, StoppableReader, run_with_limit},
-    },
+    tools::{call_options::CallOptions, reader::Reader},
 };
 
 /// Field of a run with the time by which runs are sorted.
@@ -187,11 +180,8 @@ async fn read_sorted(
     checked: &CheckedArguments,
     options: &CallOptions,
 ) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
-    let client = ProjectClient { caller: caller.clone(), project: checked.project_id.clone() };
-    let reader = PageReader { client, list, stop: StopSignal::default(), pages: AtomicU64::new(0) };
-    let read = |number| reader.read_page(&checked.own, number);
-    let pages = paging::read_all(LONG_LIST_PAGES, read);
-    let listed = run_with_limit(&reader, &**caller.clock(), options, pages).await?;
+    let reader = Reader::new(caller, checked.project_id.as_deref());
+    let listed = reader.run(options, reader.list(list, &checked.own, LONG_LIST_PAGES)).await?;
 
     let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);
     let mut records = deduplicate(listed.records, list.records.map_or("id", |keys| keys.id));
@@ -206,33 +196,4 @@ async fn read_sorted(
     });
 
     Ok((records, unread))
-}
-
-/// Reads the pages of a list.
-struct PageReader {
-    client: ProjectClient,
-    list: &'static OperationEntry,
-    stop: StopSignal,
-    /// Number of pages that were read.
-    pages: AtomicU64,
-}
-
-impl PageReader {
-    async fn read_page(&self, filter: &Fields, number: u64) -> Result<Page, Failure> {
-        let reply = self.stop.until_stopped(self.client.list_page_of(self.list, filter, number)).await?;
-
-        self.pages.fetch_add(1, Ordering::Relaxed);
-        Page::parse(self.list.name, reply.into_value())
-    }
-}
-
-impl StoppableReader for PageReader {
-    fn stop(&self) {
-        self.stop.stop();
-    }
-
-    fn progress(&self) -> (u64, u64, String) {
-        let pages = self.pages.load(Ordering::Relaxed);
-        (pages, pages, format!("{pages} pages read"))
-    }
 }

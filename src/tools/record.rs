@@ -3,7 +3,6 @@
 
 mod description;
 mod lookup;
-mod names;
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +17,6 @@ use serde_json::Value;
 pub use self::{
     description::{NamedId, RecordDescription},
     lookup::DescribedKind,
-    names::{devices, initiator_name, platform_family, player_platform},
 };
 use crate::{
     call::{

@@ -1,7 +1,7 @@
-//! The report page: a run, a summary of results or the trend of a plan as one HTML file that loads nothing else.
+//! The report page: a run or a summary of results as one HTML file that loads nothing else.
 //!
 //! Hosts with MCP Apps show the page as the view of a tool and send it the result of the tool. The command line writes
-//! the page with its data and pictures, or renders a summary or a trend as Markdown, or as text for a terminal.
+//! the page with its data and pictures, or renders a summary as Markdown, or as text for a terminal.
 
 mod markdown;
 mod page;
@@ -20,9 +20,9 @@ pub use self::{
     markdown::markdown,
     page::{page_with_data, view_page},
     pictures::{PictureAlbum, pictures_for_host},
-    text::{SummaryText, TrendText},
+    text::SummaryText,
 };
-pub(in crate::tools) use self::{
+pub(crate) use self::{
     pictures::download as download_screenshot,
     screenshots::{Screenshot, select as select_screenshots},
 };
@@ -38,7 +38,7 @@ use crate::{
         api::{
             Id,
             bugs::{ListRunBugs, RunBug},
-            executions::{GetTestPlanExecution, TestPlanExecution},
+            executions::TestPlanExecution,
             jobs::Job,
             runs::{ListRuns, Run, RunDetail},
         },
@@ -47,13 +47,8 @@ use crate::{
         result_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
-        call_options::CallOptions,
-        catalog::typed_answer,
-        composite::SummarizeResults,
-        context::CallerWithFiles,
-        found_result::{FoundResult, is_other_kind},
-        project_client::ProjectClient,
-        summary::{Summary, Trend, TrendRequest},
+        call_options::CallOptions, catalog::typed_answer, composite::SummarizeResults,
+        context::CallerWithFiles, found_result::FoundResult, project_client::ProjectClient, summary::Summary,
     },
 };
 
@@ -70,24 +65,25 @@ pub struct ReportSubject {
     /// The single record as the service returned it, which the page shows.
     record: Value,
     compare_with: Option<String>,
+    history: Option<u8>,
 }
 
 impl From<FoundResult> for ReportSubject {
     fn from(FoundResult { id, record }: FoundResult) -> Self {
-        Self { target: id.into(), record, compare_with: None }
+        Self { target: id.into(), record, compare_with: None, history: None }
     }
 }
 
 impl ReportSubject {
     /// Creates the subject that consists of these jobs.
     pub fn of_jobs(ids: Vec<String>) -> Self {
-        Self { target: ResultTarget::Jobs(ids), record: Value::Null, compare_with: None }
+        Self { target: ResultTarget::Jobs(ids), record: Value::Null, compare_with: None, history: None }
     }
 
-    /// Returns the subject with the earlier result to compare it with.
+    /// Returns the subject with the earlier result to compare it with, and the number of last results to show.
     #[must_use]
-    pub fn compared_with(self, earlier: Option<&str>) -> Self {
-        Self { compare_with: earlier.map(str::to_owned), ..self }
+    pub fn beside(self, earlier: Option<&str>, history: Option<u8>) -> Self {
+        Self { compare_with: earlier.map(str::to_owned), history, ..self }
     }
 
     /// Summarizes the subject with the tool `summarize_results`, which checks the id to compare with.
@@ -99,6 +95,10 @@ impl ReportSubject {
         let mut arguments = self.target.to_arguments();
         if let Some(earlier) = &self.compare_with {
             arguments.insert("compare_with".to_owned(), json!(earlier));
+        }
+
+        if let Some(count) = self.history {
+            arguments.insert("history".to_owned(), json!(count));
         }
 
         let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project));
@@ -131,7 +131,7 @@ fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
 }
 
 /// The data of a report page, with the field names that the script of the page reads: the record of a run with its
-/// bugs, or the summary of a job or an execution with its runs, or a trend.
+/// bugs, or the summary of a job or an execution with its runs.
 #[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct ReportData {
@@ -144,22 +144,13 @@ pub struct ReportData {
     runs: Option<Vec<Value>>,
     /// The status of a job or an execution. The summary only distinguishes `completed` and `running`.
     state: Option<String>,
-    /// The summary; `None` for a run that is not compared.
+    /// The summary; `None` for a run alone.
     pub summary: Option<Summary>,
     /// Absent if no pictures are requested.
     pictures: Option<PictureAlbum>,
-    /// The executions of a plan. The page has no other records then.
-    pub trend: Option<Trend>,
     /// When the report was made.
     created_at: Option<Timestamp>,
     unread: Vec<Omission>,
-}
-
-impl ReportData {
-    /// Returns the data of a report about a trend.
-    pub fn of_trend(trend: Trend, caller: &Caller) -> Self {
-        Self { trend: Some(trend), created_at: Some(caller.clock().timestamp()), ..Self::default() }
-    }
 }
 
 /// The pictures of a report.
@@ -209,7 +200,8 @@ pub async fn gather_data(
         data.runs = Some(runs);
     }
 
-    if data.run.is_none() || subject.compare_with.is_some() || content.summarizes_run {
+    let is_beside = subject.compare_with.is_some() || subject.history.is_some();
+    if data.run.is_none() || is_beside || content.summarizes_run {
         data.summary = Some(subject.summarize(tools, project).await?);
     }
 
@@ -279,52 +271,4 @@ async fn load_pictures(
     let bugs: Vec<RunBug> = data.bugs.iter().flatten().map(view).collect();
     let run = view::<RunDetail>(&subject.record);
     PictureAlbum::of_run(client, subject.target.id().unwrap_or_default(), &run, &bugs, max_bytes).await
-}
-
-/// Reads the last `count` executions of the plan `id`, or of the plan of the execution `id`.
-///
-/// # Errors
-/// `not_found` if no plan with started executions and no execution has the id, or a failure of the reading.
-pub async fn read_trend(
-    caller: &Caller,
-    project: Option<&str>,
-    id: &str,
-    count: usize,
-) -> Result<Trend, Failure> {
-    let request = TrendRequest { test_plan_id: id.to_owned(), project: project.map(str::to_owned), count };
-    let refusal = match request.run(caller).await {
-        // Only the id of an execution identifies the project.
-        Err(failure) if is_other_kind(&failure) || failure.code == Code::ProjectRequired => failure,
-        read => return read,
-    };
-
-    match find_plan(caller, project, id, count).await {
-        Ok(request) => request.run(caller).await,
-        Err(failure) if !is_other_kind(&failure) => Err(failure),
-        // The id has not the form of the id of a plan.
-        Err(_) if refusal.code == Code::InvalidArguments => {
-            Err(Failure::new(Code::NotFound, format!("no test plan or plan execution has the id `{id}`"))
-                .hint("`tool:list_test_plans` lists the test plans"))
-        }
-        Err(_) => Err(refusal),
-    }
-}
-
-/// Returns the request for the trend of the plan of an execution.
-async fn find_plan(
-    caller: &Caller,
-    project: Option<&str>,
-    id: &str,
-    count: usize,
-) -> Result<TrendRequest, Failure> {
-    let operation = GetTestPlanExecution { test_plan_execution_id: Id(id.to_owned()) };
-    let execution = client(caller, project).call(&operation).await?;
-
-    let Some(test_plan_id) = execution.view::<GetTestPlanExecution>().test_plan_id else {
-        let message = format!("the plan execution `{id}` has no test plan");
-        return Err(Failure::new(Code::Rejected, message).hint("pass the id of a test plan"));
-    };
-    let project = project.or(execution.project()).map(str::to_owned);
-
-    Ok(TrendRequest { test_plan_id, project, count })
 }

@@ -194,7 +194,7 @@ impl RerunRequest {
         let mut leave_out = |reason: &str| *left_out.entry(reason.to_owned()).or_default() += 1;
 
         for job in jobs {
-            let test = TestResult::from_job(job.clone());
+            let test = TestResult::from_job(&job);
             if self.selection.includes(&test) {
                 selected.push((job, test));
             } else {
@@ -515,7 +515,7 @@ mod tests {
             ("RUNNING", &["ERROR"], &[]),
         ] {
             let runs = results.iter().enumerate().map(run).collect();
-            let test = TestResult::from_job(Job { status: status.to_owned(), runs, ..Job::default() });
+            let test = TestResult::from_job(&Job { status: status.to_owned(), runs, ..Job::default() });
             let including = [Infrastructure, Failed, Flaky, All].into_iter();
             let including: Vec<_> = including.filter(|selection| selection.includes(&test)).collect();
 

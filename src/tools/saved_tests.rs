@@ -21,8 +21,7 @@ use crate::{
     },
     tools::{
         call_options::CallOptions,
-        list_reader::{ListReader, shows_folders},
-        time_limit::run_with_limit,
+        reader::{Reader, shows_folders},
     },
 };
 
@@ -113,9 +112,8 @@ async fn list_all_folders(
     project: Option<String>,
     options: &CallOptions,
 ) -> Result<(Reply, Coverage), Failure> {
-    let reader = ListReader::new(caller, project);
-    let (tests, unread) =
-        run_with_limit(&reader, &**caller.clock(), options, read_all_folders(&reader)).await?;
+    let reader = Reader::new(caller, project.as_deref());
+    let (tests, unread) = reader.run(options, read_all_folders(&reader)).await?;
 
     let number =
         |name: &str| own.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok());
@@ -136,23 +134,15 @@ async fn list_all_folders(
 ///
 /// # Errors
 /// The failure of the list without a folder.
-async fn read_all_folders(reader: &ListReader) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
-    let list = reader.read_list(ListTests::entry(), Fields::new()).await?;
+async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
+    let list = reader.list(ListTests::entry(), &Fields::new(), LONG_LIST_PAGES).await?;
     let mut unread = list.unread_pages(ListTests::NAME, LONG_LIST_PAGES);
     let mut tests = list.records;
 
     if !shows_folders(&tests) {
-        let in_folders = reader.read_tests_in_folders(None).await;
-        unread.extend(in_folders.unread);
-        for (what, list) in in_folders.lists {
-            match list {
-                Ok(list) => {
-                    unread.extend(list.unread_pages(&what, LONG_LIST_PAGES));
-                    tests.extend(list.records);
-                }
-                Err(failure) => unread.push(Omission { what, why: failure.message }),
-            }
-        }
+        let (in_folders, not_read) = reader.tests_in_folders(None).await;
+        tests.extend(in_folders);
+        unread.extend(not_read);
     }
 
     let mut tests = deduplicate(tests, "id");

@@ -1,82 +1,83 @@
-//! A summary of the results of a run, a job or an execution of a test plan, in one answer of less than 8,000
-//! characters.
-//!
-//! A summary contains the verdicts, one entry per group of similar failures, tests that passed on a retry, bugs, and the
-//! changes since an earlier result.
+//! A summary of the results of a run, a job or an execution of a test plan: the verdicts, one entry per group of similar
+//! failures, tests that passed on a retry, bugs, the changes since an earlier result, and the last results as a grid.
 //!
 //! # The path of one summary
 //!
 //! 1. [`LatestResult`] finds the latest result, if a plan or a test is named, or the latest of all is requested.
 //! 2. `reading` reads the record and its jobs, a hundred per page.
-//! 3. `comparison` finds the earlier result, if a comparison is requested, and reads it in the same way. `baseline` does
-//!    so with the last result on a build.
+//! 3. `earlier` finds the result to compare with, and reads it in the same way.
 //! 4. `reading` reads the runs that failed, and the bugs of all runs that may have some. `history` reads the results
 //!    before, if they are requested.
-//! 5. `failures` joins failures with the same normalized text, `comparison` and `baseline` compute the changes. `limit`
-//!    shortens the answer of the tool and counts what is left out. `gate` decides for CI jobs.
+//! 5. `failures` joins failures with the same normalized text, `comparison` computes the changes.
 //!
-//! At most eight requests are sent at once. What cannot be read, or not before the time limit of the call, is listed
-//! under `unread`; the rest is delivered.
+//! What cannot be read, or not before the time limit of the call, is listed under `unread`; the rest is delivered.
 
 mod answer;
-mod baseline;
 mod cause;
 mod comparison;
+mod earlier;
 mod failures;
-mod gate;
 mod history;
-mod limit;
+mod normal;
 mod reading;
+mod result;
 mod subject;
-mod trend;
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
 use jiff::Timestamp;
+use serde::Deserialize as _;
+use serde_json::{Value, json};
 
-pub use self::{
-    answer::{
-        BaselineComparison, BaselineName, BugEntry, BuildName, Comparison, FailureEntry, History,
-        HistoryCause, HistoryResult, HistoryTest, LeftOut, Omission, PassedTest, RetriedTest, StepName,
-        Summary, TestChange, TestName,
-    },
-    gate::{FailOn, Gate, GateDecision},
-    trend::{
-        ABSENT_LETTER, Trend, TrendExecution, TrendResult, TrendTest, UNKNOWN_LETTER, VERDICT_LETTERS,
-        verdict_letter,
-    },
+pub use self::answer::{
+    BugEntry, BuildName, Comparison, EarlierResult, FailureEntry, History, HistoryResult, HistoryTest,
+    LeftOut, ListedTest, Omission, StepName, Summary, TestChange, TestName,
 };
+pub(in crate::tools) use self::{cause::has_failed, result::TestResult};
 use self::{
-    baseline::{compare_with_baseline, find_on_build},
-    comparison::{Baseline, compare, find_baseline},
-    failures::{count_severities, group_failures, passed_after_retry, passed_with_bugs},
+    comparison::compare,
+    earlier::{Earlier, executions_of, find_earlier},
+    failures::{
+        LeftOutCounts, count_severities, group_failures, passed_after_retry, passed_with_bugs, slowest,
+    },
     history::read_history,
-    reading::{SummaryReader, arguments, read_details, read_subject},
+    reading::{read_details, read_subject},
+    result::{milliseconds_between, whole_milliseconds},
     subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
 };
-pub(in crate::tools) use self::{cause::has_failed, subject::TestResult, trend::TrendRequest};
 use crate::{
     call::{
         Caller,
-        paging::{LONG_LIST_PAGES, MAX_PAGES, ScanEnd, how_to_repeat},
+        paging::{LONG_LIST_PAGES, ScanEnd, how_to_repeat},
     },
     failure::{Code, Failure},
     fields::Fields,
     service::{
         api::{
-            executions::TestPlanExecution,
+            executions::{ListTestPlanExecutions, TestPlanExecution},
             runs::{ListRuns, Run},
         },
+        catalog::ListedOperation as _,
         lenient::view,
         result_kind::{ResultId, ResultKind, ResultTarget},
     },
-    text::shorten_line,
+    text::{filled, shorten_line},
     tools::{
         call_options::CallOptions,
-        time_limit::run_with_limit,
+        reader::{Reader, arguments},
         waiting::{LONGEST_NAME, all_passed},
     },
 };
+
+/// Largest number of verdicts, and of severities.
+const MOST_WORDS: usize = 12;
+
+/// Largest number of builds.
+const MOST_BUILDS: usize = 5;
+
+/// How to get what is left out.
+const HOW: &str =
+    "[[`tool:list_runs` finds the runs; ]][[`tool:get_run` and `tool:list_run_bugs` show one in full]]";
 
 /// A request for a summary.
 #[derive(Clone, Debug)]
@@ -85,10 +86,8 @@ pub(crate) struct SummaryRequest {
     pub target: SummaryTarget,
     /// The project, if the caller names one.
     pub project: Option<String>,
-    /// `previous`, or the id of an execution, a run or a job.
+    /// `previous`, `latest-passed`, the id of an execution, a run or a job, or the name or id of a build.
     pub compare_with: Option<String>,
-    /// Name or id of a build, or `latest-passed`.
-    pub baseline: Option<String>,
     /// Number of the last results of the plan or the test.
     pub history: Option<usize>,
 }
@@ -114,48 +113,33 @@ pub enum LatestResult {
 }
 
 impl SummaryRequest {
-    /// Reads the results and summarizes them at full length. Dropping the future ends the reading.
+    /// Reads the results and summarizes them. Dropping the future ends the reading.
     ///
     /// # Errors
     /// Failures of the operations that read, if nothing at all could be read; `project_scope_mismatch` if
     /// `compare_with` belongs to another project.
     pub(crate) async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Summary, Failure> {
-        let reader = SummaryReader::new(caller, self.project.as_deref());
-        run_with_limit(&reader, &**caller.clock(), options, self.summarize(&reader)).await
+        let reader = Reader::new(caller, self.project.as_deref());
+        reader.run(options, self.summarize(&reader)).await
     }
 
-    async fn summarize(&self, reader: &SummaryReader) -> Result<Summary, Failure> {
+    async fn summarize(&self, reader: &Reader) -> Result<Summary, Failure> {
         let target = match &self.target {
             SummaryTarget::Results(target) => target.clone(),
             SummaryTarget::Latest(latest) => latest.resolve(reader).await?.into(),
         };
         let mut subject = read_subject(reader, target).await?;
         let earlier = match &self.compare_with {
-            Some(compare_with) => Some(find_baseline(reader, &mut subject, compare_with).await?),
-            None => None,
-        };
-        let baseline = match &self.baseline {
-            Some(build) => Some(find_on_build(reader, &mut subject, build).await?),
+            Some(compare_with) => Some(find_earlier(reader, &mut subject, compare_with).await?),
             None => None,
         };
         read_details(reader, &mut subject).await;
         let history = match self.history {
-            Some(count) => read_history(reader, &mut subject, &self.target, count).await?,
+            Some(count) => read_history(reader, &mut subject, count).await?,
             None => None,
         };
 
-        let baseline = baseline.map(|baseline| compare_with_baseline(&mut subject, baseline));
-        let summary = summarize(subject, earlier);
-
-        Ok(Summary { project_id: reader.project(), baseline, history, ..summary })
-    }
-}
-
-impl Summary {
-    /// Returns the summary, shortened to less than 8,000 characters.
-    #[must_use]
-    pub fn shortened(self) -> Self {
-        limit::fit(self)
+        Ok(Summary { project_id: reader.project(), history, ..summarize(subject, earlier) })
     }
 }
 
@@ -165,10 +149,10 @@ impl LatestResult {
     /// # Errors
     /// `not_found` if the plan or the test has no result, and the failures of the list.
     pub async fn find(&self, caller: &Caller, project: Option<&str>) -> Result<ResultId, Failure> {
-        self.resolve(&SummaryReader::new(caller, project)).await
+        self.resolve(&Reader::new(caller, project)).await
     }
 
-    async fn resolve(&self, reader: &SummaryReader) -> Result<ResultId, Failure> {
+    async fn resolve(&self, reader: &Reader) -> Result<ResultId, Failure> {
         let (kind, latest, owner) = match self {
             Self::OfPlan(plan) => {
                 (ResultKind::Execution, latest_execution(reader, plan).await?, format!("test plan {plan}"))
@@ -176,11 +160,11 @@ impl LatestResult {
             Self::OfTest(test) => {
                 let owner = format!("test {test}");
                 let filter = arguments(&[("multiplayer_test_id", test.as_str())]);
-                (ResultKind::Run, latest_run(reader, &filter, MAX_PAGES, &owner).await?, owner)
+                (ResultKind::Run, latest_run(reader, &filter, &owner).await?, owner)
             }
             Self::OfProject => {
                 let owner = "project".to_owned();
-                (ResultKind::Run, latest_run(reader, &Fields::new(), LONG_LIST_PAGES, &owner).await?, owner)
+                (ResultKind::Run, latest_run(reader, &Fields::new(), &owner).await?, owner)
             }
         };
 
@@ -193,11 +177,12 @@ impl LatestResult {
 }
 
 /// Returns the id of the execution of a plan that was started last, or else of one that is still queued.
-async fn latest_execution(reader: &SummaryReader, plan: &str) -> Result<Option<String>, Failure> {
+async fn latest_execution(reader: &Reader, plan: &str) -> Result<Option<String>, Failure> {
     let mut queued = None;
-    let end = reader.scan_executions(plan, &[], |executions| {
+    let filter = executions_of(plan, &[]);
+    let end = reader.scan::<ListTestPlanExecutions, _>(&filter, |page| {
         let (started, others): (Vec<_>, Vec<_>) =
-            executions.into_iter().partition(|execution| execution.started_at.is_some());
+            page.iter().map(view::<TestPlanExecution>).partition(|execution| execution.started_at.is_some());
         queued = queued.take().or_else(|| others.into_iter().next());
 
         let start = |execution: &TestPlanExecution| execution.started_at.as_deref().map(sort_key);
@@ -217,13 +202,8 @@ async fn latest_execution(reader: &SummaryReader, plan: &str) -> Result<Option<S
 ///
 /// # Errors
 /// The failure of a page, because the latest run may be on it.
-async fn latest_run(
-    reader: &SummaryReader,
-    filter: &Fields,
-    max_pages: u64,
-    owner: &str,
-) -> Result<Option<String>, Failure> {
-    let listed = reader.list_up_to::<ListRuns>(filter, max_pages).await?;
+async fn latest_run(reader: &Reader, filter: &Fields, owner: &str) -> Result<Option<String>, Failure> {
+    let listed = reader.list(ListRuns::entry(), filter, LONG_LIST_PAGES).await?;
 
     if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
         return Err(failure);
@@ -244,20 +224,28 @@ async fn latest_run(
     Ok(latest)
 }
 
-/// Returns the summary at its full length.
-fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
-    let comparison = baseline.map(|baseline| compare(&mut subject, baseline));
-    let failures = group_failures(&mut subject);
+fn summarize(mut subject: Subject, earlier: Option<Earlier>) -> Summary {
+    let mut left_out = LeftOutCounts::default();
+    let comparison = earlier.map(|earlier| compare(&mut subject, earlier));
+    let failures = group_failures(&mut subject, &mut left_out);
 
     let (finished, total) = count_tests(&subject);
-    let verdicts = count_verdicts(&subject);
+    let mut verdicts = count_verdicts(&subject);
     let is_finished = subject.is_finished();
     let all_passed =
         all_passed(&verdicts, subject.is_unfinished(), Some(total).filter(|_| is_fully_read(&subject)));
+    left_out.cut_words("verdicts", &mut verdicts, MOST_WORDS);
 
-    let builds = subject.builds();
+    let mut builds = subject.builds();
+    let single_build = subject.single_build();
+    builds.retain(|_| single_build.is_none());
+    left_out.cut("builds", &mut builds, MOST_BUILDS);
+
+    let mut bugs = count_severities(&subject.tests);
+    left_out.cut_words("severities", &mut bugs, MOST_WORDS);
+    let passed_with_bugs = passed_with_bugs(&subject.tests, &mut left_out);
+
     let (started_at, completed_at) = (subject.started_at(), subject.completed_at());
-
     let unread = subject.omissions.to_entries();
     let repeat = how_to_repeat(&unread);
 
@@ -276,19 +264,18 @@ fn summarize(mut subject: Subject, baseline: Option<Baseline>) -> Summary {
         duration_ms: duration(&subject, started_at.as_deref(), completed_at.as_deref()),
         started_at: started_at.map(|start| shorten_line(&start, LONGEST_WORD)),
         completed_at: completed_at.map(|end| shorten_line(&end, LONGEST_WORD)),
-        build: subject.single_build(),
-        builds: if builds.len() > 1 { builds } else { Vec::new() },
+        build: single_build,
+        builds,
         failures: known(&subject, failures),
         passed_after_retry: known(&subject, passed_after_retry(&subject.tests)),
-        bugs: Some(count_severities(&subject.tests))
-            .filter(|bugs| !bugs.is_empty() || has_all_bugs(&subject)),
+        bugs: Some(bugs).filter(|bugs| !bugs.is_empty() || has_all_bugs(&subject)),
         bugs_complete: Some(is_finished && has_all_bugs(&subject)),
-        passed_with_bugs: passed_with_bugs(&subject.tests),
+        passed_with_bugs,
+        slowest: slowest(&subject.tests),
         comparison,
-        baseline: None,
         history: None,
         unread,
-        left_out: None,
+        left_out: (!left_out.0.is_empty()).then(|| LeftOut { counts: left_out.0, how: HOW.into() }),
     }
 }
 
@@ -304,9 +291,8 @@ fn has_all_bugs(subject: &Subject) -> bool {
 
 /// Returns whether everything was read that decides whether all tests passed.
 fn is_fully_read(subject: &Subject) -> bool {
-    let has_record = subject.execution.is_some() || !subject.is_execution();
     let has_total = subject.total_tests().is_some() || !subject.tests.is_empty();
-    subject.is_complete && has_record && has_total
+    subject.is_complete && has_total
 }
 
 /// Returns the number of finished tests and the number of all tests.
@@ -342,21 +328,54 @@ fn subject_name(subject: &Subject) -> Option<String> {
         _ if subject.is_execution() => subject.execution.as_ref()?.test_plan_name.as_ref()?,
         ResultTarget::Single(_) => &subject.tests.first()?.name,
     };
-    Some(shorten_line(name, LONGEST_NAME)).filter(|name| !name.is_empty())
+    filled(&shorten_line(name, LONGEST_NAME))
 }
 
 /// Returns the duration in milliseconds: according to the record, else the time between start and end.
 fn duration(subject: &Subject, started_at: Option<&str>, completed_at: Option<&str>) -> Option<u64> {
-    let of_record = match subject.target.kind() {
-        Some(ResultKind::Execution) => subject.execution.as_ref().and_then(|execution| execution.duration_ms),
-        Some(ResultKind::Run | ResultKind::Job) => subject.tests.first().and_then(|test| test.duration_ms),
-        None => None,
+    let of_execution = subject.execution.as_ref().and_then(|execution| execution.duration_ms);
+    let of_run = || match subject.target.kind()? {
+        ResultKind::Run => subject.tests.first()?.duration_ms,
+        ResultKind::Job | ResultKind::Execution => None,
     };
-    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates")]
-    let of_record = of_record.map(|milliseconds| milliseconds.round() as i64);
 
-    let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
-    let between = || Some(time(completed_at)?.as_millisecond() - time(started_at)?.as_millisecond());
+    of_execution
+        .map(whole_milliseconds)
+        .or_else(of_run)
+        .or_else(|| milliseconds_between(started_at, completed_at))
+}
 
-    of_record.or_else(between).and_then(|milliseconds| u64::try_from(milliseconds).ok())
+impl Summary {
+    /// Shortens the JSON of a summary that is longer than `max_chars` by what a reader misses least: the ids of the grid,
+    /// then its rows from the end, where the tests are that did not change.
+    pub(in crate::tools) fn shorten_history(summary: &mut Value, max_chars: usize) {
+        // With selected fields, the history may be no whole one.
+        let Some(Ok(mut history)) = summary.get("history").map(History::deserialize) else { return };
+        let rest = length(summary).saturating_sub(length(&json!(history)));
+        let is_too_long = |history: &History| rest + length(&json!(history)) > max_chars;
+
+        if is_too_long(&history) {
+            history.tests.iter_mut().for_each(|test| test.test.id = None);
+            history.results.iter_mut().for_each(|result| result.id = None);
+        }
+        let mut rows = 0;
+        while history.tests.len() > history.changing && is_too_long(&history) {
+            history.tests.pop();
+            rows += 1;
+        }
+
+        if let Value::Object(fields) = summary {
+            fields.insert("history".to_owned(), json!(history));
+            if rows > 0 {
+                let left_out =
+                    fields.entry("left_out").or_insert_with(|| json!({"how": "pass a smaller `history`"}));
+                left_out["history.tests"] = rows.into();
+            }
+        }
+    }
+}
+
+/// Returns the length of the compact JSON of a value, in characters.
+fn length(value: &Value) -> usize {
+    value.to_string().chars().count()
 }

@@ -25,10 +25,6 @@ impl StopSignal {
         self.0.cancel();
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.0.is_cancelled()
-    }
-
     /// Waits for the result of a request, at most until the stop.
     ///
     /// # Errors

@@ -42,8 +42,8 @@ async def results(client):
 
     group = await call("summarize_results", job_ids=first["job_ids"], compare_with=EXECUTION)
     assert group["target_type"] == "jobs" and group["state"] == "running", group
-    summary = await call("summarize_results", test_plan_id=PLAN, history=5, baseline="latest-passed")
-    assert summary["history"]["tests"] and "note" in summary["baseline"], summary
+    summary = await call("summarize_results", test_plan_id=PLAN, history=5, compare_with="latest-passed")
+    assert summary["history"]["tests"] and "note" in summary["comparison"], summary
 
     stop = await call("stop_runs", job_ids=first["job_ids"], dry_run=True)
     assert stop["request"]["path"].endswith("/runs/stop"), stop

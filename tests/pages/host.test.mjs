@@ -100,7 +100,7 @@ test('results of any form are shown without an error', async () => {
     [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'There is no result.'], [{ structuredContent: {} }, 'Run'],
     [{ structuredContent: { verdicts: null, failures: [null, 1, {}], passed_after_retry: [null], passed_with_bugs: [null], comparison: 'x', unread: ['an odd remark'], left_out: 3 } }, 'Something could not be read: an odd remark'],
     [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
-    [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, newly_failing: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: SUCCESS'],
+    [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, new: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: SUCCESS'],
     [{ structuredContent: { target_type: 'constructor', verdicts: { constructor: 1, toString: 2 }, failures: [{ verdict: 'valueOf' }] } }, 'toString'],
     [{ isError: true, content: [{ type: 'text', text: 'not_found' }] }, 'not_found'],
     [{ isError: true, structuredContent: { multiplayer_run_id: 'x' } }, 'There is no result.'],

@@ -67,7 +67,7 @@ export const summary = () => ({
   }],
   passed_with_bugs: [{ test: { name: MARKUP }, run_id: CLOSING, bugs: [{ id: CLOSING, title: MARKUP, severity: MARKUP }] }],
   passed_after_retry: [{ test: { name: MARKUP }, run_id: CLOSING, earlier: [MARKUP] }], bugs: { [MARKUP]: 1 },
-  comparison: { with: MARKUP, newly_failing: [{ test: MARKUP, verdict: MARKUP, was: CLOSING, run_id: MARKUP }], fixed: [], still_failing: [], not_run: [MARKUP] },
+  comparison: { with: MARKUP, new: [{ test: MARKUP, verdict: MARKUP, was: CLOSING, run_id: MARKUP }], fixed: [], known: [], not_run: [MARKUP] },
   unread: [{ what: MARKUP, why: CLOSING }], left_out: { [MARKUP]: CLOSING, how: MARKUP },
 });
 

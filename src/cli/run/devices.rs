@@ -34,8 +34,8 @@ use crate::{
     },
     tools::{
         name_search::{FoundRecord, RecordKind},
+        names::platform_family,
         project_client::ProjectClient,
-        record::platform_family,
     },
 };
 

@@ -15,7 +15,7 @@ use crate::{
         tests::{GetTest, TestCase},
     },
     text::shorten_line,
-    tools::{list_reader::ListReader, waiting::LONGEST_NAME},
+    tools::{reader::Reader, waiting::LONGEST_NAME},
 };
 
 /// Largest number of records that are read.
@@ -26,7 +26,7 @@ type NamesByNumber = BTreeMap<usize, String>;
 
 /// Adds the slots of the plans and the players of the tests that have one of the names. What could not be read is named
 /// in the answer.
-pub(super) async fn add(reader: &ListReader, answer: &mut NameSearchAnswer) {
+pub(super) async fn add(reader: &Reader, answer: &mut NameSearchAnswer) {
     let named = answer
         .results
         .iter_mut()
@@ -50,7 +50,7 @@ pub(super) async fn add(reader: &ListReader, answer: &mut NameSearchAnswer) {
 }
 
 /// Reads a record and adds its slots or players. Returns what could not be read.
-async fn add_to_record(reader: &ListReader, record: &mut FoundRecord) -> Option<Omission> {
+async fn add_to_record(reader: &Reader, record: &mut FoundRecord) -> Option<Omission> {
     let (field, names) = if record.kind == RecordKind::Test {
         ("players", read_players(reader, &record.id).await)
     } else {
@@ -66,10 +66,10 @@ async fn add_to_record(reader: &ListReader, record: &mut FoundRecord) -> Option<
     }
 }
 
-async fn read_players(reader: &ListReader, id: &str) -> Result<NamesByNumber, Failure> {
+async fn read_players(reader: &Reader, id: &str) -> Result<NamesByNumber, Failure> {
     let operation =
         GetTest { test_id: Id(id.to_owned()), version: None, include_shared_collection_steps: Some(false) };
-    let TestCase { content, .. } = reader.read_record(&operation).await?;
+    let TestCase { content, .. } = reader.read(&operation).await?;
     let name = |key: &String| {
         let name = content.players_by_key.get(key).and_then(|player| player.name.as_ref());
         shorten_line(name.unwrap_or(key), LONGEST_NAME)
@@ -78,8 +78,8 @@ async fn read_players(reader: &ListReader, id: &str) -> Result<NamesByNumber, Fa
     Ok((1..).zip(content.player_order.iter().map(name)).collect())
 }
 
-async fn read_slots(reader: &ListReader, id: &str) -> Result<NamesByNumber, Failure> {
-    let plan: TestPlan = reader.read_record(&GetTestPlan { test_plan_id: Uuid(id.to_owned()) }).await?;
+async fn read_slots(reader: &Reader, id: &str) -> Result<NamesByNumber, Failure> {
+    let plan: TestPlan = reader.read(&GetTestPlan { test_plan_id: Uuid(id.to_owned()) }).await?;
     let name = |name: Option<String>| shorten_line(name.as_deref().unwrap_or("unnamed"), LONGEST_NAME);
 
     let others = plan.slots.into_iter().flatten().map(|slot| (slot.index, name(slot.name)));

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
-use super::{DescribedKind, DescribedRecord, Record, Viewed, devices, initiator_name};
+use super::{DescribedKind, DescribedRecord, Record, Viewed};
 use crate::{
     call::paging::Omission,
     service::{
@@ -21,7 +21,11 @@ use crate::{
         },
         lenient::view,
     },
-    tools::{summary::BugEntry, waiting::ResultItem},
+    tools::{
+        names::{devices, initiator_name},
+        summary::BugEntry,
+        waiting::ResultItem,
+    },
 };
 
 /// A record with the names of what it refers to. Fields without a value are absent.

@@ -13,7 +13,7 @@ use crate::{
     service::{api::runs::Run, lenient::view},
     text::single_line,
     tools::{
-        summary::{BugEntry, BuildName, Comparison, FailureEntry, Summary, TestChange, Trend, TrendResult},
+        summary::{BugEntry, BuildName, Comparison, FailureEntry, History, Summary, TestChange},
         waiting::canonical_result,
     },
 };
@@ -31,9 +31,6 @@ const LONGEST_TEXT: usize = 2_000;
 pub fn markdown(data: &ReportData) -> String {
     let mut page = MarkdownPage::default();
 
-    if let Some(trend) = &data.trend {
-        write_trend(&mut page, trend);
-    }
     if let Some(summary) = &data.summary {
         write_summary(&mut page, summary, data);
     }
@@ -101,6 +98,9 @@ fn write_summary(page: &mut MarkdownPage, summary: &Summary, data: &ReportData) 
     if let Some(comparison) = &summary.comparison {
         write_comparison(page, comparison);
     }
+    if let Some(history) = &summary.history {
+        write_history(page, history);
+    }
 
     let retried = summary.passed_after_retry.iter().flatten().map(|retried| {
         let earlier = joined(retried.earlier.iter().map(|word| verdict(word)));
@@ -111,7 +111,8 @@ fn write_summary(page: &mut MarkdownPage, summary: &Summary, data: &ReportData) 
 
     let with_bugs = summary.passed_with_bugs.iter().map(|passed| {
         let name = escaped(&passed.test.name);
-        format!("- {name} in {}: {}\n", code(&passed.run_id), joined(passed.bugs.iter().map(bug)))
+        let run = optional(passed.run_id.as_ref(), |run| format!(" in {}", code(run)));
+        format!("- {name}{run}: {}\n", joined(passed.bugs.iter().map(bug)))
     });
     page.add_section("Passed with bugs", with_bugs);
 
@@ -186,8 +187,8 @@ fn write_comparison(page: &mut MarkdownPage, comparison: &Comparison) {
     });
     let note = comparison.note.iter().map(|note| format!("- {}\n", escaped(note)));
     let lists = [
-        ("newly failing", &comparison.newly_failing),
-        ("still failing", &comparison.still_failing),
+        ("new", &comparison.new),
+        ("known", &comparison.known),
         ("fixed", &comparison.fixed),
         ("without a result", &comparison.not_run),
     ];
@@ -231,37 +232,23 @@ fn write_runs(page: &mut MarkdownPage, data: &ReportData) {
     }
 }
 
-fn write_trend(page: &mut MarkdownPage, trend: &Trend) {
-    let name = trend.name.as_deref().unwrap_or(&trend.test_plan_id);
-    page.add(format!("## {}: the last {} executions\n\n", escaped(name), trend.executions.len()));
-
-    let columns = trend.executions.iter().map(|execution| {
-        let start = execution.started_at.as_deref().map(time).unwrap_or_default();
-        let build = optional(execution.build.as_ref(), |one| format!("<br>{}", build(one)));
+/// Writes the last results as a grid with a letter for each.
+fn write_history(page: &mut MarkdownPage, history: &History) {
+    let columns = history.results.iter().map(|result| {
+        let start = optional(result.started_at.as_deref(), escaped);
+        let build = optional(result.build.as_deref(), |build| format!("<br>{}", escaped(build)));
         format!(" {start}{build} |")
     });
     let columns: String = columns.collect();
-    page.add(format!("| test |{columns}\n|-|{}\n", "-|".repeat(trend.executions.len())));
+    let rules = "-|".repeat(history.results.len());
+    page.add(format!("\n### Last {} results\n\n| test |{columns}\n|-|{rules}\n", history.results.len()));
 
-    for test in &trend.tests {
-        let cells = test.results.iter().map(|result| format!(" {} |", trend_cell(result.as_ref())));
-        let cells: String = cells.collect();
-        let flaky = optional(test.flaky.as_ref(), |why| format!("<br>⚠️ flaky: {}", escaped(why)));
-        page.add(format!("| {}{flaky} |{cells}\n", escaped(&test.test.name)));
+    for test in &history.tests {
+        let cells = test.results.chars().map(|letter| format!(" {} |", escaped(&letter.to_string())));
+        let label = optional(test.label.as_deref(), |label| format!("<br>⚠️ {}", escaped(label)));
+        page.add(format!("| {}{label} |{}\n", escaped(&test.test.name), cells.collect::<String>()));
     }
-    for omission in &trend.unread {
-        page.add(format!("\n- Could not be read: {}: {}\n", escaped(&omission.what), escaped(&omission.why)));
-    }
-}
-
-fn trend_cell(result: Option<&TrendResult>) -> String {
-    let Some(result) = result else { return "–".to_owned() };
-    let retried = match result.earlier.len() {
-        0 => String::new(),
-        1 => "<br>after 1 retry".to_owned(),
-        count => format!("<br>after {count} retries"),
-    };
-    verdict(&result.verdict) + &retried
+    page.add(format!("\n{}\n", escaped(&history.legend().join(", "))));
 }
 
 /// Returns a verdict with a sign that can be seen without colours.

@@ -10,16 +10,11 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = concat!(
     include_str!("page/elements.js"),
-    include_str!("page/verdicts.js"),
-    include_str!("page/figures.js"),
-    include_str!("page/missing.js"),
     include_str!("page/pictures.js"),
     include_str!("page/filter.js"),
     include_str!("page/run.js"),
     include_str!("page/summary.js"),
-    include_str!("page/trend.js"),
     include_str!("page/host.js"),
-    include_str!("page/start.js"),
 );
 
 static TEMPLATE: LazyLock<PageTemplate> = LazyLock::new(PageTemplate::new);

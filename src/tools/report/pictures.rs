@@ -292,10 +292,7 @@ async fn read_sources(client: &ProjectClient, runs: Vec<TestResult>) -> (Vec<Scr
 ///
 /// # Errors
 /// The failure of the last attempt, or `too_large` for a file of more than [`MAX_RESPONSE_BYTES`].
-pub(in crate::tools) async fn download(
-    client: &ProjectClient,
-    source: &Screenshot,
-) -> Result<Bytes, Failure> {
+pub(crate) async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, Failure> {
     check_size(source, source.file.size.unwrap_or_default())?;
 
     let mut pauses = BACKOFF.pauses().take(ATTEMPTS - 1);

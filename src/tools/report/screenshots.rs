@@ -15,21 +15,21 @@ const END_WORDS: [&str; 3] = ["end", "final", "last"];
 
 /// A screenshot among the files of a run.
 #[derive(Clone, Debug)]
-pub(in crate::tools) struct Screenshot {
-    pub(in crate::tools) run_id: String,
-    pub(in crate::tools) player_id: String,
+pub(crate) struct Screenshot {
+    pub(crate) run_id: String,
+    pub(crate) player_id: String,
     /// Number of the player, from 1.
-    pub(in crate::tools) player: usize,
+    pub(crate) player: usize,
     /// The failed step that it shows.
-    pub(in crate::tools) step: Option<usize>,
+    pub(crate) step: Option<usize>,
     /// Whether it is the last screenshot of the player.
-    pub(in crate::tools) is_end: bool,
-    pub(in crate::tools) file: RunArtifactRef,
+    pub(crate) is_end: bool,
+    pub(crate) file: RunArtifactRef,
 }
 
 /// Returns the screenshots of a run, those of failed steps first. `bugs` are the bugs of the run, which may refer to
 /// screenshots of their steps.
-pub(in crate::tools) fn select(run_id: &str, run: &RunDetail, bugs: &[RunBug]) -> Vec<Screenshot> {
+pub(crate) fn select(run_id: &str, run: &RunDetail, bugs: &[RunBug]) -> Vec<Screenshot> {
     let players = (1..).zip(&run.players);
     let sources = players.flat_map(|(position, player)| {
         let number = player.player.player_number.unwrap_or(position);

@@ -1,4 +1,4 @@
-//! A summary or a trend as text for a terminal.
+//! A summary as text for a terminal.
 
 use std::{
     collections::BTreeMap,
@@ -6,15 +6,12 @@ use std::{
     time::Duration,
 };
 
-use anstyle::{AnsiColor, Color, Style};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
-    text::{WallClock, duration_text, shorten_line, visible},
+    text::{WallClock, duration_text, shorten_line},
     tools::summary::{
-        ABSENT_LETTER, BugEntry, BuildName, Comparison, FailureEntry, Omission, PassedTest, RetriedTest,
-        Summary, TestChange, Trend, TrendExecution, TrendResult, TrendTest, UNKNOWN_LETTER, VERDICT_LETTERS,
-        verdict_letter,
+        BugEntry, BuildName, Comparison, FailureEntry, History, ListedTest, Omission, Summary, TestChange,
     },
 };
 
@@ -38,9 +35,13 @@ impl Display for SummaryText<'_> {
         let retried = summary.passed_after_retry.as_deref().unwrap_or_default();
         write_section(to, "Passed after a retry", retried, write_retried_test)?;
         write_section(to, "Passed with bugs", &summary.passed_with_bugs, write_passed_test)?;
+        write_section(to, "Slowest", &summary.slowest, write_slow_test)?;
 
         if let Some(comparison) = &summary.comparison {
             write_comparison(to, comparison, clock)?;
+        }
+        if let Some(history) = &summary.history {
+            write_history(to, history)?;
         }
 
         write_section(to, "Could not be read", &summary.unread, write_omission)?;
@@ -106,14 +107,19 @@ fn write_bugs(to: &mut Formatter<'_>, bugs: &[BugEntry]) -> fmt::Result {
     Ok(())
 }
 
-fn write_retried_test(to: &mut Formatter<'_>, retried: &RetriedTest) -> fmt::Result {
+fn write_retried_test(to: &mut Formatter<'_>, retried: &ListedTest) -> fmt::Result {
     let run = retried.run_id.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
     writeln!(to, "  {}: {}, then passed{run}", retried.test.name, retried.earlier.join(", "))
 }
 
-fn write_passed_test(to: &mut Formatter<'_>, passed: &PassedTest) -> fmt::Result {
-    writeln!(to, "  {} in {}", passed.test.name, passed.run_id)?;
+fn write_passed_test(to: &mut Formatter<'_>, passed: &ListedTest) -> fmt::Result {
+    writeln!(to, "  {} in {}", passed.test.name, passed.run_id.as_deref().unwrap_or_default())?;
     write_bugs(to, &passed.bugs)
+}
+
+fn write_slow_test(to: &mut Formatter<'_>, slow: &ListedTest) -> fmt::Result {
+    let took = Duration::from_millis(slow.duration_ms.unwrap_or_default());
+    writeln!(to, "  {}: {}", slow.test.name, duration_text(took.as_secs_f64()))
 }
 
 fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison, clock: &WallClock) -> fmt::Result {
@@ -129,9 +135,9 @@ fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison, clock: &Wal
     write_line(to, "note", comparison.note.iter())?;
 
     let lists = [
-        ("newly failing", &comparison.newly_failing),
+        ("new", &comparison.new),
         ("fixed", &comparison.fixed),
-        ("still failing", &comparison.still_failing),
+        ("known", &comparison.known),
         ("without result", &comparison.not_run),
     ];
     for (label, changes) in lists {
@@ -193,145 +199,39 @@ fn write_line<T: Display>(
     if texts.is_empty() { Ok(()) } else { writeln!(to, "  {label:<LABEL_WIDTH$} {}", texts.join(", ")) }
 }
 
-/// Longest name of a test, in characters.
+/// Longest name of a test in the grid, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// The sign behind the letter of a result that came after retries, and what it means.
-const RETRY_SIGN: (&str, &str) = ("+", "after a retry");
+/// Writes the last results as a grid with a letter for each, the letters, and a line for each result.
+fn write_history(to: &mut Formatter<'_>, history: &History) -> fmt::Result {
+    let columns = history.results.len();
+    let flaky = history.tests.iter().filter(|test| test.label.as_deref() == Some("flaky")).count();
+    writeln!(
+        to,
+        "\nLast {columns} results: {} tests, {} changing, {flaky} flaky\n",
+        history.tests.len(),
+        history.changing
+    )?;
 
-/// A verdict in the table: its sign, the word of the service for the legend, and its colour.
-type Mark = (char, &'static str, AnsiColor);
-
-/// Returns the mark of a letter.
-fn coloured((letter, word): (char, &'static str)) -> Mark {
-    let colour = match letter {
-        'S' => AnsiColor::Green,
-        'F' | 'E' => AnsiColor::Red,
-        '-' | '.' => AnsiColor::BrightBlack,
-        'R' => AnsiColor::Blue,
-        _ => AnsiColor::Yellow,
-    };
-    (letter, word, colour)
-}
-
-/// Displays a trend as a table with colours, which the output removes where they are not wanted.
-#[derive(Debug)]
-pub struct TrendText<'a> {
-    /// The trend.
-    pub trend: &'a Trend,
-    /// The clock on which times are shown.
-    pub clock: &'a WallClock,
-}
-
-impl Display for TrendText<'_> {
-    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        let Self { trend, clock } = self;
-        let name = trend.name.as_deref().unwrap_or(&trend.test_plan_id);
-        let flaky = trend.tests.iter().filter(|test| test.flaky.is_some()).count();
-        writeln!(
-            to,
-            "{}: {} tests in the last {} executions, {flaky} flaky\n",
-            printable(name),
-            trend.tests.len(),
-            trend.executions.len()
-        )?;
-
-        write_grid(to, trend)?;
-        write_legend(to, trend)?;
-
-        for (number, execution) in (1..).zip(&trend.executions) {
-            write_execution(to, number, execution, clock)?;
-        }
-
-        trend.unread.iter().try_for_each(|omission| {
-            writeln!(to, "\nCould not be read: {}: {}", printable(&omission.what), printable(&omission.why))
-        })
+    let names: Vec<_> =
+        history.tests.iter().map(|test| shorten_line(&test.test.name, LONGEST_NAME)).collect();
+    let width = names.iter().map(|name| name.width()).max().unwrap_or_default();
+    let numbers = (1..=columns).map(|number| format!(" {number:>2}"));
+    writeln!(to, "  {}{}", " ".repeat(width), numbers.collect::<String>())?;
+    for (name, test) in names.iter().zip(&history.tests) {
+        let padding = " ".repeat(width.saturating_sub(name.width()));
+        let letters = test.results.chars().map(|letter| format!("  {letter}"));
+        let label = test.label.iter().map(|label| format!("  {label}"));
+        writeln!(to, "  {name}{padding}{}", letters.chain(label).collect::<String>())?;
     }
-}
 
-/// Writes the header and one row for each test.
-fn write_grid(to: &mut Formatter<'_>, trend: &Trend) -> fmt::Result {
-    let names: Vec<_> = trend.tests.iter().map(row_name).collect();
-    let width = names.iter().map(|name| name.width()).max().unwrap_or(0);
-    let column = trend.executions.len().to_string().len();
-    // Only a grid with retries has room for their sign.
-    let sign_width = if has_retries(trend) { RETRY_SIGN.0.len() } else { 0 };
-
-    let numbers = (1..=trend.executions.len()).map(|number| format!("  {number:>column$}{:sign_width$}", ""));
-    let header = " ".repeat(width) + &numbers.collect::<String>();
-    writeln!(to, "{}", header.trim_end())?;
-
-    for (name, test) in names.iter().zip(&trend.tests) {
-        let cells = test.results.iter().map(|result| grid_cell(result.as_ref(), column, sign_width));
-        let cells = cells.collect::<String>();
-        let flaky = test.flaky.as_ref().map(|why| format!("  flaky: {why}")).unwrap_or_default();
-        let row = format!("{name}{}{cells}{flaky}", " ".repeat(width.saturating_sub(name.width())));
-        writeln!(to, "{}", row.trim_end())?;
+    writeln!(to, "\n  {}\n", history.legend().join(", "))?;
+    for (number, result) in (1..).zip(&history.results) {
+        let parts =
+            [result.started_at.as_deref(), result.id.as_deref().map(beginning), result.build.as_deref()];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        writeln!(to, "  {number:>2}  {}", parts.join("  "))?;
     }
 
     Ok(())
-}
-
-/// Returns a letter in its colour, with the sign of a retry behind it.
-fn grid_cell(result: Option<&TrendResult>, column: usize, sign_width: usize) -> String {
-    let (letter, _, colour) = mark(result);
-    let style = Style::new().fg_color(Some(Color::Ansi(colour)));
-    let sign = if result.is_some_and(is_retried) { RETRY_SIGN.0 } else { "" };
-
-    format!("  {}{style}{letter}{style:#}{sign:sign_width$}", " ".repeat(column.saturating_sub(1)))
-}
-
-fn is_retried(result: &TrendResult) -> bool {
-    !result.earlier.is_empty()
-}
-
-fn has_retries(trend: &Trend) -> bool {
-    trend.tests.iter().flat_map(|test| &test.results).flatten().any(is_retried)
-}
-
-/// Writes the words of the marks that the table contains.
-fn write_legend(to: &mut Formatter<'_>, trend: &Trend) -> fmt::Result {
-    let marks: Vec<_> =
-        trend.tests.iter().flat_map(|test| &test.results).map(|result| mark(result.as_ref())).collect();
-    let known = VERDICT_LETTERS.into_iter().chain([UNKNOWN_LETTER, ABSENT_LETTER]).map(coloured);
-
-    let mut words: Vec<_> = known
-        .filter(|known| marks.contains(known))
-        .map(|(letter, word, _)| format!("{letter} {word}"))
-        .collect();
-    words.dedup();
-    words.extend(has_retries(trend).then(|| format!("{} {}", RETRY_SIGN.0, RETRY_SIGN.1)));
-
-    writeln!(to, "\n{}\n", words.join(", "))
-}
-
-fn write_execution(
-    to: &mut Formatter<'_>,
-    number: usize,
-    execution: &TrendExecution,
-    clock: &WallClock,
-) -> fmt::Result {
-    let start = execution.started_at.as_deref().map(|start| clock.time(start)).unwrap_or_default();
-    let build = execution.build.as_ref().map(|build| build.name.as_deref().unwrap_or(&build.id));
-    let build = build.map(|build| format!("  {}", printable(build))).unwrap_or_default();
-    let id = printable(beginning(&execution.test_plan_execution_id));
-
-    writeln!(to, "{number:>2}  {}  {id}{build}", printable(&start))
-}
-
-fn mark(result: Option<&TrendResult>) -> Mark {
-    coloured(verdict_letter(result))
-}
-
-fn row_name(test: &TrendTest) -> String {
-    let name =
-        if test.test.name.is_empty() { test.test.id.as_deref() } else { Some(test.test.name.as_str()) };
-    shorten_line(&printable(name.unwrap_or("a test")), LONGEST_NAME)
-}
-
-/// Returns a text of the service without characters that could control the terminal.
-fn printable(text: &str) -> String {
-    let spaced: String =
-        text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    visible(&spaced).into_owned()
 }

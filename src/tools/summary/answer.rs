@@ -1,4 +1,5 @@
 //! The answer of a summary. The command line and the report page depend on its form.
+#![expect(missing_docs, reason = "the names of most fields are self-explanatory")]
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,6 @@ use crate::text::guidance::Guidance;
 /// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Summary {
     /// `true`: something is missing; `unread` names it.
     pub incomplete: Option<bool>,
@@ -46,16 +46,18 @@ pub struct Summary {
     /// Worst first; failures of one test at the same step with the same report are one entry. Absent: not known.
     pub failures: Option<Vec<FailureEntry>>,
     /// Tests that passed when a failed attempt was retried. Flaky tests alternate over executions. Absent: not known.
-    pub passed_after_retry: Option<Vec<RetriedTest>>,
+    pub passed_after_retry: Option<Vec<ListedTest>>,
     /// Severity to number of bugs, also of runs that passed. Absent: not known.
     pub bugs: Option<BTreeMap<String, usize>>,
-    /// `true`: every bug of the last attempts is in this answer, and none has to be looked up.
+    /// `true`: every bug of the last attempts is counted here, and none has to be looked up.
     pub bugs_complete: Option<bool>,
     /// Tests that passed, and whose run has bugs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub passed_with_bugs: Vec<PassedTest>,
+    pub passed_with_bugs: Vec<ListedTest>,
+    /// The slowest tests of several, slowest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slowest: Vec<ListedTest>,
     pub comparison: Option<Comparison>,
-    pub baseline: Option<BaselineComparison>,
     pub history: Option<History>,
     /// What could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,16 +75,14 @@ impl Summary {
 
 /// A test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TestName {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
-/// A build. Its name is known if a failed run or the execution contains it.
+/// A build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct BuildName {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,7 +92,6 @@ pub struct BuildName {
 /// A group of similar failures.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct FailureEntry {
     pub test: TestName,
     pub verdict: String,
@@ -115,11 +114,13 @@ pub struct FailureEntry {
     /// File names.
     #[serde(default)]
     pub artifacts: Vec<String>,
+    /// Names of the devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
 }
 
 /// A step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct StepName {
     pub number: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +132,6 @@ pub struct StepName {
 
 /// A bug of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct BugEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -139,73 +139,48 @@ pub struct BugEntry {
     pub severity: String,
 }
 
-/// A test that passed, and whose run has bugs.
+/// A test in a list of tests that have something in common.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct PassedTest {
+pub struct ListedTest {
     pub test: TestName,
-    pub run_id: String,
-    /// Worst first, each once.
-    #[serde(default)]
-    pub bugs: Vec<BugEntry>,
-}
-
-/// A test that passed on a retry.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct RetriedTest {
-    pub test: TestName,
-    /// The run that passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The run that decides.
     pub run_id: Option<String>,
+    /// Worst first, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bugs: Vec<BugEntry>,
     /// Results of the earlier attempts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
+    /// How long the run took.
+    pub duration_ms: Option<u64>,
 }
 
 /// Changes since an earlier result. Tests are matched by id. A list that could not be computed is absent.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Comparison {
     /// Absent if there is nothing to compare with; `note` says why.
-    pub with: Option<BaselineName>,
+    pub with: Option<EarlierResult>,
     pub note: Option<String>,
-    /// Failed now, not before.
-    pub newly_failing: Option<Vec<TestChange>>,
-    /// Passed now, failed before.
-    pub fixed: Option<Vec<TestChange>>,
-    pub still_failing: Option<Vec<TestChange>>,
-    /// Without a verdict now.
-    pub not_run: Option<Vec<TestChange>>,
-}
-
-/// The failures against the last finished result on the baseline build. A list that could not be computed is absent.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct BaselineComparison {
-    /// Absent if there is no such result; `note` says why.
-    pub with: Option<BaselineName>,
-    pub note: Option<String>,
-    /// Failed now, passed there.
+    /// Failed now, not there.
     pub new: Option<Vec<TestChange>>,
     /// Failed now and there.
     pub known: Option<Vec<TestChange>>,
     /// Passed now, failed there.
     pub fixed: Option<Vec<TestChange>>,
-    /// Failed now, without a verdict there.
-    pub without_verdict: Option<Vec<TestChange>>,
+    /// Without a verdict now.
+    pub not_run: Option<Vec<TestChange>>,
 }
 
 /// The last results of a plan or a test, as a grid.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct History {
     /// What the letters in `tests[].results` mean.
     pub letters: BTreeMap<String, String>,
     /// Executions of the plan, or runs of the test, the oldest first.
     pub results: Vec<HistoryResult>,
-    /// Number of tests whose verdict changed, or that are flaky. They come first.
+    /// Number of tests whose verdict changed. They come first.
     pub changing: usize,
     pub tests: Vec<HistoryTest>,
 }
@@ -213,10 +188,8 @@ pub struct History {
 /// A column of the grid.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct HistoryResult {
-    pub id: String,
-    /// To the minute, at UTC.
+    pub id: Option<String>,
     pub started_at: Option<String>,
     /// Name of the build, or its id, if the whole result tests one.
     pub build: Option<String>,
@@ -224,41 +197,23 @@ pub struct HistoryResult {
 
 /// A row of the grid.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryTest {
-    /// Without the id if it never failed.
     #[serde(flatten)]
     pub test: TestName,
     /// One letter for each result, the oldest first.
     pub results: String,
-    /// Why the test is flaky.
-    pub flaky: Option<String>,
-    /// Causes of its newest failures, at most three, if it changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub causes: Vec<HistoryCause>,
-}
-
-/// Why a test failed in some of the results.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct HistoryCause {
-    /// Numbers of the results, from 1.
-    pub results: Vec<usize>,
-    pub verdict: String,
-    /// The first failing step.
-    pub step: Option<StepName>,
-    /// Report of the agent.
-    pub observed: Option<String>,
-    /// The newest of these runs.
-    pub run_id: String,
+    /// `flaky`: passed and failed (FAILED, BLOCKED) in turns. `passed_after_retry`, `infrastructure`: what failed was not
+    /// the product.
+    pub label: Option<String>,
+    /// The newest run that failed.
+    pub failed_run_id: Option<String>,
 }
 
 /// The earlier result of a comparison.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct BaselineName {
+pub struct EarlierResult {
     pub target_type: String,
     pub target_id: String,
     pub started_at: Option<String>,
@@ -268,21 +223,19 @@ pub struct BaselineName {
 /// A test whose result changed, or that failed again.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct TestChange {
     pub test: TestName,
     /// Verdict now; `running` if unfinished, absent if the test was not included.
     pub verdict: Option<String>,
-    /// Verdict before; absent if the test was not included.
+    /// Verdict there; absent if the test was not included.
     pub was: Option<String>,
     pub run_id: Option<String>,
 }
 
-/// What did not fit into the answer.
+/// What the answer is too short for.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Name of the list, such as `failures` or `comparison.fixed`, to number of omitted entries; `artifacts` and
-    /// `bugs`: omitted from the included failures.
+    /// Name of the list to number of omitted entries; `artifacts` and `bugs`: of single failures.
     #[serde(flatten)]
     pub counts: BTreeMap<String, usize>,
     /// How to get it.

@@ -2,7 +2,8 @@
 
 use crate::{
     service::api::runs::{RunDetail, RunPlayerDetail, RunStep, RunStepItem},
-    tools::waiting::canonical_result,
+    text::filled,
+    tools::{names, waiting::canonical_result},
 };
 
 /// Why a run did not pass: the first failing step of the player that failed.
@@ -17,6 +18,8 @@ pub(super) struct FailureCause {
     pub(super) artifacts: Vec<String>,
     /// Whether the record of the run lists its artifacts.
     pub(super) has_artifact_list: bool,
+    /// Names of the devices of all players.
+    pub(super) devices: Vec<String>,
 }
 
 impl FailureCause {
@@ -32,7 +35,7 @@ impl FailureCause {
         };
 
         let files = player.artifacts.iter().flatten().flatten();
-        let mut artifacts: Vec<_> = files.filter_map(|file| filled(file.filename.clone())).collect();
+        let mut artifacts: Vec<_> = files.filter_map(|file| filled(&file.filename)).collect();
         artifacts.sort();
         artifacts.dedup();
 
@@ -40,6 +43,7 @@ impl FailureCause {
             player: player.player.player_number.filter(|_| players.len() > 1),
             artifacts,
             has_artifact_list: player.artifacts.is_some(),
+            devices: names::devices(run.players.iter().map(|player| &player.player)),
             ..step.map(Self::from_step).unwrap_or_default()
         }
     }
@@ -47,14 +51,14 @@ impl FailureCause {
     /// Returns the cause that a failing step shows.
     fn from_step(step: &RunStep) -> Self {
         let item = unmet_expectation(step.items.as_deref().unwrap_or_default());
-        let expected = item.and_then(|item| not_blank(Some(&item.expected)));
-        let comment = || item.and_then(|item| not_blank(item.comment.as_deref()));
+        let expected = item.and_then(|item| filled(&item.expected));
+        let comment = || item.and_then(|item| filled(item.comment.as_deref()?));
 
         Self {
             step_number: step.step_number,
             goal: step.test.goal.clone(),
             expected: expected.or_else(|| step.test.finish_condition.clone()),
-            observed: not_blank(step.report.as_deref()).or_else(comment),
+            observed: step.report.as_deref().and_then(filled).or_else(comment),
             ..Self::default()
         }
     }
@@ -99,13 +103,4 @@ fn unmet_expectation(items: &[RunStepItem]) -> Option<&RunStepItem> {
         _ => 1,
     };
     items.iter().filter(|item| !item.status.eq_ignore_ascii_case("passed")).min_by_key(rank)
-}
-
-/// Returns the text unless it is empty, which is the view of an absent field.
-pub(super) fn filled(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
-}
-
-pub(super) fn not_blank(text: Option<&str>) -> Option<String> {
-    text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }

@@ -4,9 +4,11 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
-    answer::{BugEntry, FailureEntry, PassedTest, RetriedTest, StepName},
+    answer::{BugEntry, FailureEntry, ListedTest, StepName},
     cause::FailureCause,
-    subject::{LONGEST_ID, LONGEST_WORD, Subject, TestResult, sort_key, verdict_rank},
+    normal::normalize,
+    result::{TestResult, verdict_rank},
+    subject::{LONGEST_ID, LONGEST_WORD, Subject, sort_key},
 };
 use crate::{
     failure::{Code, Failure},
@@ -18,6 +20,20 @@ const SEVERITIES: [&str; 4] = ["critical", "high", "medium", "low"];
 
 /// Number of ids that a group names.
 const MOST_IDS: usize = 3;
+
+/// Largest number of bugs, and of artifacts, of one entry.
+const MOST_BUGS: usize = 6;
+const MOST_ARTIFACTS: usize = 8;
+
+/// Longest goal of a step, expected result, report, title of a bug and name of a file, in characters.
+const LONGEST_GOAL: usize = 200;
+const LONGEST_EXPECTED: usize = 300;
+const LONGEST_REPORT: usize = 600;
+const LONGEST_TITLE: usize = 120;
+const LONGEST_FILE_NAME: usize = 60;
+
+/// Number of the slowest tests.
+const MOST_SLOW: usize = 5;
 
 /// Number of attempts that an entry names. A job has at most eleven attempts (service.md 2.1).
 const MOST_ATTEMPTS: usize = 10;
@@ -36,10 +52,10 @@ struct GroupKey {
 type Member<'a> = (&'a TestResult, FailureCause);
 
 /// Returns the groups of similar failures: of one test, with the same verdict, at the same step, with the same report.
-/// The worst verdict comes first, then the largest group. Texts have their full length; `limit` shortens them.
+/// The worst verdict comes first, then the largest group.
 ///
 /// Adds an omission for every failed run whose record has no list of artifacts.
-pub(super) fn group_failures(subject: &mut Subject) -> Vec<FailureEntry> {
+pub(super) fn group_failures(subject: &mut Subject, left_out: &mut LeftOutCounts) -> Vec<FailureEntry> {
     let mut groups: BTreeMap<GroupKey, Vec<Member<'_>>> = BTreeMap::new();
     for (index, test) in subject.tests.iter().enumerate().filter(|(_, test)| test.has_failed()) {
         // If the run was not read, the record of the job may say why nothing was run.
@@ -53,14 +69,14 @@ pub(super) fn group_failures(subject: &mut Subject) -> Vec<FailureEntry> {
         groups.entry(group_key(test, index, &cause)).or_default().push((test, cause));
     }
 
-    let joined = groups.into_iter().filter_map(|(key, members)| Some((join_members(members)?, key)));
+    let joined = groups.into_values().filter_map(|members| join_members(members, left_out));
     let mut entries: Vec<_> = joined.collect();
-    entries.sort_by_cached_key(|(entry, _)| {
+    entries.sort_by_cached_key(|entry| {
         let step = entry.step.as_ref().and_then(|step| step.number);
         (verdict_rank(&entry.verdict), Reverse(entry.count), entry.test.clone(), step)
     });
 
-    entries.into_iter().map(|(entry, _)| entry).collect()
+    entries
 }
 
 fn group_key(test: &TestResult, index: usize, cause: &FailureCause) -> GroupKey {
@@ -76,7 +92,7 @@ fn group_key(test: &TestResult, index: usize, cause: &FailureCause) -> GroupKey 
 }
 
 /// Joins similar failures into one entry. The earliest failure provides the texts.
-fn join_members(mut members: Vec<Member<'_>>) -> Option<FailureEntry> {
+fn join_members(mut members: Vec<Member<'_>>, left_out: &mut LeftOutCounts) -> Option<FailureEntry> {
     members.sort_by_cached_key(|(test, _)| {
         let start = test.started_at.as_deref().map(sort_key);
         (start.is_none(), start, test.id().map(str::to_owned))
@@ -88,9 +104,11 @@ fn join_members(mut members: Vec<Member<'_>>) -> Option<FailureEntry> {
     };
     let run_ids = first_ids(|test| test.run_id.as_ref());
     let job_ids = if run_ids.is_empty() { first_ids(|test| test.job_id.as_ref()) } else { Vec::new() };
-    let bugs = collect_bugs(members.iter().map(|(test, _)| *test));
+    let bugs = named_bugs(members.iter().map(|(test, _)| *test), left_out);
     let count = members.len();
     let (first, cause) = members.into_iter().next()?;
+    let mut artifacts = cause.artifacts;
+    left_out.cut("artifacts", &mut artifacts, MOST_ARTIFACTS);
     let has_step = cause.step_number.is_some() || cause.goal.is_some();
 
     Some(FailureEntry {
@@ -98,16 +116,17 @@ fn join_members(mut members: Vec<Member<'_>>) -> Option<FailureEntry> {
         verdict: shorten_line(first.verdict.as_ref()?, LONGEST_WORD),
         step: has_step.then_some(StepName {
             number: cause.step_number,
-            goal: cause.goal,
+            goal: shortened(cause.goal, LONGEST_GOAL),
             player: cause.player,
         }),
-        expected: cause.expected,
-        observed: cause.observed,
+        expected: shortened(cause.expected, LONGEST_EXPECTED),
+        observed: shortened(cause.observed, LONGEST_REPORT),
         count,
         run_ids,
         job_ids,
         bugs,
-        artifacts: cause.artifacts,
+        artifacts: artifacts.iter().map(|name| shorten_line(name, LONGEST_FILE_NAME)).collect(),
+        devices: cause.devices,
     })
 }
 
@@ -128,19 +147,59 @@ fn collect_bugs<'a>(tests: impl Iterator<Item = &'a TestResult>) -> Vec<BugEntry
     bugs
 }
 
+/// Returns the bugs of one entry, without those beyond [`MOST_BUGS`].
+fn named_bugs<'a>(
+    tests: impl Iterator<Item = &'a TestResult>,
+    left_out: &mut LeftOutCounts,
+) -> Vec<BugEntry> {
+    let mut bugs = collect_bugs(tests);
+    left_out.cut("bugs", &mut bugs, MOST_BUGS);
+    for bug in &mut bugs {
+        bug.id = shortened(bug.id.take(), LONGEST_ID);
+        bug.title = shorten_line(&bug.title, LONGEST_TITLE);
+    }
+
+    bugs
+}
+
+fn shortened(text: Option<String>, most: usize) -> Option<String> {
+    text.map(|text| shorten_line(&text, most)).filter(|text| !text.is_empty())
+}
+
+/// Number of entries that were left out of each list.
+#[derive(Debug, Default)]
+pub(super) struct LeftOutCounts(pub(super) BTreeMap<String, usize>);
+
+impl LeftOutCounts {
+    /// Removes the entries of a list beyond the first `most`, and counts them.
+    pub(super) fn cut<T>(&mut self, name: &str, list: &mut Vec<T>, most: usize) {
+        let omitted = list.len().saturating_sub(most);
+        if omitted > 0 {
+            list.truncate(most);
+            *self.0.entry(name.to_owned()).or_default() += omitted;
+        }
+    }
+
+    /// Removes all but the `most` words with the largest numbers.
+    pub(super) fn cut_words(&mut self, name: &str, words: &mut BTreeMap<String, usize>, most: usize) {
+        let mut sorted: Vec<_> = std::mem::take(words).into_iter().collect();
+        sorted.sort_by_key(|(_, number)| Reverse(*number));
+        self.cut(name, &mut sorted, most);
+        words.extend(sorted);
+    }
+}
+
 fn severity_key(bug: &BugEntry) -> (usize, &str, Option<&str>) {
     let severity = SEVERITIES.iter().position(|known| *known == bug.severity);
     (severity.unwrap_or(SEVERITIES.len()), &bug.title, bug.id.as_deref())
 }
 
 /// Returns the tests that passed, and whose run has bugs, the worst bug first.
-pub(super) fn passed_with_bugs(tests: &[TestResult]) -> Vec<PassedTest> {
-    let entry = |test: &TestResult| PassedTest {
-        test: test.test_name(),
-        run_id: test.short_run_id().unwrap_or_default(),
-        bugs: collect_bugs(std::iter::once(test)),
-    };
-    let mut entries: Vec<_> = tests.iter().filter(|test| test.has_passed()).map(entry).collect();
+pub(super) fn passed_with_bugs(tests: &[TestResult], left_out: &mut LeftOutCounts) -> Vec<ListedTest> {
+    let passed = tests.iter().filter(|test| test.has_passed());
+    let mut entries: Vec<_> = passed
+        .map(|test| ListedTest { bugs: named_bugs(std::iter::once(test), left_out), ..listed(test) })
+        .collect();
 
     entries.retain(|entry| !entry.bugs.is_empty());
     entries.sort_by_cached_key(|entry| {
@@ -149,6 +208,10 @@ pub(super) fn passed_with_bugs(tests: &[TestResult]) -> Vec<PassedTest> {
     });
 
     entries
+}
+
+fn listed(test: &TestResult) -> ListedTest {
+    ListedTest { test: test.test_name(), run_id: test.short_run_id(), ..ListedTest::default() }
 }
 
 /// Returns the number of bugs of each severity.
@@ -161,133 +224,30 @@ pub(super) fn count_severities(tests: &[TestResult]) -> BTreeMap<String, usize> 
 }
 
 /// Returns the tests that passed on a retry, those with the most attempts first.
-pub(super) fn passed_after_retry(tests: &[TestResult]) -> Vec<RetriedTest> {
+pub(super) fn passed_after_retry(tests: &[TestResult]) -> Vec<ListedTest> {
     let mut retried: Vec<_> = tests.iter().filter(|test| test.passed_after_retry()).collect();
     retried.sort_by_cached_key(|test| {
         (Reverse(test.earlier.len()), test.name.clone(), test.key(), test.run_id.clone())
     });
 
-    let entry = |test: &TestResult| {
+    let earlier = |test: &TestResult| {
         let earlier = test.earlier.iter().take(MOST_ATTEMPTS);
-        RetriedTest {
-            test: test.test_name(),
-            run_id: test.short_run_id(),
-            earlier: earlier.map(|result| shorten_line(result, LONGEST_WORD)).collect(),
-        }
+        earlier.map(|result| shorten_line(result, LONGEST_WORD)).collect()
     };
-    retried.into_iter().map(entry).collect()
+    retried.into_iter().map(|test| ListedTest { earlier: earlier(test), ..listed(test) }).collect()
 }
 
-/// Shortest id that is removed from a text, in bytes. A shorter id may be part of a word.
-const SHORTEST_ID: usize = 6;
-
-/// Stands for a number, a time or an id.
-const PLACEHOLDER: &str = "#";
-
-/// Returns the words of `report` in lower case, with one placeholder for numbers, times, coordinates and ids, because
-/// these differ between runs. `ids` are replaced wherever they occur.
-pub(super) fn normalize(report: &str, ids: &[&str]) -> String {
-    let mut text = report.to_lowercase();
-    for id in ids.iter().filter(|id| id.len() >= SHORTEST_ID) {
-        text = text.replace(&id.to_lowercase(), PLACEHOLDER);
+/// Returns the slowest of several tests.
+pub(super) fn slowest(tests: &[TestResult]) -> Vec<ListedTest> {
+    if tests.len() < 2 {
+        return Vec::new();
     }
+    let timed = tests.iter().filter(|test| test.duration_ms.is_some_and(|duration| duration > 0));
+    let mut entries: Vec<_> =
+        timed.map(|test| ListedTest { duration_ms: test.duration_ms, ..listed(test) }).collect();
+    entries
+        .sort_by_cached_key(|entry| (Reverse(entry.duration_ms), entry.test.clone(), entry.run_id.clone()));
+    entries.truncate(MOST_SLOW);
 
-    let mut words: Vec<&str> = Vec::new();
-    for chunk in text.split(|one: char| !(one.is_alphanumeric() || one == '#' || is_joint(one))) {
-        if is_measure(chunk) {
-            push_word(&mut words, PLACEHOLDER);
-        } else {
-            chunk
-                .split(is_joint)
-                .filter(|part| !part.is_empty())
-                .for_each(|part| push_word(&mut words, part));
-        }
-    }
-
-    words.join(" ")
-}
-
-/// Returns whether a character joins the parts of a number, a time or an id. It separates the parts of a word.
-fn is_joint(one: char) -> bool {
-    matches!(one, '-' | '_' | '.' | ':' | ',' | '/' | '+')
-}
-
-/// Adds a word. Consecutive numbers become one placeholder, because coordinates and times have many notations.
-fn push_word<'a>(words: &mut Vec<&'a str>, word: &'a str) {
-    let is_variable = |one: char| one.is_numeric() || one == '#';
-    let word = if word.chars().any(is_variable) { PLACEHOLDER } else { word };
-    if word != PLACEHOLDER || words.last() != Some(&PLACEHOLDER) {
-        words.push(word);
-    }
-}
-
-/// Returns whether a chunk is a number, a time, or an id of hexadecimal digits.
-fn is_measure(chunk: &str) -> bool {
-    let is_digit = |one: char| one.is_numeric() || one == '#';
-    let is_part = |one: char| is_digit(one) || is_joint(one) || matches!(one, 'a'..='f' | 't' | 'z');
-    chunk.chars().any(is_digit) && chunk.chars().all(is_part)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::normalize;
-
-    const RUN: &str = "hui4d9ilmby";
-    const JOB: &str = "3126ec62-851c-4a5f-bce1-dd354c0912de";
-
-    fn are_equal(one: &str, other: &str) -> bool {
-        let other_ids = ["brjbojnejvn", "deadbeef-cafe-abba-face-feedfacedead"];
-        normalize(one, &[RUN, JOB]) == normalize(other, &other_ids)
-    }
-
-    #[test]
-    fn texts_that_differ_in_numbers_times_ids_and_letter_case_are_equal() {
-        let cases = [
-            ("Waited 30 s for the door", "waited 7 s for the DOOR"),
-            ("Frame 1,204 of 3.5 million", "Frame 9 of 12.25 million"),
-            ("Stuck at -3 health", "Stuck at 250 health"),
-            ("Tapped \"120, 340\" in vain", "Tapped \"7,9\" in vain"),
-            ("Tapped (120, 340) in vain", "Tapped (0.5;0.25) in vain"),
-            ("At 09:15:00 it closed", "At 2026-03-02T10:00:00+00:00 it closed"),
-            ("At 2026-03-02T09:15:00.123Z it closed", "At 10:00 it closed"),
-            (
-                "Session 3126ec62-851c-4a5f-bce1-dd354c0912de ended",
-                "Session 00aa11bb-0000-4000-8000-abcdefabcdef ended",
-            ),
-            ("Player k3x9 left", "Player 77 left"),
-            ("Run hui4d9ilmby hung", "Run brjbojnejvn hung"),
-            (
-                "Job 3126EC62-851C-4A5F-BCE1-DD354C0912DE hung",
-                "Job deadbeef-cafe-abba-face-feedfacedead hung",
-            ),
-            ("  The   door\nstayed closed ", "The door stayed closed."),
-            ("Level ١٢ did not load", "Level 12 did not load"),
-            ("", " . "),
-        ];
-
-        for (one, other) in cases {
-            assert!(are_equal(one, other), "{one} / {other}: {}", normalize(one, &[RUN, JOB]));
-        }
-    }
-
-    #[test]
-    fn texts_with_different_words_are_different() {
-        let cases = [
-            ("The door stayed closed", "The door stayed open"),
-            ("The gate-1 is shut", "The door-1 is shut"),
-            ("Tür 5 klemmt", "Tor 5 klemmt"),
-            ("5 doors are closed", "doors are closed"),
-            ("A face is missing", "A bead is missing"),
-            ("门打不开", "窗打不开"),
-        ];
-
-        for (one, other) in cases {
-            assert!(!are_equal(one, other), "{one} / {other}: {}", normalize(one, &[]));
-        }
-    }
-
-    #[test]
-    fn a_short_id_is_not_removed_from_words() {
-        assert_eq!(normalize("The door", &["door", ""]), "the door");
-    }
+    entries
 }

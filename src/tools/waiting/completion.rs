@@ -81,7 +81,7 @@ pub struct Completion {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Open>,
     #[serde(skip)]
-    pub(in crate::tools) plan_name: Option<String>,
+    pub(crate) plan_name: Option<String>,
 }
 
 /// The verdict of a test that passed.

@@ -9,7 +9,7 @@ use crate::{
         jobs::{Job, JobRun},
         runs::RunHead,
     },
-    text::shorten_line,
+    text::{filled, shorten_line},
 };
 
 /// Longest name of a test, in characters. Fifty items fit into one reply.
@@ -54,7 +54,8 @@ pub struct ResultItem {
 impl ResultItem {
     /// Creates the item of a job (service.md 3.2).
     pub(crate) fn from_job(job: &Job) -> Self {
-        let attempt = deciding_attempt(&job.runs);
+        let mut attempts = attempts_in_order(&job.runs);
+        let attempt = attempts.pop();
         // The result of an attempt is final only when the job is completed: a retry may follow.
         let is_finished = is_completed(Some(&job.status));
         let result = attempt.filter(|_| is_finished).and_then(|run| run.result.clone());
@@ -67,7 +68,7 @@ impl ResultItem {
             status: filled(&job.status),
             result,
             attempts: Some(job.runs.len()).filter(|attempts| *attempts > 1),
-            earlier: earlier_results(job, attempt),
+            earlier: attempts.into_iter().filter_map(earlier_result).collect(),
             reason: job.queue_rejection_reason.clone(),
         }
     }
@@ -137,35 +138,30 @@ pub(crate) fn is_completed(status: Option<&str>) -> bool {
     status.is_some_and(|status| status.eq_ignore_ascii_case("completed"))
 }
 
-/// Returns the attempt that decides the result of a job: the one that was started last. If no attempt has a start
-/// time, returns the last of the list (service.md 3.2).
-fn deciding_attempt(runs: &[JobRun]) -> Option<&JobRun> {
-    let start = |run: &JobRun| {
+/// Returns the attempts of a job in the order of their starts, those without a start first. The last one decides the
+/// result (service.md 3.2).
+pub(crate) fn attempts_in_order(runs: &[JobRun]) -> Vec<&JobRun> {
+    let start = |run: &&JobRun| {
         let start = run.started_at.clone()?;
         Some((start.parse::<Timestamp>().ok(), start))
     };
-    let started = runs.iter().filter_map(|run| Some((start(run)?, run)));
-    let latest = started.max_by(|one, other| one.0.cmp(&other.0));
+    let mut attempts: Vec<_> = runs.iter().collect();
+    attempts.sort_by_cached_key(start);
 
-    latest.map(|(_, run)| run).or(runs.last())
+    attempts
 }
 
-/// Returns the results of the completed attempts of a job other than `deciding`; `no_result` if one has none.
-fn earlier_results(job: &Job, deciding: Option<&JobRun>) -> Vec<String> {
-    let is_other = |run: &&JobRun| deciding.is_some_and(|deciding| !std::ptr::eq(deciding, *run));
-    let ended = job.runs.iter().filter(is_other).filter(|run| is_completed(run.state.as_deref()));
-    ended.map(|run| run.result.as_deref().map_or_else(|| "no_result".to_owned(), canonical_result)).collect()
-}
-
-fn filled(text: &str) -> Option<String> {
-    Some(text.to_owned()).filter(|text| !text.is_empty())
+/// Returns the result of an attempt that was repeated; `no_result` if it has ended without one.
+fn earlier_result(run: &JobRun) -> Option<String> {
+    let without = || is_completed(run.state.as_deref()).then(|| "no_result".to_owned());
+    run.result.as_deref().map(canonical_result).or_else(without)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{ResultItem, canonical_result, deciding_attempt, is_completed};
+    use super::{ResultItem, attempts_in_order, canonical_result, is_completed};
     use crate::service::{api::jobs::Job, lenient::view};
 
     #[test]
@@ -225,7 +221,7 @@ mod tests {
 
         for (runs, expected) in cases {
             let job: Job = view(&json!({"runs": runs}));
-            let deciding = deciding_attempt(&job.runs).and_then(|run| run.state.as_deref());
+            let deciding = attempts_in_order(&job.runs).pop().and_then(|run| run.state.as_deref());
             assert_eq!(deciding, expected, "{runs}");
         }
     }

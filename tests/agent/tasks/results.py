@@ -52,7 +52,7 @@ class history_of_a_plan:
 
     def judge(sandbox, _, answer):
         latest, previous = "6dce3d19-5134-4267-897c-7636f2b678c5", "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27"
-        return lacks(answer, latest, previous, "Beat the Cinder Golem", "passed only when repeated", "nightly 412")
+        return lacks(answer, latest, previous, "Beat the Cinder Golem", "passed_after_retry", "nightly 412")
 
 
 @task("Is the latest failure of Pause and resume new since nightly 412?", 2)
@@ -60,9 +60,9 @@ class failure_against_a_build:
     def solve(call, _):
         found = call("find_by_name", names=["Pause and resume", "Emberfall 1.4.0 nightly 412"])
         [test], build = [result["records"] for result in found["results"]]
-        summary = call("summarize_results", multiplayer_test_id=test["id"], baseline=build[0]["name"])
-        baseline = summary["baseline"]
-        return f"No, it is known: {baseline['known']}" if baseline["known"] else f"Yes: {baseline['new']}"
+        summary = call("summarize_results", multiplayer_test_id=test["id"], compare_with=build[0]["name"])
+        changes = summary["comparison"]
+        return f"No, it is known: {changes['known']}" if changes["known"] else f"Yes: {changes['new']}"
 
     def judge(sandbox, _, answer):
         return lacks(answer, "No, it is known", "x03031trjx0")

@@ -3,11 +3,9 @@
 use quick_xml::{Reader, escape::unescape, events::Event};
 use serde_json::json;
 use tas_mcp::{
+    cli::junit::{Case, render_document},
     service::{api::runs::RunDetail, lenient::view},
-    tools::{
-        junit::{Case, render_document},
-        waiting::ResultItem,
-    },
+    tools::waiting::ResultItem,
 };
 
 /// Name, attributes and text of an element.

@@ -8,7 +8,6 @@ mod command;
 mod markdown;
 mod pictures;
 mod summary_text;
-mod trend;
 mod view;
 
 /// Largest size of the page without data, in bytes. Hosts fetch the page for every conversation that shows it.

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::fixture::Fixture;
 
-mod baseline;
 mod bugs;
+mod builds;
 mod command;
 mod comparison;
 mod history;
@@ -50,4 +50,20 @@ fn characters(summary: &Value) -> usize {
 fn each(list: &Value, pointer: &str) -> Vec<Value> {
     let field = |entry: &Value| entry.pointer(pointer).cloned().unwrap_or_default();
     list.as_array().expect("a list").iter().map(field).collect()
+}
+
+/// Returns name, verdict and earlier verdict of each entry.
+fn changes(list: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let all = [each(list, "/test/name"), each(list, "/verdict"), each(list, "/was")];
+    (0..all[0].len()).map(|place| all.each_ref().map(|list| text(&list[place])).join(" ")).collect()
+}
+
+/// Returns the number of entries of a list in the whole summary, also if the reply was cut.
+fn whole_length(summary: &Value, pointer: &str) -> usize {
+    let cuts = summary["truncated"]["cuts"].as_array().into_iter().flatten();
+    let omitted =
+        cuts.filter(|cut| cut["path"] == pointer).filter_map(|cut| cut["omitted"].as_u64()).sum::<u64>();
+    let entries = summary.pointer(pointer).and_then(Value::as_array).map_or(0, Vec::len);
+    entries + usize::try_from(omitted).expect("a number")
 }

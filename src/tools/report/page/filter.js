@@ -6,16 +6,12 @@ function judged(word, row) {
   return row;
 }
 
-/** The fewest rows with which a filter helps. */
-const FEWEST = 4;
-
-/** Creates the fields that hide the rows with another verdict or without a text. */
+/** Creates the fields that hide the rows with another verdict or without a text, if there are rows enough. */
 function filterPart(verdicts) {
-  if (verdicts.length < FEWEST) return null;
+  if (verdicts.length < 4) return null;
   const search = make('input', { type: 'search', 'aria-label': 'Filter by text', placeholder: 'Filter by text' });
-  const choice = make('select', { 'aria-label': 'Filter by verdict' }, make('option', {}, 'Every verdict'));
-  const known = [...new Set(verdicts.map((word) => text(word).toUpperCase()).filter(Boolean))];
-  choice.append(...known.sort((one, other) => rank(one) - rank(other)).map((word) => make('option', {}, word)));
+  const words = [...new Set(verdicts.map((word) => text(word).toUpperCase()).filter(Boolean))].sort((one, other) => rank(one) - rank(other));
+  const choice = make('select', { 'aria-label': 'Filter by verdict' }, ['Every verdict', ...words].map((word) => make('option', {}, word)));
   const found = make('span', { class: 'muted', 'aria-live': 'polite' });
   const apply = () => {
     const said = search.value.trim().toLowerCase();
@@ -35,11 +31,9 @@ function filterPart(verdicts) {
   return make('div', { class: 'filter', role: 'search' }, search, choice, found);
 }
 
-/** The rows that were opened for a printer. */
-let opened = [];
-
+let openedForPrinter = [];
 window.addEventListener('beforeprint', () => {
-  opened = [...document.querySelectorAll('details:not([open])')];
-  opened.forEach((row) => { row.open = true; });
+  openedForPrinter = [...document.querySelectorAll('details:not([open])')];
+  openedForPrinter.forEach((row) => { row.open = true; });
 });
-window.addEventListener('afterprint', () => opened.forEach((row) => { row.open = false; }));
+window.addEventListener('afterprint', () => openedForPrinter.forEach((row) => { row.open = false; }));

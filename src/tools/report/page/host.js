@@ -1,10 +1,33 @@
-// The view of MCP Apps: JSON-RPC over postMessage (revision 2026-01-26 of the extension).
+// Shows the data of the page, or the result that a host of MCP Apps sends: JSON-RPC over postMessage (revision 2026-01-26 of the extension).
+
+const main = document.getElementById('report');
+const say = (line) => { document.getElementById('status').textContent = line; };
 
 const waiting = new Map();
 let last = 0;
 let input = {};
 // The report of the last result. Answers to requests for an earlier result are ignored.
 let latest = null;
+
+/** Shows a report. A report of unknown form is shown as JSON. */
+function show(report) {
+  let parts;
+  try {
+    parts = report.run ? runPage(report.run, report) : summaryPage(object(report.summary), report);
+  } catch (error) {
+    parts = [words('This report has a form that the page does not know.', 'note'), make('pre', {}, JSON.stringify(report, null, 2))];
+    console.error(error);
+  }
+  const created = report.created_at && make('p', { class: 'muted created' }, 'Report of ', moment(report.created_at));
+  main.replaceChildren(...[...parts, created].filter((part) => part instanceof Node));
+  say(document.title);
+}
+
+function tell(line) {
+  latest = null;
+  main.replaceChildren(words(line));
+  say(line);
+}
 
 const post = (message) => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 const notify = (method, params = {}) => post({ method, params });
@@ -26,46 +49,57 @@ function adapt(context) {
   if (['light', 'dark'].includes(context.theme)) root.style.colorScheme = context.theme;
   const given = object(object(context.styles).variables);
   const wanted = COLOURS.every((name) => given[name]) ? COLOURS : [];
-  for (const name of [...wanted, '--font-sans', '--font-mono']) {
-    if (given[name]) root.style.setProperty(name, text(given[name]));
-  }
+  for (const name of wanted) root.style.setProperty(name, text(given[name]));
   if (wanted.length > 0) root.classList.add('hosted');
-  reader.locale = context.locale ?? reader.locale;
-  reader.timeZone = context.timeZone ?? reader.timeZone;
 }
 
-/** Fields of steps that fit into a reply if the whole record does not. */
-const BARE = [
-  ...['player_number', 'platform', 'result', 'state'],
-  ...['step_number', 'start_time', 'end_time', 'duration_ms', 'run_state', 'run_result', 'test.goal'].map((name) => `steps.${name}`),
-].map((name) => `players.${name}`);
+/** Returns the structured content of a tool result, else its text parsed as JSON. */
+function valueOf(result) {
+  if (result.structuredContent !== undefined) return result.structuredContent;
+  try {
+    return JSON.parse(list(result.content).find((block) => block.type === 'text').text);
+  } catch {
+    return undefined;
+  }
+}
 
-/** Requests the parts that a run lacks, if the host allows requests of the view. */
-function complete(report, host) {
-  const run = object(report.run);
-  const run_id = text(run.multiplayer_run_id) || text(input.run_id);
-  if (!report.run || !run_id || !object(host.hostCapabilities).serverTools) return;
-  const ask = async (what, name, found, asked) => {
-    const answer = await request('tools/call', { name, arguments: { run_id, project_id: input.project_id, ...asked } }).catch(failed);
-    if (latest !== report) return;
-    const news = !answer.isError && found(object(valueOf(answer)));
-    show(Object.assign(report, news || { unread: [...list(report.unread), { what, why: saidIn(answer) }] }));
-  };
-  if (number(object(run.bug_info).bug_count) !== 0) ask('Bugs', 'list_run_bugs', foundBugs);
-  if (lacksSteps(run)) ask('More steps', 'get_run', (bare) => bare.players && { run: completed(run, bare) }, { fields: BARE });
+/** Fields of a summary that a run does not have. The argument `fields` may have removed some of them. */
+const SUMMARY = ['target_type', 'target_id', 'all_passed', 'finished', 'total', 'verdicts', 'failures', 'passed_after_retry', 'passed_with_bugs', 'comparison', 'history'];
+const saidIn = (result) => list(result.content).map((block) => text(object(block).text)).join('\n') || 'There is no result.';
+
+function receive(result, can) {
+  const value = valueOf(result);
+  if (result.isError || (value ?? null) === null) return tell(saidIn(result));
+  const report = SUMMARY.some((name) => name in object(value)) ? { summary: value } : { run: object(value) };
+  latest = report;
+  show(report);
+  if (can.serverTools && report.run) loadBugs(report);
+  if (can.serverResources) loadPictures(report);
+}
+
+/** Requests the bugs of a run, which its record does not contain. */
+async function loadBugs(report) {
+  const run_id = text(report.run.multiplayer_run_id) || text(input.run_id);
+  if (!run_id || object(report.run.bug_info).bug_count === 0) return;
+  const refused = (error) => ({ isError: true, content: [{ text: error.message }] });
+  const answer = await request('tools/call', { name: 'list_run_bugs', arguments: { run_id, project_id: input.project_id } }).catch(refused);
+  if (latest !== report) return;
+  const { data, pagination } = object(valueOf(answer));
+  if (answer.isError || !Array.isArray(data)) report.unread = [...list(report.unread), { what: 'Bugs', why: saidIn(answer) }];
+  else Object.assign(report, { bugs: data, bugs_found: number(object(pagination).total_count) });
+  show(report);
 }
 
 /** The largest number of runs whose pictures a view requests. */
 const MOST_RUNS = 5;
 
-/** Requests the pictures of the failed runs, one run after the other, if the host lets the view read resources. */
-async function loadPictures(report, host) {
-  if (!object(host.hostCapabilities).serverResources) return;
-  const { run, summary } = report;
-  const failed = list(object(summary).failures).flatMap((one) => list(object(one).run_ids));
-  const own = text(object(run).multiplayer_run_id) || text(input.run_id);
-  const ids = own ? [own] : [...new Set(failed.map(text).filter(Boolean))];
-  const project = text(object(run).project_id) || text(input.project_id);
+/** Requests the pictures of the failed runs, one run after the other. */
+async function loadPictures(report) {
+  const run = object(report.run);
+  const own = text(run.multiplayer_run_id) || text(input.run_id);
+  const failed = list(object(report.summary).failures).flatMap((one) => list(object(one).run_ids)).map(text).filter(Boolean);
+  const ids = own ? [own] : [...new Set(failed)];
+  const project = text(run.project_id) || text(input.project_id);
   const album = { items: [], unread: [], left_out: 0, left_out_runs: Math.max(ids.length - MOST_RUNS, 0) };
   for (const id of ids.slice(0, MOST_RUNS)) {
     const uri = `tas://${project && `projects/${encodeURIComponent(project)}/`}runs/${encodeURIComponent(id)}/pictures`;
@@ -79,36 +113,16 @@ async function loadPictures(report, host) {
   if (album.items.length + album.unread.length + album.left_out > 0) show(Object.assign(report, { pictures: album }));
 }
 
-/** Returns the bugs and their total number: a page of the list may contain fewer, and may have been cut. */
-function foundBugs({ data, pagination, truncated }) {
-  const cut = list(object(truncated).cuts).map(object).find((one) => one.path === '/data');
-  const all = Math.max(number(object(pagination).total_count), list(data).length + number(object(cut).omitted));
-  return Array.isArray(data) && { bugs: data, bugs_found: all };
-}
-
-/** Returns the result for a request that the host refused. */
-const failed = (error) => ({ isError: true, content: [{ text: error.message }] });
-const saidIn = (result) => list(result.content).map((block) => text(object(block).text)).join('\n') || 'There is no result.';
-
-function receive(result, host) {
-  const report = reportOf(result);
-  if (result.isError || !report) return tell(saidIn(result));
-  latest = report;
-  show(report);
-  complete(report, host);
-  loadPictures(report, host);
-}
-
 function measure() {
   const { height } = document.documentElement.getBoundingClientRect();
   notify('ui/notifications/size-changed', { width: window.innerWidth, height: Math.ceil(height) });
 }
 
 async function connect() {
-  let host = {};
+  let can = {};
   const heard = {
     'ui/notifications/tool-input': (params) => { input = object(params.arguments); },
-    'ui/notifications/tool-result': (params) => receive(params, host),
+    'ui/notifications/tool-result': (params) => receive(params, can),
     'ui/notifications/tool-cancelled': (params) => tell(`Cancelled. ${text(params.reason)}`),
     'ui/notifications/host-context-changed': adapt,
   };
@@ -118,21 +132,25 @@ async function connect() {
     if (message.method === undefined) {
       waiting.get(message.id)?.(message);
       waiting.delete(message.id);
-    } else if (message.id === undefined) {
-      heard[message.method]?.(object(message.params));
-    } else if (['ping', 'ui/resource-teardown'].includes(message.method)) {
-      post({ id: message.id, result: {} });
-    } else {
-      post({ id: message.id, error: { code: -32601, message: 'Method not found' } });
-    }
+    } else if (message.id === undefined) heard[message.method]?.(object(message.params));
+    else if (['ping', 'ui/resource-teardown'].includes(message.method)) post({ id: message.id, result: {} });
+    else post({ id: message.id, error: { code: -32601, message: 'Method not found' } });
   });
   tell('Waiting for the result …');
-  host = await request('ui/initialize', {
-    protocolVersion: '2026-01-26',
-    appInfo: { name: 'tas-run-report', version: '1' },
-    appCapabilities: { availableDisplayModes: ['inline', 'fullscreen'] },
-  });
+  const appInfo = { name: 'tas-run-report', version: '1' };
+  const host = await request('ui/initialize', { protocolVersion: '2026-01-26', appInfo, appCapabilities: { availableDisplayModes: ['inline', 'fullscreen'] } });
+  can = object(host.hostCapabilities);
   adapt(object(host.hostContext));
   notify('ui/notifications/initialized');
   new ResizeObserver(measure).observe(document.documentElement);
 }
+
+/** Opens the row that the address of the page names, if there is one. */
+const reachNamed = () => reach(decodeURIComponent(location.hash.slice(1).replace(/%(?![\da-f]{2})/gi, '%25')));
+
+const held = JSON.parse(document.getElementById('data').textContent);
+if (held.run || held.summary) {
+  show(held);
+  reachNamed();
+  window.addEventListener('hashchange', reachNamed);
+} else if (window.parent !== window) connect().catch((error) => tell(`The host did not begin: ${text(error.message)}`));

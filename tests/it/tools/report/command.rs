@@ -87,8 +87,6 @@ async fn several_jobs_are_one_report() {
     assert_eq!(runs.iter().filter(|run| run["job_id"] == seed::JOB_FLAKY).count(), 2, "{runs:?}");
     assert!(runs.iter().any(|run| run["job_id"] == seed::JOB_FAILED), "{runs:?}");
 
-    let (code, _, error) = report(&service, &[&jobs[..], &["--trend", "5"]].concat()).await;
-    assert_eq!((code, &error["message"]), (Some(2), &json!("`--trend` takes one plan")));
     let (code, _, error) = report(&service, &[seed::JOB_FLAKY, seed::RUN_PASSED]).await;
     assert!(code == Some(2) && error["message"].to_string().contains("must be ids of jobs"), "{error}");
 }
@@ -145,6 +143,30 @@ async fn without_a_file_the_summary_is_printed() {
     ] {
         let (_, summary, _) = run(&service, &["call", "summarize_results", argument, id]).await;
         assert_eq!(report(&service, &[id]).await, (Some(0), summary, Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn a_history_is_printed_and_on_the_page_with_a_comparison_beside_it() {
+    let service = Service::start().await;
+    let asked = ["--history", "5", "--compare-with", "previous"];
+    for id in [seed::PLAN_SMOKE, seed::EXECUTION_COMPLETED] {
+        let (code, printed, _) = report(&service, &[&[id][..], &asked].concat()).await;
+        let summary: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(
+            (code, summary["history"]["results"].as_array().map(Vec::len)),
+            (Some(0), Some(2)),
+            "{summary}"
+        );
+        assert!(summary["comparison"].is_object(), "{summary}");
+
+        let (_, page, _) = report(&service, &[&[id, "--html", "-"][..], &asked].concat()).await;
+        assert_eq!(data(&page)["summary"], summary);
+    }
+
+    for wrong in ["1", "31", "many"] {
+        let (code, printed, _) = report(&service, &[seed::PLAN_SMOKE, "--history", wrong]).await;
+        assert_eq!((code, printed.as_str()), (Some(2), ""), "{wrong}");
     }
 }
 

@@ -40,16 +40,16 @@ async fn the_markdown_of_an_execution_has_failures_first_and_links_to_pictures()
 }
 
 #[tokio::test]
-async fn a_run_and_a_trend_are_markdown_too() {
+async fn a_run_and_a_history_are_markdown_too() {
     let service = Service::start().await;
     let (_, run, _) = report(&service, &[seed::RUN_FAILED, "--markdown"]).await;
-    let (_, trend, _) = report(&service, &[seed::PLAN_SMOKE, "--trend", "2", "--markdown"]).await;
+    let (_, history, _) = report(&service, &[seed::PLAN_SMOKE, "--history", "2", "--markdown"]).await;
 
     assert!(run.starts_with("## Pause and resume: 0 of 1 passed\n") && run.contains("step 2"), "{run}");
-    assert!(trend.starts_with("## Release smoke: the last 2 executions\n"), "{trend}");
+    assert!(history.contains("### Last 2 results\n\n| test |"), "{history}");
     assert!(
-        trend.contains("| Beat the Cinder Golem") && trend.contains("✅ SUCCESS<br>after 1 retry |"),
-        "{trend}"
+        history.contains("| Beat the Cinder Golem") && history.contains("s SUCCESS after a retry"),
+        "{history}"
     );
 }
 

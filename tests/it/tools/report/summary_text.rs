@@ -70,10 +70,16 @@ fn the_text_contains_every_part_of_a_summary() {
         "comparison": {
             "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01T02:30:00Z"},
             "note": "the same plan",
-            "newly_failing": [{"test": test("Jump"), "verdict": "FAILED", "was": "SUCCESS", "run_id": "r1"}],
+            "new": [{"test": test("Jump"), "verdict": "FAILED", "was": "SUCCESS", "run_id": "r1"}],
             "fixed": [{"test": test("Swim"), "verdict": "SUCCESS", "was": "FAILED"}],
-            "still_failing": [{"test": test("Run"), "verdict": "ERROR"}],
+            "known": [{"test": test("Run"), "verdict": "ERROR"}],
             "not_run": [{"test": test("Fly"), "was": "SUCCESS"}],
+        },
+        "slowest": [{"test": test("Run"), "duration_ms": 61_000}],
+        "history": {
+            "letters": {"S": "SUCCESS", "F": "FAILED"}, "changing": 1,
+            "results": [{"id": "exec_1", "started_at": "2026-03-01 02:30Z"}, {"id": "exec_2", "build": "1.4"}],
+            "tests": [{"name": "Jump", "results": "SF", "label": "flaky"}, {"name": "Swim far", "results": "FF"}],
         },
         "unread": [{"what": "bugs of r2", "why": "service_unavailable"}],
         "left_out": {"failures": 7, "how": "ask for less"},
@@ -95,12 +101,26 @@ Passed with bugs
   Hide in r9
   bug            low: Flickers (b9)
 
+Slowest
+  Run: 61 s
+
 Compared with exec_1, 2026-03-01 02:30 UTC (33 h ago)
   note           the same plan
-  newly failing  Jump: SUCCESS, now FAILED in r1
+  new            Jump: SUCCESS, now FAILED in r1
   fixed          Swim: FAILED, now SUCCESS
-  still failing  Run: ERROR
+  known          Run: ERROR
   without result Fly: was SUCCESS
+
+Last 2 results: 2 tests, 1 changing, 1 flaky
+
+             1  2
+  Jump       S  F  flaky
+  Swim far   F  F
+
+  S SUCCESS, F FAILED
+
+   1  2026-03-01 02:30Z  exec_1
+   2  exec_2  1.4
 
 Could not be read
   bugs of r2: service_unavailable

@@ -39,16 +39,3 @@ async fn bugs_that_the_service_counts_and_does_not_return_are_missing() {
     history.change_bugs("r0001a00000", |bugs| bugs["pagination"]["total_count"] = json!(2));
     assert_eq!(summary(history).await["bugs_complete"], false);
 }
-
-#[tokio::test]
-async fn bugs_that_do_not_fit_are_missing() {
-    let test = |number| {
-        let bug = format!("bug_{number}");
-        let report = format!("{} stood still.", "x".repeat(number + 1));
-        Test::new(number, &["FAILED"]).reporting(report).with_bug(&bug, "high")
-    };
-    let summary = summary(History::new(&(0..200).map(test).collect::<Vec<_>>())).await;
-
-    assert!(summary["left_out"]["failures"].as_u64().is_some(), "{summary}");
-    assert_eq!((&summary["bugs"], &summary["bugs_complete"]), (&json!({"high": 200}), &json!(false)));
-}

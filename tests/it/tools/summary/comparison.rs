@@ -6,7 +6,7 @@ use tas_mcp::sandbox::seed::{
 };
 
 use super::{
-    TOOL, against, each, execution, fixture,
+    TOOL, against, changes, each, execution, fixture,
     history::{History, Test, uuid},
 };
 use crate::support::{fixture::Session, stub::Stub};
@@ -36,13 +36,6 @@ fn two_executions() -> History {
     history
 }
 
-/// Returns name, verdict and earlier verdict of each entry.
-fn changes(list: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let all = [each(list, "/test/name"), each(list, "/verdict"), each(list, "/was")];
-    (0..all[0].len()).map(|place| all.each_ref().map(|list| text(&list[place])).join(" ")).collect()
-}
-
 #[tokio::test]
 async fn tests_are_listed_by_their_change() {
     for with in ["previous", &uuid(0xe, 0)] {
@@ -56,14 +49,14 @@ async fn tests_are_listed_by_their_change() {
                 "started_at": "2026-03-01T08:00:00+00:00", "build": {"id": uuid(0xb, 0), "name": "build 0"},
             })
         );
-        assert_eq!(changes(&comparison["newly_failing"]), ["Test 001 FAILED SUCCESS", "Test 007 TIMEOUT -"]);
+        assert_eq!(changes(&comparison["new"]), ["Test 001 FAILED SUCCESS", "Test 007 TIMEOUT -"]);
         assert_eq!(changes(&comparison["fixed"]), ["Test 002 SUCCESS FAILED"]);
-        assert_eq!(changes(&comparison["still_failing"]), ["Test 003 BLOCKED FAILED"]);
+        assert_eq!(changes(&comparison["known"]), ["Test 003 BLOCKED FAILED"]);
 
         let not_run = ["Test 005 running SUCCESS", "Test 004 no_run SUCCESS", "Test 006 - ERROR"];
 
         assert_eq!(changes(&comparison["not_run"]), not_run);
-        assert_eq!(comparison["newly_failing"][0]["run_id"], "r0007a00000");
+        assert_eq!(comparison["new"][0]["run_id"], "r0007a00000");
     }
 }
 
@@ -72,7 +65,7 @@ async fn the_worst_of_several_jobs_of_a_test_counts() {
     let mut history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["SUCCESS"])]);
     history.add(&[Test::new(1, &["SUCCESS"]), Test::new(1, &["TIMEOUT"]), Test::new(1, &["FAILED"])]);
     let summary = history.summary(against(execution(&uuid(0xe, 1)), "previous")).await;
-    assert_eq!(changes(&summary["comparison"]["newly_failing"]), ["Test 001 FAILED SUCCESS"]);
+    assert_eq!(changes(&summary["comparison"]["new"]), ["Test 001 FAILED SUCCESS"]);
 }
 
 #[tokio::test]
@@ -106,13 +99,13 @@ async fn the_previous_run_belongs_to_the_same_test_and_another_job() {
         ] {
             let summary = history.shuffled(seed).summary(against(arguments, "previous")).await;
             assert_eq!(summary["comparison"]["with"]["target_id"], was);
-            assert_eq!(changes(&summary["comparison"]["newly_failing"]), ["Test 001 FAILED SUCCESS"]);
+            assert_eq!(changes(&summary["comparison"]["new"]), ["Test 001 FAILED SUCCESS"]);
         }
     }
 
     let summary = history.summary(against(json!({"run_id": "r0000a00000"}), "previous")).await;
 
-    assert_eq!(summary["comparison"]["note"], "there is no earlier completed run of the same test");
+    assert_eq!(summary["comparison"]["note"], "there is no earlier completed run of this test");
 }
 
 #[tokio::test]
@@ -144,7 +137,7 @@ async fn an_unknown_id_to_compare_with_is_noted() {
         let summary = host.succeed(TOOL, against(execution(EXECUTION_COMPLETED), with)).await;
         assert_eq!(summary["verdicts"], json!({"FAILED": 1, "SUCCESS": 3}));
         let note = summary["comparison"]["note"].as_str().expect("a note");
-        assert!(note.starts_with("no execution, run or job of this project"), "{note}");
+        assert!(note.contains("is no id of a result of this project"), "{note}");
     }
 }
 
@@ -156,7 +149,7 @@ async fn an_unreadable_earlier_result_is_noted() {
     assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous"]);
     assert_eq!(summary["comparison"]["note"], "it could not be read: see `unread`");
     assert_eq!(
-        (&summary["comparison"]["fixed"], &summary["comparison"]["newly_failing"]),
+        (&summary["comparison"]["fixed"], &summary["comparison"]["new"]),
         (&Value::Null, &Value::Null)
     );
     assert_eq!(summary["finished"], 1);
@@ -203,7 +196,7 @@ async fn a_failure_is_not_new_if_the_earlier_test_could_not_be_read() {
     let comparison = &summary["comparison"];
 
     assert_eq!(comparison["with"]["target_id"], uuid(0xe, 0));
-    for list in ["newly_failing", "fixed", "still_failing", "not_run"] {
+    for list in ["new", "fixed", "known", "not_run"] {
         assert_eq!(comparison[list], Value::Null, "{list}: {summary}");
     }
 }

@@ -29,15 +29,22 @@ async fn an_execution_shows_verdicts_failures_retried_tests_and_bugs() {
             "artifacts": [
                 "agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png", "screenshots/step-2.png",
             ],
+            "devices": summary["failures"][0]["devices"],
         }],
         "passed_after_retry": [{
             "test": {"id": TEST_FLAKY, "name": "Beat the Cinder Golem"}, "run_id": summary["passed_after_retry"][0]["run_id"],
             "earlier": ["TIMEOUT"],
         }],
         "bugs": {"critical": 1, "high": 1, "medium": 2, "low": 1}, "bugs_complete": true,
-        "passed_with_bugs": summary["passed_with_bugs"],
+        "passed_with_bugs": summary["passed_with_bugs"], "slowest": summary["slowest"],
     });
     assert_eq!(each(&summary["passed_with_bugs"], "/test/name"), ["Explore the Ashen Woods"]);
+    assert!(summary["failures"][0]["devices"][0].is_string(), "{summary}");
+    let durations = each(&summary["slowest"], "/duration_ms");
+    assert!(
+        durations.len() == 4 && durations.is_sorted_by_key(|one| std::cmp::Reverse(one.as_u64())),
+        "{summary}"
+    );
 
     assert_eq!(summary, expected);
 }
@@ -73,7 +80,7 @@ async fn a_passed_run_takes_one_request_and_one_for_its_bugs() {
             (&json!(true), &json!({"SUCCESS": 1}), &json!([]))
         );
         assert!(summary["duration_ms"].as_u64() > Some(0) && summary["build"]["id"].is_string(), "{summary}");
-        assert!(service.requests().await.len() <= 2);
+        assert!(service.requests().await.len() <= 3);
     }
 }
 
@@ -83,7 +90,7 @@ async fn a_job_that_passed_on_a_retry_is_named() {
     let summary = host.succeed(TOOL, json!({"job_id": JOB_FLAKY})).await;
     assert_eq!((&summary["all_passed"], &summary["failures"]), (&json!(true), &json!([])));
     assert_eq!(each(&summary["passed_after_retry"], "/earlier"), [json!(["TIMEOUT"])]);
-    assert_eq!(service.requests().await.len(), 2, "the job, and the bugs of its run");
+    assert_eq!(service.requests().await.len(), 3, "the job, the bugs of its run, and the name of its build");
 }
 
 /// `bug_info` of this run is null, so that only its list of bugs tells whether it has some.
@@ -175,11 +182,11 @@ async fn several_jobs_are_summarized_and_compared_as_one_group() {
     // Tests of the execution that are not among the jobs are no change.
     let compared = host.succeed(TOOL, against(jobs.clone(), EXECUTION_COMPLETED)).await;
     assert_eq!(compared["comparison"]["not_run"], json!([]), "{compared}");
-    assert_eq!(each(&compared["comparison"]["still_failing"], "/test/name"), ["Pause and resume"]);
+    assert_eq!(each(&compared["comparison"]["known"], "/test/name"), ["Pause and resume"]);
 
     let without = host.succeed(TOOL, against(jobs, "previous")).await;
     let note = without["comparison"]["note"].as_str().expect("a note");
-    assert!(note.contains("several jobs have no previous result"), "{without}");
+    assert!(note.contains("several jobs have no earlier result"), "{without}");
 }
 
 #[tokio::test]
