@@ -16,9 +16,7 @@ mod http;
 mod model;
 pub mod seed;
 
-pub use answers::answer::{
-    Answer, AnswerResult, Answered, ApiError, Caller, FileConditions, InvalidRequestPolicy,
-};
+pub use answers::answer::{Answer, AnswerResult, Answered, ApiError, Caller, FileConditions};
 pub use http::{
     authentication::keys,
     reply::{Exchange, Observer},

@@ -29,9 +29,7 @@ mod tests;
 /// The words in which the answers are written.
 mod prelude {
     pub(super) use super::{
-        answer::{
-            Answer, AnswerResult, Answered, ApiError, Caller, InvalidRequestPolicy, check_version, existing,
-        },
+        answer::{Answer, AnswerResult, Answered, ApiError, Caller, check_version, existing},
         lists::{has_all_tags, in_order, matches_id, newest_first, page, single_page, wire_name},
     };
     pub(super) use crate::sandbox::model::job::SimulatedJob;

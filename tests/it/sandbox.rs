@@ -21,7 +21,6 @@ mod live;
 mod plans;
 mod reading;
 mod requests;
-mod seeds;
 mod shared_steps;
 mod starting;
 mod stopping;

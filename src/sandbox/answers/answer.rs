@@ -21,36 +21,12 @@ use crate::service::operation::Operation;
     label = "add `impl Answer<{O}> for World` under src/sandbox/answers/"
 )]
 pub trait Answer<O: Operation> {
-    /// What happens to a request that breaks a rule of the operation.
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Refuse;
-
     /// Carries out `operation` for `caller` and returns the answer.
     fn answer(&mut self, operation: O, caller: &Caller) -> AnswerResult<O::Answer>;
 }
 
 /// An answer, or an error of the service.
 pub type AnswerResult<T> = Result<Answered<T>, ApiError>;
-
-/// What the sandbox does with a request that breaks a rule. Some operations have no 400 in the contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvalidRequestPolicy {
-    /// Answers 400 with the text of the rule.
-    Refuse,
-    /// Ignores the offending parameter, or the whole body if it cannot be read.
-    Ignore,
-    /// Answers 404 with this text: a record with such an id cannot exist.
-    NotFound(&'static str),
-}
-
-impl InvalidRequestPolicy {
-    /// Returns the error for a request that breaks `rule`.
-    pub(crate) fn error(self, rule: String) -> ApiError {
-        match self {
-            Self::Refuse | Self::Ignore => ApiError::new(StatusCode::BAD_REQUEST, rule),
-            Self::NotFound(error) => ApiError::not_found(error),
-        }
-    }
-}
 
 /// An answer with its status.
 #[derive(Debug)]
@@ -224,8 +200,6 @@ type ErasedAnswer = fn(&mut World, Fields, &Caller) -> AnswerResult<Value>;
 pub(crate) struct Endpoint {
     entry: &'static OperationEntry,
     pub(crate) answer: ErasedAnswer,
-    /// What happens to a request that breaks a rule.
-    pub(crate) on_invalid: InvalidRequestPolicy,
 }
 
 impl Endpoint {
@@ -233,7 +207,7 @@ impl Endpoint {
     where
         World: Answer<O>,
     {
-        Self { entry: O::entry(), answer: answer_fields::<O>, on_invalid: World::ON_INVALID }
+        Self { entry: O::entry(), answer: answer_fields::<O> }
     }
 }
 
@@ -250,7 +224,7 @@ where
     World: Answer<O>,
 {
     let operation = serde_json::from_value::<O>(Value::Object(fields))
-        .map_err(|error| World::ON_INVALID.error(format!("invalid request: {error}")))?;
+        .map_err(|error| ApiError::invalid(format!("invalid request: {error}")))?;
 
     let Answered { status, headers, body } = world.answer(operation, caller)?;
     let body = match body {

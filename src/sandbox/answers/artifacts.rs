@@ -49,8 +49,6 @@ const STEP_SCREENSHOTS: [&str; 6] = [
 ];
 
 impl Answer<ListRunArtifacts> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
-
     fn answer(&mut self, request: ListRunArtifacts, caller: &Caller) -> AnswerResult<ArtifactListing> {
         let player = request.run_id.0;
         let (files, uploaded) = self.player_files(self.project(caller)?, &player)?;
@@ -71,8 +69,6 @@ impl Answer<ListRunArtifacts> for World {
 }
 
 impl Answer<GetRunArtifact> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: GetRunArtifact, caller: &Caller) -> AnswerResult<ArtifactPart> {
         let (files, _) = self.player_files(self.project(caller)?, &request.run_id.0)?;
         let file = files.into_iter().find(|file| file.name == request.filename.0);

@@ -11,8 +11,6 @@ use crate::service::api::bugs::{
 };
 
 impl Answer<ListRunBugs> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
-
     fn answer(&mut self, request: ListRunBugs, caller: &Caller) -> AnswerResult<RunBugPage> {
         let project = self.project(caller)?;
         let (_, attempt) = find_run(project, &request.run_id.0, self.now)?;
@@ -27,8 +25,6 @@ impl Answer<ListRunBugs> for World {
 }
 
 impl Answer<ListBugs> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: ListBugs, caller: &Caller) -> AnswerResult<ListPage<Bug>> {
         let project = self.project(caller)?;
         check_bug_review(project)?;
@@ -54,8 +50,6 @@ impl Answer<ListBugs> for World {
 }
 
 impl Answer<GetBug> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound("bug not found");
-
     fn answer(&mut self, request: GetBug, caller: &Caller) -> AnswerResult<BugDetail> {
         let project = self.project(caller)?;
         check_bug_review(project)?;

@@ -72,8 +72,6 @@ impl Answer<ListBuilds> for World {
 }
 
 impl Answer<GetBuild> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: GetBuild, caller: &Caller) -> AnswerResult<BuildDetail> {
         let project = self.project(caller)?;
         let build = existing(&project.builds, &request.build_id.0, NOT_FOUND)?;
@@ -259,8 +257,6 @@ impl Project {
 }
 
 impl Answer<CancelBuildUpload> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(UPLOAD_NOT_FOUND);
-
     fn answer(&mut self, request: CancelBuildUpload, caller: &Caller) -> AnswerResult<CancelledUpload> {
         let uploads = &mut self.project_mut(caller)?.storage.uploads;
         let upload_id = request.upload_id.as_ref().map(|id| id.0.as_str());

@@ -7,8 +7,6 @@ use crate::service::api::configs::{
 };
 
 impl Answer<ListDeploymentConfigs> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListDeploymentConfigs,
@@ -29,8 +27,6 @@ impl Answer<ListDeploymentConfigs> for World {
 }
 
 impl Answer<ListAgentConfigs> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: ListAgentConfigs, caller: &Caller) -> AnswerResult<ListPage<AgentConfig>> {
         let configs = self.project(caller)?.agent_configs.values().collect();
 
@@ -39,8 +35,6 @@ impl Answer<ListAgentConfigs> for World {
 }
 
 impl Answer<ListCredentialKinds> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListCredentialKinds,

@@ -14,8 +14,6 @@ use crate::service::api::executions::{
 pub(crate) const NOT_FOUND: &str = "test plan execution not found";
 
 impl Answer<ListTestPlanExecutions> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListTestPlanExecutions,
@@ -45,8 +43,6 @@ impl Answer<ListTestPlanExecutions> for World {
 }
 
 impl Answer<GetTestPlanExecution> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: GetTestPlanExecution, caller: &Caller) -> AnswerResult<TestPlanExecution> {
         let project = self.project(caller)?;
         let execution = existing(&project.executions, &request.test_plan_execution_id.0, NOT_FOUND)?;

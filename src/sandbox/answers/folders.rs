@@ -33,8 +33,6 @@ impl Folder {
 }
 
 impl Answer<ListTestFolders> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: ListTestFolders, caller: &Caller) -> AnswerResult<ListPage<TestFolder>> {
         let project = self.project(caller)?;
         let mut folders: Vec<_> = project.folders.values().collect();

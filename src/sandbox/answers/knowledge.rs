@@ -73,8 +73,6 @@ impl Project {
 }
 
 impl Answer<ListKnowledgeFiles> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: ListKnowledgeFiles, caller: &Caller) -> AnswerResult<KnowledgeListing> {
         let project = self.project(caller)?;
         let agent = request.agent_id.map(|id| KnowledgeScope::Agent(id.0));
@@ -95,8 +93,6 @@ impl Answer<ListKnowledgeFiles> for World {
 }
 
 impl Answer<ListProjectKnowledgeFiles> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListProjectKnowledgeFiles,
@@ -107,8 +103,6 @@ impl Answer<ListProjectKnowledgeFiles> for World {
 }
 
 impl Answer<ListAgentKnowledgeFiles> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListAgentKnowledgeFiles,
@@ -120,8 +114,6 @@ impl Answer<ListAgentKnowledgeFiles> for World {
 }
 
 impl Answer<ListTestCaseKnowledgeFiles> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListTestCaseKnowledgeFiles,

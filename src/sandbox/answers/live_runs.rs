@@ -15,8 +15,6 @@ use crate::service::api::runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, Live
 const TURN: Millis = 5_000;
 
 impl Answer<GetLiveRun> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: GetLiveRun, caller: &Caller) -> AnswerResult<LiveRun> {
         let (project, now) = (self.project(caller)?, self.now);
         let (job, attempt) = find_run(project, &request.run_id.0, now)?;

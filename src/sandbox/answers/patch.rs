@@ -60,24 +60,3 @@ fn merge(value: &mut Value, patch: Value) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn patches_are_merged() {
-        for (record, patch, expected) in [
-            (json!({"a": 1, "b": 2}), json!({"b": 3}), json!({"a": 1, "b": 3})),
-            (json!({"a": {"b": 1, "c": 2}}), json!({"a": {"c": null}}), json!({"a": {"b": 1}})),
-            (json!({"a": [1, 2]}), json!({"a": [3]}), json!({"a": [3]})),
-            (json!({"a": 1}), json!({"a": {"b": 2}}), json!({"a": {"b": 2}})),
-        ] {
-            let mut merged = record.clone();
-            merge(&mut merged, patch.clone());
-            assert_eq!(merged, expected, "{record} with {patch}");
-        }
-    }
-}

@@ -57,8 +57,6 @@ impl SavedPlan {
 }
 
 impl Answer<ListTestPlans> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: ListTestPlans, caller: &Caller) -> AnswerResult<ListPage<TestPlanSummary>> {
         let project = self.project(caller)?;
         let mut plans: Vec<_> =
@@ -79,8 +77,6 @@ impl Answer<ListTestPlans> for World {
 }
 
 impl Answer<GetTestPlan> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: GetTestPlan, caller: &Caller) -> AnswerResult<TestPlan> {
         let project = self.project(caller)?;
         let plan = existing(&project.plans, &request.test_plan_id.0, NOT_FOUND)?;
@@ -145,8 +141,6 @@ impl Answer<UpdateTestPlan> for World {
 }
 
 impl Answer<DeleteTestPlan> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: DeleteTestPlan, caller: &Caller) -> AnswerResult<Deleted> {
         let project = self.project_mut(caller)?;
         let id = existing(&project.plans, &request.test_plan_id.0, NOT_FOUND)?.id.clone();

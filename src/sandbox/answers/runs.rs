@@ -11,8 +11,6 @@ use crate::service::api::runs::{
 };
 
 impl Answer<ListRuns> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: ListRuns, caller: &Caller) -> AnswerResult<ListPage<Run>> {
         let (project, now) = (self.project(caller)?, self.now);
         let runs = project.runs(now);
@@ -28,8 +26,6 @@ impl Answer<ListRuns> for World {
 }
 
 impl Answer<GetRun> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(RUN_NOT_FOUND);
-
     fn answer(&mut self, request: GetRun, caller: &Caller) -> AnswerResult<RunDetail> {
         let (project, now) = (self.project(caller)?, self.now);
         let (job, attempt) = find_run(project, &request.run_id.0, now)?;
@@ -71,8 +67,6 @@ fn matches(request: &ListRuns, job: &SimulatedJob, attempt: &RunAttempt, now: Mo
 }
 
 impl Answer<StopRuns> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound("no matching jobs");
-
     fn answer(&mut self, request: StopRuns, caller: &Caller) -> AnswerResult<StopRunsResponse> {
         let now = self.now;
         let project = self.project_mut(caller)?;

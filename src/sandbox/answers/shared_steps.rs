@@ -18,8 +18,6 @@ pub(crate) const NOT_FOUND: &str = "shared step not found";
 const MAX_ID_LENGTH: usize = 60;
 
 impl Answer<ListSharedSteps> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(
         &mut self,
         request: ListSharedSteps,
@@ -42,8 +40,6 @@ fn summary(collection: &SharedStep) -> SharedStepSummary {
 }
 
 impl Answer<GetSharedStep> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: GetSharedStep, caller: &Caller) -> AnswerResult<SharedStep> {
         let project = self.project(caller)?;
         let (records, versions) = (&project.shared_steps, &project.shared_step_versions);
@@ -112,8 +108,6 @@ impl Answer<UpdateSharedStep> for World {
 }
 
 impl Answer<DeleteSharedStep> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: DeleteSharedStep, caller: &Caller) -> AnswerResult<Deleted> {
         let project = self.project_mut(caller)?;
         let id = existing(&project.shared_steps, &request.shared_step_id.0, NOT_FOUND)?.id.clone();

@@ -44,8 +44,6 @@ fn summary(project: &Project, test: &SavedTest) -> TestSummary {
 }
 
 impl Answer<GetTest> for World {
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::NotFound(NOT_FOUND);
-
     fn answer(&mut self, request: GetTest, caller: &Caller) -> AnswerResult<TestCase> {
         let project = self.project(caller)?;
         let test = at_version(&project.tests, &project.test_versions, &request.test_id.0, request.version);
@@ -148,9 +146,6 @@ fn folder_at(project: &Project, path: Option<&str>) -> Result<Option<String>, Ap
 }
 
 impl Answer<DeleteTest> for World {
-    // The operation has no 400 (service.md 6.5). Ignored body fields delete less, never more.
-    const ON_INVALID: InvalidRequestPolicy = InvalidRequestPolicy::Ignore;
-
     fn answer(&mut self, request: DeleteTest, caller: &Caller) -> AnswerResult<Deleted> {
         let project = self.project_mut(caller)?;
         let id = existing(&project.tests, &request.test_id.0, NOT_FOUND)?.id.clone();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fields::Fields;
-use crate::sandbox::answers::answer::{ApiError, Endpoint, InvalidRequestPolicy};
+use crate::sandbox::answers::answer::{ApiError, Endpoint};
 use crate::service::arguments::{Mode, check};
 use crate::service::catalog::OperationEntry;
 use crate::violation::Violation;
@@ -21,7 +21,7 @@ const REQUIRED: &str = "Required";
 ///
 /// # Errors
 ///
-/// Returns the first violation, in the form of [`InvalidRequestPolicy`].
+/// Returns a 400 with the first violation.
 pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) -> Result<Fields, ApiError> {
     let mut fields = query_fields(endpoint.input_schema(), query);
     // The service ignores body fields in a query, and the arguments that only the tool has.
@@ -45,30 +45,17 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
         (true, false) => Mode::Body,
         (true, true) => Mode::ClosedBody,
     };
-    let mut violations = check_fields(endpoint, &mut fields, mode);
 
-    if endpoint.on_invalid == InvalidRequestPolicy::Ignore {
-        for violation in violations {
-            fields.shift_remove(violation.path.split('.').next().unwrap_or_default());
-        }
-
-        // Without a removed field, another rule between fields may be broken.
-        violations = check_fields(endpoint, &mut fields, mode);
-    }
-
-    match violations.into_iter().next() {
-        Some(violation) => Err(endpoint.on_invalid.error(error_text(endpoint, &violation))),
+    match check_fields(endpoint, &mut fields, mode).into_iter().next() {
+        Some(violation) => Err(ApiError::invalid(error_text(endpoint, &violation))),
         None => Ok(fields),
     }
 }
 
 /// Returns the fields of the body that the operation has there.
 fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
-    let fields = match parse_object(body).and_then(|body| unwrap_body(endpoint, body)) {
-        Err(_) if endpoint.on_invalid == InvalidRequestPolicy::Ignore => Fields::new(),
-        fields => fields.map_err(|rule| endpoint.on_invalid.error(rule))?,
-    };
-
+    let fields =
+        parse_object(body).and_then(|body| unwrap_body(endpoint, body)).map_err(ApiError::invalid)?;
     Ok(fields.into_iter().filter(|(name, _)| endpoint.request.is_in_body(name)).collect())
 }
 
@@ -138,27 +125,4 @@ fn query_fields(schema: &Fields, query: &str) -> Fields {
     }
 
     fields
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_become_fields() {
-        let schema = json!({"properties": {"tags": {"type": "array"}, "page": {"type": "integer"}}});
-        let schema = schema.as_object().unwrap();
-
-        for (query, expected) in [
-            ("", json!({})),
-            ("page=1&&page=2", json!({"page": "2"})),
-            ("page", json!({"page": ""})),
-            ("tags=a,%20b,&tags=c+d", json!({"tags": ["a", "b", "c d"]})),
-            ("tags=", json!({"tags": []})),
-            ("other=%E2%9C%93", json!({"other": "\u{2713}"})),
-            ("other=%ff%", json!({"other": "\u{fffd}%"})),
-        ] {
-            assert_eq!(Value::Object(query_fields(schema, query)), expected, "{query}");
-        }
-    }
 }

@@ -31,16 +31,7 @@ use crate::service::tool::Access;
 
 /// Starts a sandbox that listens on `listen`. Port 0 selects a free port.
 pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Sandbox> {
-    serve_listener(TcpListener::bind(listen).await?, options, observer)
-}
-
-/// Serves the connections of `listener`. The compiler would compile an `async fn` again in every crate that awaits
-/// [`start`].
-fn serve_listener(
-    listener: TcpListener,
-    options: Options,
-    observer: Option<Observer>,
-) -> io::Result<Sandbox> {
+    let listener = TcpListener::bind(listen).await?;
     let address = listener.local_addr()?;
     let state = Arc::new(SandboxState::new(address, options, observer)?);
     let accept_task = tokio::spawn(accept(listener, router(&state))).abort_handle();

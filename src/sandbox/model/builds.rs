@@ -135,15 +135,7 @@ impl PendingUpload {
 
 /// A directory of files. It is created with the first file.
 #[derive(Debug, Default)]
-pub(crate) struct BlobStore(Mutex<StoreState>);
-
-#[derive(Debug, Default)]
-enum StoreState {
-    #[default]
-    Unused,
-    Open(TempDir),
-    Closed,
-}
+pub(crate) struct BlobStore(Mutex<Option<TempDir>>);
 
 /// Bytes in a file. The file is removed when this value is dropped.
 #[derive(Debug)]
@@ -176,28 +168,26 @@ impl BlobStore {
 
     /// Returns the directory and the number of its files. Returns `None` before the first file.
     pub(crate) fn directory(&self) -> io::Result<Option<(PathBuf, usize)>> {
-        let StoreState::Open(directory) = &*self.state() else { return Ok(None) };
+        let Some(directory) = &*self.lock() else { return Ok(None) };
         Ok(Some((directory.path().to_owned(), fs::read_dir(directory.path())?.count())))
     }
 
-    /// Removes the directory. Files cannot be created afterwards.
+    /// Removes the directory.
     pub(crate) fn close(&self) {
-        *self.state() = StoreState::Closed;
+        *self.lock() = None;
     }
 
     fn create_file(&self) -> io::Result<NamedTempFile> {
-        let mut state = self.state();
-        if matches!(*state, StoreState::Unused) {
-            *state = StoreState::Open(TempDir::with_prefix("tas-mcp-sandbox-")?);
-        }
+        let mut directory = self.lock();
+        let directory = match directory.take() {
+            Some(existing) => directory.insert(existing),
+            None => directory.insert(TempDir::with_prefix("tas-mcp-sandbox-")?),
+        };
 
-        match &*state {
-            StoreState::Open(directory) => NamedTempFile::new_in(directory.path()),
-            StoreState::Unused | StoreState::Closed => Err(io::Error::other("the sandbox has ended")),
-        }
+        NamedTempFile::new_in(directory.path())
     }
 
-    fn state(&self) -> MutexGuard<'_, StoreState> {
+    fn lock(&self) -> MutexGuard<'_, Option<TempDir>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -225,26 +225,3 @@ pub(crate) struct StoredKnowledgeFile {
     pub(crate) content: String,
     pub(crate) uploaded: Moment,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_normalized_and_divided() {
-        for (path, normalized, parent) in [
-            ("/", ROOT, None),
-            ("", ROOT, None),
-            ("/Levels/", "Levels", Some(ROOT)),
-            ("Levels/World 1", "Levels/World 1", Some("Levels")),
-        ] {
-            assert_eq!(normalize(path), normalized, "{path}");
-            if let Some(parent) = parent {
-                assert_eq!(parent_of(normalized), parent, "{path}");
-            }
-        }
-
-        assert_eq!(child_of(ROOT, "Levels"), "Levels");
-        assert_eq!(child_of("Levels", "World 1"), "Levels/World 1");
-    }
-}

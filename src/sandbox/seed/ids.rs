@@ -25,10 +25,7 @@ ids! {
 
     // Folders of `demo`.
     FOLDER_LEVELS = "5eefa39c-eee5-4c7b-8db8-46c31a728415", "`Levels`";
-    FOLDER_WORLD_1 = "90c79624-35b6-46d8-9b24-c0402596d24a", "`Levels/World 1`";
-    FOLDER_WORLD_2 = "ec077ad4-aec7-44b1-a8b4-406c0190f12c", "`Levels/World 2`";
     FOLDER_MENUS = "dd9eb009-40f7-4ae5-9789-8e6e4f990940", "`Menus`";
-    FOLDER_ONLINE = "b5d5e8a3-6cc6-4f3d-b09f-6a453fba8475", "`Online`";
 
     // Deployment configs of `demo`.
     CONFIG_WINDOWS = "bb2adece-e2ad-49af-a023-29c3643ce7f5", "Windows, build storage.";
@@ -36,7 +33,6 @@ ids! {
     CONFIG_PHONES_ONE_BROKEN = "801355eb-05d9-4d51-a25f-f36ce5fe4bfa", "Two Android phones, one of them broken, multi-device.";
     CONFIG_PHONES_ALL_BROKEN = "48425120-21f1-44e2-8bf2-b01c26282366", "Two Android phones, both broken, multi-device.";
     CONFIG_PRIVATE_PHONE = "86db12bb-89d6-4221-bf84-934e09ee1846", "A private Android phone.";
-    CONFIG_PRIVATE_TABLET = "27c059b8-6d14-4590-8f22-4e163df5316f", "Another private device.";
     CONFIG_IPHONE = "69377157-94d8-43a6-9340-586349ad7eae", "iOS, build storage.";
     CONFIG_PLAYSTATION = "b96cc65d-21da-4197-877f-15a3de836a00", "`PlayStation`, build storage.";
     CONFIG_DIRECT_URL = "6bbb9d0d-2409-45b9-94e2-cdd25e786c44", "Windows, from a direct address: takes no build.";
@@ -45,10 +41,6 @@ ids! {
     // Agent configs of `demo`.
     AGENT_CAREFUL = "e6c18431-290b-4ebb-a0ee-b1d0d5aca2e3", "Careful.";
     AGENT_CURIOUS = "8d2b3b1d-d2c7-49c7-af39-0b80b81a4d09", "Curious.";
-
-    // Credential kinds of `demo`.
-    CREDENTIALS_SHOP = "f708192a-3b4c-4d5e-bf60-718293041526", "Of the shop; exclusive.";
-    CREDENTIALS_CLOUD = "1f6a7c52-40de-4c1b-9b7e-65f1d2c3a894", "Of the cloud saves.";
 
     // Shared step collections of `demo`.
     STEPS_START_LEVEL = "ssc_start_level_1", "Used by [`TEST_FAILS`].";
@@ -85,7 +77,6 @@ ids! {
     RUN_TWO_PLAYERS = "atfk830fu80", "Two players.";
     RUN_THREE_PLAYERS = "ih5w5636edb", "Three players, the second failed.";
     RUN_DISCOVERY = "hikt0u031x0", "Found several bugs.";
-    RUN_TASK = "z6ts34uu4gk", "A task.";
     RUN_STOPPED = "1xqwca9pgfu", "Stopped.";
     RUN_RUNNING = "s3sank19vdh", "Running at the start clock.";
 
@@ -97,33 +88,18 @@ ids! {
     // Bugs of `demo`.
     BUG_ACTIVE = "bug_7h2k9", "Reviewed; occurs in [`RUN_FAILED`].";
     BUG_CRITICAL = "bug_9d3rt", "Reviewed, critical.";
-    BUG_AUDIO = "bug_2k8wp", "Reviewed; its reports are suppressed.";
-    BUG_VISUAL = "bug_4m1xq", "Reviewed.";
     BUG_ARCHIVED = "bug_c5n0z", "Reviewed and archived.";
     BUG_UNREVIEWED = "bug_u6e4a", "Detected, and not reviewed yet: only in the bugs of its run.";
 
     // Records of `arena`.
     ARENA_TEST_PASSES = "04391872-9e10-412f-928e-0ebe7e6aa907", "Passes.";
-    ARENA_TEST_FAILS = "8311de74-1c1a-42bf-a96e-3b242b07ec84", "Fails at step 2 and finds a bug.";
-    ARENA_TEST_TWO_PLAYERS = "ec9c3389-fdee-46d4-ad43-07ac2fd3b169", "Two players; blocked.";
-    ARENA_TEST_DISCOVERY = "fac67a4b-00b8-4f7d-a294-dd396419610c", "Explores.";
-    ARENA_FOLDER_MATCHES = "452b1c6c-06d4-42bb-a69e-376ceb914564", "`Matches`";
-    ARENA_CONFIG_LINUX = "556531cf-ee71-4d44-901a-6a9622357c65", "Linux, build storage.";
-    ARENA_CONFIG_TABLETS = "f8419d4b-d413-430c-9154-f3eba0e59875", "Two Android tablets, one of them broken, multi-device.";
-    ARENA_CONFIG_XBOX = "deae1e88-56a1-47e5-b27e-371c27eec589", "Xbox.";
-    ARENA_AGENT = "e6e9d600-5a30-4f30-8892-cf3c6d191bcf", "Agent config.";
-    ARENA_CREDENTIALS = "70c1d95e-2b84-4f36-8d0a-93e6b7f1a25c", "Credential kind.";
-    ARENA_STEPS_DUEL = "ssc_duel", "Shared step collection, used by [`ARENA_TEST_TWO_PLAYERS`].";
     ARENA_BUILD_LINUX = "ee8988a0-1bef-4f15-a240-6d4281690bec", "For Linux.";
-    ARENA_BUILD_ANDROID = "98fefa68-34b6-44cd-af30-c7d7e651e296", "For Android.";
-    ARENA_PLAN = "d744494d-160f-491d-a7eb-fdc1b584f840", "Two tests.";
     ARENA_EXECUTION = "fde15c84-007c-4ddf-b394-e5e4049275f9", "Completed.";
     ARENA_JOB_PASSED = "c9e20a39-6ea6-460f-8e08-c2d3ff64ae6d", "Completed, passed.";
     ARENA_JOB_FAILED = "72e194fc-98e6-4ab0-b7e7-dca1f1b5fc3d", "Completed, failed.";
     ARENA_JOB_RUNNING = "277a5b88-e88a-4153-bf53-edc9a2181ef7", "Running at the start clock.";
     ARENA_RUN_PASSED = "3n3s2y7n62q", "Passed.";
     ARENA_RUN_FAILED = "dyged3szwg6", "Failed.";
-    ARENA_RUN_DISCOVERY = "b2c0ijjlrzn", "Explored.";
     ARENA_RUN_RUNNING = "b1k2zv53u68", "Running at the start clock.";
     ARENA_BUG = "bug_a1r3n", "Detected in [`ARENA_RUN_FAILED`]; the project has no bug review.";
 }

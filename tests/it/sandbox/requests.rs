@@ -16,13 +16,6 @@ async fn a_body_must_be_a_json_object() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_16_mib_is_too_large() {
-    let body = format!("{{\"name\": \"{}\"}}", "x".repeat(16 * 1024 * 1024));
-    let answer = Client::demo().await.send(Method::POST, "/runs", Some(body)).await.unwrap();
-    assert_eq!(answer.status(), 413);
-}
-
-#[tokio::test]
 async fn values_of_a_body_are_not_coerced() {
     let body =
         json!({"multiplayer_test_id": TEST_PASSES, "deployment_config_id": CONFIG_PHONES, "retries": "1"});
@@ -41,20 +34,12 @@ async fn unknown_fields_are_refused_by_the_export_only() {
 }
 
 #[tokio::test]
-async fn an_invalid_uuid_gets_the_status_of_the_contract() {
+async fn a_request_that_breaks_a_rule_is_refused() {
     let client = Client::demo().await;
-    assert_eq!(client.get("/jobs/nonsense").await.status, 400);
-    assert_eq!(client.get("/test-plans/nonsense").await, error(404, "test plan not found"));
-    assert_eq!(client.get("/runs/%FF").await, error(404, "run not found"));
-    assert_eq!(client.post("/runs/stop", json!({"job_ids": ["nonsense"]})).await.status, 404);
-}
-
-#[tokio::test]
-async fn lists_without_a_400_ignore_invalid_filters() {
-    let client = Client::demo().await;
-    let unfiltered = client.read("/runs").await;
-    assert_eq!(client.read("/runs?state=dancing&page_size=0&job_id=7&unknown=1").await, unfiltered);
-    assert_eq!(client.get("/jobs?status=dancing").await.status, 400);
+    for path in ["/jobs/nonsense", "/test-plans/nonsense", "/runs?state=dancing", "/jobs?status=dancing"] {
+        assert_eq!(client.get(path).await.status, 400, "{path}");
+    }
+    assert_eq!(client.post("/runs/stop", json!({"job_ids": ["nonsense"]})).await.status, 400);
 }
 
 #[tokio::test]
