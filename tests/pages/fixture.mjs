@@ -5,7 +5,8 @@ import { Service } from './binary.mjs';
 import { launch } from './browser.mjs';
 
 export async function fixture() {
-  const [service, browser] = await Promise.all([Service.start(), launch()]);
+  const browser = await launch();
+  const service = await Service.start();
   after(async () => {
     await browser.close();
     service.stop();
