@@ -176,7 +176,7 @@ fn bearer_token(text: &str) -> Option<&str> {
 
 fn refuse_query(uri: &Uri) -> Result<(), Refusal> {
     let query = uri.query().unwrap_or_default();
-    let has_secret = form_urlencoded::parse(query.as_bytes())
+    let has_secret = url::form_urlencoded::parse(query.as_bytes())
         .any(|(name, _)| SECRET_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()));
     if has_secret {
         return Err(bad("credentials in the address are refused: send them in a header"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use indexmap::{IndexMap, map::Entry};
+use indexmap::IndexMap;
 use serde::Deserialize;
 
 use crate::sandbox::model::builds::{DeviceConfig, StoredBuild};
@@ -48,8 +48,8 @@ struct ProjectSeed {
     integration: bool,
     bug_review: bool,
     folders: Vec<Folder>,
-    agents: Vec<AgentSeed>,
-    credential_kinds: Vec<CredentialKindSeed>,
+    agents: Vec<AgentConfig>,
+    credential_kinds: Vec<CredentialKind>,
     configs: Vec<DeviceConfig>,
     builds: Vec<StoredBuild>,
     bugs: Vec<StoredBug>,
@@ -87,13 +87,10 @@ impl ProjectSeed {
             folder.parent = project.folder_at(parent_of(&folder.path)).map(|parent| parent.id.clone());
             add(&mut project.folders, folder.id.clone(), Arc::new(folder))?;
         }
-        for AgentSeed { id, name, description, pinned } in self.agents {
-            let agent = AgentConfig { id: id.clone(), name, description, pinned };
-            add(&mut project.agent_configs, id, Arc::new(agent))?;
+        for agent in self.agents {
+            add(&mut project.agent_configs, agent.id.clone(), Arc::new(agent))?;
         }
-        for CredentialKindSeed { id, name, exclusive } in self.credential_kinds {
-            project.credential_kinds.push(CredentialKind { id, name, description: None, exclusive });
-        }
+        project.credential_kinds = self.credential_kinds;
         for config in self.configs {
             add(&mut project.configs, config.id.clone(), Arc::new(config))?;
         }
@@ -124,25 +121,6 @@ impl ProjectSeed {
 
         Ok(project)
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AgentSeed {
-    id: String,
-    name: String,
-    description: Option<String>,
-    #[serde(default)]
-    pinned: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CredentialKindSeed {
-    id: String,
-    name: String,
-    #[serde(default)]
-    exclusive: bool,
 }
 
 /// A shared step collection, whose versions have equal content.
@@ -418,12 +396,9 @@ fn add_knowledge(project: &mut Project, mut file: StoredKnowledgeFile) -> Result
 }
 
 fn add<T>(records: &mut IndexMap<String, T>, id: String, record: T) -> Result<(), String> {
-    match records.entry(id) {
-        Entry::Occupied(entry) => Err(format!("two records have the id {}", entry.key())),
-        Entry::Vacant(entry) => {
-            entry.insert(record);
-            Ok(())
-        }
+    match records.insert(id, record) {
+        None => Ok(()),
+        Some(_) => Err("two records have the same id".to_owned()),
     }
 }
 

@@ -55,12 +55,10 @@ impl<T> Answered<T> {
         Self::json(StatusCode::CREATED, body)
     }
 
-    /// Creates an answer that is a file or a part of a file.
     pub(crate) fn file((status, headers, bytes): (StatusCode, HeaderList, Bytes)) -> Self {
         Self { status, headers, body: AnswerBody::Raw(bytes) }
     }
 
-    /// Creates a redirect to `location` without a body.
     pub(super) fn redirect(status: StatusCode, location: HeaderValue) -> Self {
         Self { status, headers: vec![(header::LOCATION, location)], body: AnswerBody::Raw(Bytes::new()) }
     }
@@ -124,7 +122,6 @@ impl ApiError {
     }
 }
 
-/// Returns the record with `id`, or the 404 of the service for an unknown one.
 pub(super) fn existing<'a, T>(
     records: &'a IndexMap<String, T>,
     id: &str,

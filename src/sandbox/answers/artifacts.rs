@@ -24,7 +24,6 @@ const NOT_FOUND: &str = "artifact not found";
 /// How long the address of a large file is valid, in seconds.
 const VALIDITY_S: u32 = 60 * 60;
 
-/// Duration of one turn of a player in the log.
 const TURN: Millis = 200;
 
 /// Content type of the files for which the knowledge host redirects to the storage host.

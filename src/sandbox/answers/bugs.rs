@@ -1,7 +1,7 @@
 //! Bugs of runs, and bugs that a user has reviewed, with their occurrences (service.md 2.5, 9).
 
 use super::prelude::*;
-use super::run_view::{RUN_NOT_FOUND, find_run};
+use super::run_view::find_run;
 use crate::sandbox::model::project::{BugReview, StoredBug};
 use crate::sandbox::model::records::occurrence_id;
 use crate::sandbox::model::saved_test::BugFinding;
@@ -131,7 +131,6 @@ impl StoredBug {
 }
 
 impl Project {
-    /// Returns the reviewed bugs with their reviews and their occurrences in runs.
     fn reviewed_bugs(&self, now: Moment) -> Vec<(&StoredBug, &BugReview, Vec<BugOccurrence>)> {
         let runs = self.runs(now);
         let reviewed = self.bugs.values().filter_map(|bug| Some((bug, bug.review.as_ref()?)));

@@ -16,7 +16,6 @@ use crate::service::api::uploads::{
     GetBuildUploadParts, InitiateBuildUpload, InitiatedUpload, PartUrl, UploadPartUrls,
 };
 
-/// Error text of the service for an unknown build.
 pub(crate) const NOT_FOUND: &str = "build not found";
 
 /// Size from which a file is uploaded in parts by default, and must be, in bytes (service.md 10.4).
@@ -31,7 +30,6 @@ const MAX_PARTS: u64 = 10_000;
 /// How long an upload address is valid, in seconds (service.md 10.5).
 const VALIDITY_S: u32 = 60 * 60;
 
-/// Error text of the service for an unknown upload.
 const UPLOAD_NOT_FOUND: &str = "Upload not found";
 
 impl StoredBuild {
@@ -164,7 +162,6 @@ impl World {
         }
     }
 
-    /// Returns a presigned address for a file or a part.
     fn upload_url(&self, build: &str, what: &str) -> String {
         let address = format!("{}{}/builds/{build}/{what}", self.knowledge_url, STORAGE_PREFIX);
         presigned_url::sign(&address, self.now, VALIDITY_S)

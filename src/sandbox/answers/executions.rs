@@ -10,7 +10,6 @@ use crate::service::api::executions::{
     TestStatus,
 };
 
-/// Error text of the service for an unknown execution.
 pub(crate) const NOT_FOUND: &str = "test plan execution not found";
 
 impl Answer<ListTestPlanExecutions> for World {

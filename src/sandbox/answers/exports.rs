@@ -19,7 +19,6 @@ impl ExportSource {
         run.or(runs).or(execution.map(|id| Self::Execution(id.0.to_ascii_lowercase())))
     }
 
-    /// Returns the `export_type` of the result, and the exported execution.
     fn kind(&self) -> (&'static str, Option<String>) {
         match self {
             Self::Run(_) => ("single_run", None),
@@ -28,7 +27,6 @@ impl ExportSource {
         }
     }
 
-    /// Returns the completed runs of this source.
     fn runs<'a>(
         &self,
         project: &'a Project,

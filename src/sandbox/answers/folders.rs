@@ -6,10 +6,6 @@ use super::prelude::*;
 use crate::sandbox::model::project::{Folder, ROOT, child_of, normalize, parent_of};
 use crate::service::api::folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder};
 
-/// Longest path of a parent, in bytes. Each missing folder on it is created with its whole path, so that a longer one could take
-/// all memory.
-const MAX_PATH_BYTES: usize = 4096;
-
 impl Folder {
     fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
@@ -45,9 +41,6 @@ impl Answer<CreateTestFolder> for World {
     fn answer(&mut self, request: CreateTestFolder, caller: &Caller) -> AnswerResult<CreatedTestFolder> {
         let project = self.project(caller)?;
         let parent = parent_path(project, &request)?;
-        if parent.len() > MAX_PATH_BYTES {
-            return Err(ApiError::invalid("the folder path is too long"));
-        }
         let missing = missing_paths(project, &parent);
         if !missing.is_empty() && request.create_intermediate_parents != Some(true) {
             return Err(ApiError::not_found("parent folder not found"));
@@ -105,7 +98,6 @@ fn missing_paths(project: &Project, path: &str) -> Vec<String> {
 }
 
 impl World {
-    /// Adds a folder whose parent exists.
     fn add_folder(
         &mut self,
         path: &str,

@@ -28,7 +28,6 @@ impl StoredKnowledgeFile {
 }
 
 impl Project {
-    /// Returns the files of a scope by path, with their metadata if requested.
     fn knowledge_files(
         &self,
         scope: &KnowledgeScope,
@@ -45,7 +44,6 @@ impl Project {
         files.into_iter().map(|file| file.to_record(metadata(file))).collect()
     }
 
-    /// Returns the metadata in the hidden file next to `file`.
     fn metadata_of(&self, file: &StoredKnowledgeFile) -> Option<KnowledgeMetadata> {
         let (directory, name) = file.directory_and_name();
         let sidecar = format!("{directory}.{name}.meta.json");

@@ -35,7 +35,6 @@ pub(super) struct JobTemplate {
     pub(super) targets: Vec<LaunchTarget>,
 }
 
-/// A config and the build to deploy.
 #[derive(Clone)]
 pub(super) struct LaunchTarget {
     pub(super) config: Arc<DeviceConfig>,
@@ -47,7 +46,6 @@ impl Launch {
         self.jobs.first()?.targets.first()?.build.as_ref()
     }
 
-    /// Returns the response to a start that created `job_ids`.
     fn response(&self, job_ids: Vec<String>, execution: Option<String>) -> StartRunResponse {
         // Ephemeral starts answer with `test_id` in place of `message` and `build_id` (service.md 2.1).
         let test = self.jobs.first().map(|job| &job.test).filter(|_| self.is_ephemeral);
@@ -103,7 +101,6 @@ impl World {
         Ok(with_device_results(launch.response(job_ids, execution), rows, launch.is_ephemeral))
     }
 
-    /// Creates one job for each test, on `device` if it is given.
     fn create_jobs(
         &mut self,
         launch: &Launch,

@@ -39,7 +39,6 @@ pub(super) fn newest_first<R>(
     records
 }
 
-/// Reverses ascending records if `order` is descending.
 pub(super) fn in_order<R>(mut ascending: Vec<R>, order: SortOrder) -> Vec<R> {
     if order == SortOrder::Desc {
         ascending.reverse();

@@ -7,12 +7,8 @@ use super::picture;
 use super::prelude::*;
 use super::run_view::{RunView, find_run};
 use crate::sandbox::model::job::PlayerDevice;
-use crate::sandbox::model::saved_test::ScriptedStep;
 use crate::sandbox::model::timeline::StepSpan;
-use crate::service::api::runs::{AgentStep, GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot};
-
-/// Duration of one turn of an agent.
-const TURN: Millis = 5_000;
+use crate::service::api::runs::{GetLiveRun, LivePlayer, LiveRun, LiveTest, Screenshot};
 
 impl Answer<GetLiveRun> for World {
     fn answer(&mut self, request: GetLiveRun, caller: &Caller) -> AnswerResult<LiveRun> {
@@ -21,9 +17,8 @@ impl Answer<GetLiveRun> for World {
         let view = RunView { project, job, attempt: &attempt, now };
 
         let with_screenshot = request.include_screenshot.unwrap_or(true);
-        let players = job.test.players.iter().zip(&attempt.players).enumerate();
-        let players = players
-            .map(|(index, (player, spans))| view.live_player(index, &player.steps, spans, with_screenshot));
+        let players = attempt.players.iter().enumerate();
+        let players = players.map(|(index, spans)| view.live_player(index, spans, with_screenshot));
 
         Ok(LiveRun {
             multiplayer_run_id: attempt.id.clone(),
@@ -36,15 +31,8 @@ impl Answer<GetLiveRun> for World {
 }
 
 impl RunView<'_> {
-    /// Returns the live state of a player. A completed run has the last turn of the agent, but no
-    /// screenshot.
-    fn live_player(
-        &self,
-        index: usize,
-        steps: &[ScriptedStep],
-        spans: &[StepSpan],
-        with_screenshot: bool,
-    ) -> LivePlayer {
+    /// Returns the live state of a player. A completed run has no screenshot.
+    fn live_player(&self, index: usize, spans: &[StepSpan], with_screenshot: bool) -> LivePlayer {
         let id = format!("{}-{}", self.attempt.id, index + 1);
         let is_live = self.progress() == RunProgress::Running;
         let running_step = spans.iter().position(|span| span.progress(self.now) == RunProgress::Running);
@@ -57,20 +45,11 @@ impl RunView<'_> {
             current_run_id: is_live.then(|| id.clone()),
             composite_run_id: id,
             current_step: running_step.map(|step| json!(step + 1)),
-            game_state: running_step
-                .and_then(|step| self.game_state(device?, steps.get(step)?, spans.get(step)?)),
+            // What a game reports, and what an agent keeps, is open (service.md 2.5).
+            game_state: None,
+            last_agent_step: None,
             screenshot: (is_live && with_screenshot).then(|| self.screenshot(device, spans)),
-            last_agent_step: self.last_turn(spans),
         }
-    }
-
-    /// Returns the state of the game. Only a build with the SDK of the service reports the state.
-    fn game_state(&self, device: &PlayerDevice, step: &ScriptedStep, span: &StepSpan) -> Option<Open> {
-        let has_sdk = device.build.as_ref().is_some_and(|build| build.sdk);
-        let started = span.start.filter(|_| has_sdk)?;
-        let state = [("objective", json!(step.goal)), ("elapsed_ms", json!(self.now - started))];
-
-        Some(state.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
     }
 
     /// Returns the screen of a device, which shows how many steps are completed.
@@ -83,20 +62,5 @@ impl RunView<'_> {
             mime_type: "image/png".to_owned(),
             encoding: "base64".to_owned(),
         }
-    }
-
-    /// Returns the latest turn of the agent. Returns `None` before the first step.
-    fn last_turn(&self, spans: &[StepSpan]) -> Option<AgentStep> {
-        let started = spans.iter().find_map(|span| span.start).filter(|at| *at <= self.now)?;
-        let executed = spans.iter().filter(|span| span.start.is_some());
-        let ended: Moment = executed.filter_map(|span| span.end).max()?;
-        let turn = (self.now.min(ended) - started) / TURN;
-
-        Some(AgentStep {
-            agent: json!("player"),
-            step: json!(turn),
-            save_data: json!({}),
-            start_time: json!((started + turn * TURN).to_string()),
-        })
     }
 }

@@ -6,13 +6,11 @@ use std::{io::Cursor, sync::LazyLock};
 use axum::body::Bytes;
 use image::{GrayImage, ImageFormat, Luma};
 
-/// Width and height of a phone's screen.
 const PHONE_SCREEN: (u32, u32) = (720, 1_280);
 
 /// Width and height of any other screen. Its pictures exceed the size limit for hosts, so that they are scaled down.
 const WIDE_SCREEN: (u32, u32) = (1_920, 1_080);
 
-/// Brightness of the bar, and of the rest of the screen.
 const BAR: u8 = 220;
 const BACKGROUND: u8 = 40;
 
@@ -20,7 +18,6 @@ const BACKGROUND: u8 = 40;
 pub(super) static END: LazyLock<Bytes> = LazyLock::new(|| progress((96, 54), 1, 1).into());
 pub(super) static FAILED_STEP: LazyLock<Bytes> = LazyLock::new(|| progress((576, 324), 1, 2).into());
 
-/// Returns a PNG file of the screen of a device.
 pub(super) fn screen(is_phone: bool, done: usize, total: usize) -> Vec<u8> {
     progress(if is_phone { PHONE_SCREEN } else { WIDE_SCREEN }, done, total)
 }

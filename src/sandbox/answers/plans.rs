@@ -9,7 +9,6 @@ use crate::service::api::plans::{
     TestPlanSort, TestPlanSummary, UpdateTestPlan,
 };
 
-/// Error text of the service for an unknown plan.
 pub(crate) const NOT_FOUND: &str = "test plan not found";
 
 impl SavedPlan {

@@ -6,7 +6,6 @@ use http::{HeaderValue, StatusCode};
 use super::prelude::*;
 use crate::service::api::minions::{GetMinionDownload, Installer};
 
-/// Path prefix of the storage host.
 pub(crate) const STORAGE_PREFIX: &str = "/storage";
 
 /// How long the address of an installer is valid, in seconds (service.md 14).

@@ -130,7 +130,6 @@ fn find_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {
     existing(&project.plans, &id.0, plans::NOT_FOUND).cloned()
 }
 
-/// Checks that the agent config exists, if the request names one.
 fn check_agent_config(project: &Project, id: Option<&Uuid>) -> Result<(), ApiError> {
     let known = |id: &Uuid| find(&project.agent_configs, &id.0).is_some();
     match id.filter(|id| !known(id)) {

@@ -13,7 +13,6 @@ use crate::service::api::runs::{
     BugInfo, BuildRef, RunHead, RunPlayer, RunStep, RunStepItem, RunStepTest, TestRef,
 };
 
-/// Error text of the service for an unknown run.
 pub(super) const RUN_NOT_FOUND: &str = "run not found";
 
 /// A run with its job and project, as records show them at `now`.
@@ -42,7 +41,6 @@ impl RunView<'_> {
         self.progress() == RunProgress::Completed
     }
 
-    /// Returns the fields that lists and details share.
     pub(super) fn head(&self) -> RunHead {
         let (job, attempt) = (self.job, self.attempt);
         let started = attempt.started.filter(|at| *at <= self.now);
@@ -77,7 +75,6 @@ impl RunView<'_> {
             .then(|| BugInfo { bug_label: label.to_owned(), bug_count: Some(count) })
     }
 
-    /// Passes each player with its steps to `to_record` and returns the records.
     pub(super) fn map_players<T>(
         &self,
         to_record: impl Fn(RunPlayer, &[ScriptedStep], &[StepSpan]) -> T,

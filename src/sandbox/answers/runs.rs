@@ -4,7 +4,7 @@ use http::StatusCode;
 use indexmap::IndexSet;
 
 use super::prelude::*;
-use super::run_view::{RUN_NOT_FOUND, RunView, find_run};
+use super::run_view::{RunView, find_run};
 use crate::sandbox::model::job::JobStop;
 use crate::service::api::runs::{
     GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns, StopRunsResponse,

@@ -11,10 +11,8 @@ use crate::service::api::shared_steps::{
 };
 use crate::service::api::steps::StepList;
 
-/// Error text of the service for an unknown collection.
 pub(crate) const NOT_FOUND: &str = "shared step not found";
 
-/// Longest id that is derived from a name.
 const MAX_ID_LENGTH: usize = 60;
 
 impl Answer<ListSharedSteps> for World {
@@ -48,7 +46,6 @@ impl Answer<GetSharedStep> for World {
     }
 }
 
-/// Returns a collection with its derived fields.
 pub(super) fn to_record(collection: &SharedStep) -> SharedStep {
     let mut collection = collection.clone();
     collection.steps.steps_by_key.values_mut().for_each(test_content::derive);
@@ -133,7 +130,6 @@ fn unused_id(project: &Project, name: &str) -> String {
 }
 
 impl Project {
-    /// Saves a version of a collection and returns its record.
     fn save_shared_step(&mut self, mut collection: SharedStep) -> Result<SharedStep, ApiError> {
         let StepList { steps_by_key, step_order } = &mut collection.steps;
         if let Some(key) = step_order.iter().find(|key| !steps_by_key.contains_key(*key)) {

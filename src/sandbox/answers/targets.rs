@@ -13,7 +13,6 @@ use crate::sandbox::model::saved_test::{DEFAULT_SLOT, PlanItem, SavedPlan};
 use crate::service::api::Uuid;
 use crate::service::api::run_start::TargetDeploymentConfig;
 
-/// Configs of players or slots by their number.
 type Targets = BTreeMap<String, TargetDeploymentConfig>;
 
 /// Returns the target of a config and a build. Without a build, build storage deploys the newest suitable build.
@@ -127,7 +126,6 @@ pub(super) fn all_devices_of(
     }
 }
 
-/// Returns the build of each extra slot that has one.
 pub(super) fn slot_builds(slots: &BTreeMap<usize, LaunchTarget>) -> Option<Fields> {
     let extra = slots.iter().filter(|(slot, _)| **slot != DEFAULT_SLOT);
     let builds: Fields = extra

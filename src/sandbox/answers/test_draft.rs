@@ -8,7 +8,6 @@ use crate::sandbox::model::saved_test::{ScriptedOutcome, ScriptedPlayer, TestKin
 use crate::sandbox::model::test_content;
 use crate::service::api::tests::{TestCase, TestContent, UnknownCollections};
 
-/// A test that is about to be saved.
 pub(super) struct TestDraft<'a> {
     pub(super) case: TestCase,
     pub(super) folder: Option<String>,
@@ -97,7 +96,6 @@ fn check_collections(
     Ok(())
 }
 
-/// Checks that every key of an order exists.
 fn check_orders(content: &TestContent) -> Result<(), ApiError> {
     let unknown = |what: &str, key: &str| ApiError::invalid(format!("unknown key in {what}: {key}"));
     if let Some(key) = content.player_order.iter().find(|key| !content.players_by_key.contains_key(*key)) {
@@ -115,7 +113,6 @@ fn check_orders(content: &TestContent) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Assigns ids to steps without an id.
 fn assign_step_ids(test: &str, version: u32, content: &mut TestContent) {
     let version = version.to_string();
     for (player, one) in &mut content.players_by_key {

@@ -12,7 +12,6 @@ use crate::service::api::tests::{
 };
 use crate::service::arguments::is_uuid;
 
-/// Error text of the service for an unknown test.
 pub(crate) const NOT_FOUND: &str = "test not found";
 
 impl Answer<ListTests> for World {
@@ -23,7 +22,6 @@ impl Answer<ListTests> for World {
     }
 }
 
-/// Returns whether a test is in the folder that the request names.
 fn in_folder(project: &Project, test: &SavedTest, request: &ListTests) -> bool {
     match (&request.folder_path, &request.folder_id) {
         (Some(path), _) => project.folder_path(test.folder.as_deref()) == normalize(path),
@@ -162,7 +160,6 @@ impl Answer<DeleteTest> for World {
     }
 }
 
-/// Returns the record of a test, with or without the steps of its collections.
 fn to_record(project: &Project, test: &SavedTest, with_collections: bool) -> TestCase {
     let mut content = test.content.clone();
     let items = content.players_by_key.values_mut().filter_map(|player| player.items_by_key.as_mut());

@@ -24,7 +24,6 @@ pub mod keys {
     pub const POWERLESS: &str = "svc_sandbox_demo_powerless";
 }
 
-/// Header that contains the key.
 const HEADER: &str = "X-Api-Key";
 
 /// Every permission that an operation needs (service.md 1.2).

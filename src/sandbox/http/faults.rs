@@ -21,10 +21,8 @@ pub(super) const PUT_PART: &str = "put_part";
 /// Name of a GET of a file from the storage host, in faults and in the request log.
 pub(super) const GET_FILE: &str = "get_file";
 
-/// Number of bytes by which a truncated answer overstates its length.
 const OVERSTATED: usize = 1_024;
 
-/// Size of the chunks in which a long body is sent.
 const CHUNK: usize = 64 * 1024;
 
 /// A fault for some requests.
@@ -71,7 +69,6 @@ const fn once() -> u32 {
 }
 
 impl InjectedFault {
-    /// Returns the first error in the description of the fault.
     pub(super) fn violation(&self) -> Option<String> {
         let is_known = |name: &str| [PUT_PART, GET_FILE].contains(&name) || catalog::find(name).is_some();
         if let Some(name) = self.operation.as_deref().filter(|name| !is_known(name)) {
@@ -92,7 +89,6 @@ impl InjectedFault {
         is_invalid.then(|| "content_type: is not a header value".to_owned())
     }
 
-    /// Returns whether the fault replaces the answer of the operation.
     pub(super) fn replaces(&self) -> bool {
         self.reset
             || self.truncate
@@ -102,7 +98,6 @@ impl InjectedFault {
             || self.bytes.is_some()
     }
 
-    /// Returns the status of the answer, if the fault sets one.
     pub(super) fn status(&self) -> Option<StatusCode> {
         self.status.and_then(|status| StatusCode::from_u16(status).ok())
     }

@@ -14,14 +14,12 @@ use crate::fields::Fields;
 use crate::sandbox::answers::answer::{AnswerBody, Answered, ApiError, Endpoint};
 use crate::sandbox::http::faults::InjectedFault;
 use crate::sandbox::http::reply::{BufferedReply, Exchange};
-use crate::sandbox::http::state::{API_PREFIX, SandboxState, path_and_query};
+use crate::sandbox::http::state::{SandboxState, path_and_query};
 use crate::sandbox::http::{authentication, request_fields};
-use crate::service::catalog::OperationEntry;
 use crate::service::operation::UrlBase;
 use crate::service::request;
 use crate::service::tool::{Access, PROJECT_ID};
 
-/// Largest body that is read, in bytes.
 const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// Handles a request for an operation, including the fault that is injected into it.
@@ -35,7 +33,8 @@ pub(super) async fn handle(
     let number = state.log_request("", Some(endpoint.name), &head);
     let path = match &path {
         Ok(path) => path.iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect(),
-        Err(_) => undecodable_path(&endpoint, head.uri.path()),
+        // A path that is not UTF-8 names nothing.
+        Err(_) => Fields::new(),
     };
     let body = to_bytes(body, MAX_BODY_BYTES).await.ok();
     let request = ReceivedRequest { endpoint, path, head, body };
@@ -53,7 +52,6 @@ pub(super) async fn handle(
     response
 }
 
-/// Returns the response to a request into which `fault` is injected.
 async fn respond_with_fault(
     state: &SandboxState,
     request: &ReceivedRequest,
@@ -69,17 +67,6 @@ async fn respond_with_fault(
     let reply = early_reply.unwrap_or_else(|| state.execute(request));
 
     fault.apply(Some(state.observe(request, reply)))
-}
-
-/// Returns path fields with the replacement character for a path that is not UTF-8. No record has such an id.
-fn undecodable_path(entry: &OperationEntry, path: &str) -> Fields {
-    let project = path.starts_with(&format!("{API_PREFIX}/project/")).then_some(PROJECT_ID);
-    entry
-        .request
-        .path_fields()
-        .chain(project)
-        .map(|name| (name.to_owned(), Value::from("\u{fffd}")))
-        .collect()
 }
 
 /// A request for an operation.

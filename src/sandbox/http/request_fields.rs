@@ -14,7 +14,6 @@ const FIXED_TEXTS: &[([&str; 2], &str)] = &[
     (["parent_path", "parent_folder_id"], "supply either parent_path or parent_folder_id, not both"),
 ];
 
-/// Error text of the service for a missing field (service.md 1.5).
 const REQUIRED: &str = "Required";
 
 /// Returns the checked fields of a request. `path` contains the decoded values of the path.
@@ -52,14 +51,12 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
     }
 }
 
-/// Returns the fields of the body that the operation has there.
 fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
     let fields =
         parse_object(body).and_then(|body| unwrap_body(endpoint, body)).map_err(ApiError::invalid)?;
     Ok(fields.into_iter().filter(|(name, _)| endpoint.request.is_in_body(name)).collect())
 }
 
-/// Checks fields against the schema and the rules of an operation.
 fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
     let mut violations = check(entry.input_schema(), fields, mode).violations;
     for rule in entry.rules {
@@ -76,7 +73,6 @@ fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<
     violations
 }
 
-/// Returns the error text of the service for a violation.
 fn error_text(endpoint: &Endpoint, violation: &Violation) -> String {
     let rule = violation.rule.to_string();
     let rule = if rule == "is required" { REQUIRED } else { &rule };
@@ -111,7 +107,7 @@ fn parse_object(body: &[u8]) -> Result<Fields, String> {
 /// UTF-8 become the replacement character.
 fn query_fields(schema: &Fields, query: &str) -> Fields {
     let mut fields = Fields::new();
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         let property = schema.get("properties").and_then(|properties| properties.get(&*name));
         if property.and_then(|property| property.get("type")).is_none_or(|kind| kind != "array") {
             fields.insert(name.into_owned(), Value::from(value.into_owned()));

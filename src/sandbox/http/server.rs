@@ -111,7 +111,6 @@ async fn accept(listener: TcpListener, router: Router) {
     }
 }
 
-/// Serves the requests of one connection.
 async fn serve(stream: TcpStream, router: Router) {
     // Without this option, small answers wait for a full packet. If it cannot be set, answers are only slower.
     drop(stream.set_nodelay(true));

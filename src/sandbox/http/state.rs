@@ -20,7 +20,6 @@ use crate::sandbox::model::time::Moment;
 use crate::sandbox::model::world::{Options, World};
 use crate::sandbox::seed;
 
-/// Path prefix of the main API.
 pub(super) const API_PREFIX: &str = "/api/v1";
 
 /// Number of requests that the log keeps.
@@ -39,7 +38,6 @@ pub(super) struct SandboxState {
 }
 
 impl SandboxState {
-    /// Creates a state with the seed data.
     pub(super) fn new(address: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Self> {
         let world = new_world(&options, address).map_err(io::Error::other)?;
         Ok(Self {
@@ -76,7 +74,6 @@ impl SandboxState {
         lock(&self.request_log)
     }
 
-    /// Returns the simulated time as a `Date` header.
     pub(super) fn date(&self) -> HeaderValue {
         let date = self.world().now.timestamp().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
 
@@ -142,7 +139,6 @@ pub(super) struct LoggedRequest {
 #[derive(Debug, Default)]
 pub(super) struct RequestLog {
     requests: VecDeque<LoggedRequest>,
-    /// Number of requests that are no longer in the log.
     dropped: usize,
 }
 

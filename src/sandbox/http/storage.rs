@@ -21,13 +21,11 @@ use crate::sandbox::http::state::SandboxState;
 use crate::sandbox::model::builds::{Blob, PendingUpload};
 use crate::sandbox::model::world::World;
 
-/// Longest answer that an injected fault changes, in bytes.
 const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Content type of a part (service.md 10.6).
 const CONTENT_TYPE: &str = "application/octet-stream";
 
-/// Returns the routes of the storage host, below [`STORAGE_PREFIX`].
 pub(super) fn router(state: &Arc<SandboxState>) -> Router {
     let log_and_faults = middleware::from_fn_with_state(Arc::clone(state), log_and_inject);
 
@@ -42,7 +40,6 @@ pub(super) fn router(state: &Arc<SandboxState>) -> Router {
         .with_state(Arc::clone(state))
 }
 
-/// Logs every request and injects the next fault into it.
 async fn log_and_inject(State(state): State<Arc<SandboxState>>, request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     let operation = match head.method {
@@ -63,7 +60,6 @@ async fn log_and_inject(State(state): State<Arc<SandboxState>>, request: Request
     response
 }
 
-/// Serves an empty ZIP archive as the installer.
 async fn get_installer() -> impl IntoResponse {
     const EMPTY_ZIP: &[u8] = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
     ([(header::CONTENT_TYPE, "application/zip")], Bytes::from_static(EMPTY_ZIP))
@@ -80,7 +76,6 @@ async fn get_artifact(
     (status, HeaderMap::from_iter(headers), bytes).into_response()
 }
 
-/// Returns the response to a request into which `fault` is injected.
 async fn respond_with_fault(fault: &InjectedFault, request: Request, next: Next) -> Response {
     if fault.replaces() && !fault.after {
         // A reset does not wait for the body, so that the connection closes while the client sends.
@@ -112,13 +107,8 @@ fn default_reply(fault: &InjectedFault) -> BufferedReply {
         return BufferedReply { status, headers: Vec::new(), body: Bytes::new() };
     }
 
-    let code = match status {
-        StatusCode::SERVICE_UNAVAILABLE => "SlowDown",
-        StatusCode::INTERNAL_SERVER_ERROR => "InternalError",
-        _ => "InjectedFault",
-    };
     let content_type = HeaderValue::from_static("application/xml");
-    let body = xml(code, status.canonical_reason().unwrap_or("injected fault"));
+    let body = xml("InjectedFault", status.canonical_reason().unwrap_or_default());
 
     BufferedReply { status, headers: vec![(header::CONTENT_TYPE, content_type)], body: body.into() }
 }

@@ -23,7 +23,6 @@ use crate::service::api::Open;
 /// Build source of configs that accept a `build_id`.
 const BUILD_STORAGE: &str = "build-storage";
 
-/// Size of the chunks in which a file is read.
 const CHUNK: usize = 64 * 1024;
 
 /// A deployment config: the devices that tests run on, and the source of their builds.
@@ -40,7 +39,6 @@ pub(crate) struct DeviceConfig {
     pub(crate) devices: Vec<Device>,
 }
 
-/// A device of a config.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Device {
@@ -51,28 +49,23 @@ pub(crate) struct Device {
 }
 
 impl DeviceConfig {
-    /// Returns whether builds come from build storage.
     pub(crate) fn takes_builds(&self) -> bool {
         self.provider.as_deref() == Some(BUILD_STORAGE)
     }
 
-    /// Returns whether the devices are phones or tablets.
     pub(crate) fn is_mobile(&self) -> bool {
         matches!(self.kind.as_str(), "android" | "ios")
     }
 
-    /// Returns whether runs on all devices of the config are enabled.
     pub(crate) const fn is_multi_device(&self) -> bool {
         self.devices.len() > 1
     }
 
-    /// Returns the device that a run gets by default.
     pub(crate) fn first_working(&self) -> Option<&Device> {
         self.devices.iter().find(|device| !device.broken)
     }
 }
 
-/// A build in build storage.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredBuild {
@@ -94,7 +87,6 @@ pub(crate) struct StoredBuild {
     pub(crate) details: Option<Open>,
 }
 
-/// The storage of one project.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BuildStorage {
     /// Unfinished uploads by build id.
@@ -117,7 +109,6 @@ pub(crate) struct PendingUpload {
     pub(crate) parts: BTreeMap<u64, Arc<Blob>>,
 }
 
-/// How a file is divided into parts.
 #[derive(Clone, Debug)]
 pub(crate) struct MultipartLayout {
     pub(crate) upload_id: String,
@@ -172,7 +163,6 @@ impl BlobStore {
         Ok(Some((directory.path().to_owned(), fs::read_dir(directory.path())?.count())))
     }
 
-    /// Removes the directory.
     pub(crate) fn close(&self) {
         *self.lock() = None;
     }

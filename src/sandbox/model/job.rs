@@ -38,7 +38,6 @@ pub(crate) struct SimulatedJob {
     pub(crate) rejection: Option<String>,
 }
 
-/// When a job was stopped, and with which key.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobStop {
@@ -46,7 +45,6 @@ pub(crate) struct JobStop {
     pub(crate) key: String,
 }
 
-/// The device and the build of one player.
 #[derive(Clone, Debug)]
 pub(crate) struct PlayerDevice {
     pub(crate) config: Arc<DeviceConfig>,
@@ -55,7 +53,6 @@ pub(crate) struct PlayerDevice {
     pub(crate) build: Option<Arc<StoredBuild>>,
 }
 
-/// Who started a job.
 #[derive(Clone, Debug)]
 pub(crate) enum Starter {
     /// An API key, by its id.
@@ -65,7 +62,6 @@ pub(crate) enum Starter {
 }
 
 impl Starter {
-    /// Returns the starter as records show it.
     pub(crate) fn to_initiator(&self) -> Initiator {
         let (kind, name, value) = match self {
             Self::Key(id) => ("api", "key_id", id),
@@ -77,7 +73,6 @@ impl Starter {
 }
 
 impl SimulatedJob {
-    /// Returns the build of the first player.
     pub(crate) fn build(&self) -> Option<&Arc<StoredBuild>> {
         self.player_devices.first()?.build.as_ref()
     }
@@ -89,7 +84,6 @@ impl SimulatedJob {
     }
 }
 
-/// An execution of a test plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) id: String,

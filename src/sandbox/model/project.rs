@@ -46,7 +46,6 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Returns the newest build for devices of `kind`.
     pub(crate) fn newest_build(&self, kind: &str) -> Option<&Arc<StoredBuild>> {
         self.builds
             .values()
@@ -63,7 +62,6 @@ impl Project {
         folder.and_then(|id| find(&self.folders, id)).map_or(ROOT, |folder| &folder.path)
     }
 
-    /// Saves a version of a test.
     pub(crate) fn save_test(&mut self, test: SavedTest) {
         let test = Arc::new(test);
         self.test_versions.entry(test.id.clone()).or_default().push(Arc::clone(&test));
@@ -86,7 +84,6 @@ impl Project {
         }
     }
 
-    /// Returns the jobs of an execution, in the order of the plan.
     pub(crate) fn jobs_of(&self, execution: &str) -> impl Iterator<Item = &SimulatedJob> {
         self.jobs.values().filter(move |job| job.execution.as_deref() == Some(execution))
     }
@@ -96,7 +93,6 @@ impl Project {
         self.jobs.values().flat_map(|job| runs_of(job, now)).collect()
     }
 
-    /// Returns the run with `id` and its job, if the run exists at `now`.
     pub(crate) fn run_by_id(&self, id: &str, now: Moment) -> Option<(&SimulatedJob, RunAttempt)> {
         // Only jobs that can have the run id get a timeline, because a timeline is costly.
         let jobs = self.jobs.values().filter(|job| job.may_have_run(id));
@@ -109,7 +105,6 @@ impl Project {
         self.builds.shift_remove(id);
     }
 
-    /// Returns when the latest job with `build` was created.
     pub(crate) fn last_use(&self, build: &str) -> Option<Moment> {
         let uses = |player: &PlayerDevice| player.build.as_ref().is_some_and(|used| used.id == build);
         let jobs = self.jobs.values().filter(|job| job.player_devices.iter().any(uses));
@@ -121,7 +116,6 @@ fn runs_of(job: &SimulatedJob, now: Moment) -> impl Iterator<Item = (&SimulatedJ
     Timeline::from_job(job).into_attempts(now).map(move |run| (job, run))
 }
 
-/// A folder of the test repository.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Folder {
@@ -142,7 +136,6 @@ pub(crate) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(ROOT, |(parent, _)| parent)
 }
 
-/// Returns the path of the folder `name` below `path`.
 pub(crate) fn child_of(path: &str, name: &str) -> String {
     if path == ROOT { name.to_owned() } else { format!("{path}/{name}") }
 }
@@ -173,7 +166,6 @@ pub(crate) struct StoredBug {
     pub(crate) review: Option<BugReview>,
 }
 
-/// A user's review of a bug.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BugReview {
@@ -197,7 +189,6 @@ pub(crate) enum KnowledgeScope {
 }
 
 impl KnowledgeScope {
-    /// Returns the name that the service uses.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -206,7 +197,6 @@ impl KnowledgeScope {
         }
     }
 
-    /// Returns the id of the agent or test.
     pub(crate) fn id(&self) -> Option<String> {
         match self {
             Self::Project => None,

@@ -16,10 +16,8 @@ const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 /// Length of real run ids (service.md 1.7).
 const RUN_ID_LENGTH: usize = 11;
 
-/// Length of the variable part of occurrence ids.
 const OCCURRENCE_LENGTH: usize = 6;
 
-/// Length of the variable part of step ids.
 const STEP_LENGTH: usize = 8;
 
 /// Records by id, in the order of their creation.
@@ -48,10 +46,8 @@ pub(crate) fn at_version<'a, T>(
     }
 }
 
-/// Source of new ids.
 #[derive(Debug, Default)]
 pub(crate) struct IdSource {
-    /// Number of ids that were created.
     count: u64,
 }
 
@@ -76,19 +72,16 @@ pub(super) fn later_run_id(first: &str, attempt: usize) -> String {
     letters(hash(&[first, &attempt.to_string()]), RUN_ID_LENGTH)
 }
 
-/// Returns the id of an occurrence of a bug in a run.
 pub(crate) fn occurrence_id(run: &str, finding: &BugFinding) -> String {
     let BugFinding { bug, player, step, turn } = finding;
     let position = format!("{player} {step} {turn}");
     format!("occ_{}", letters(hash(&[run, bug, &position]), OCCURRENCE_LENGTH))
 }
 
-/// Returns the id of the step that `words` identify.
 pub(crate) fn step_id(words: &[&str]) -> String {
     format!("step_{}", letters(hash(words), STEP_LENGTH))
 }
 
-/// Returns the `ETag` of the content that `words` identify.
 pub(crate) fn etag(words: &[&str]) -> String {
     format!("\"{:016x}{:016x}\"", hash(words), hash(&[&words.concat(), "etag"]))
 }
@@ -98,7 +91,6 @@ pub(crate) fn hash(words: &[&str]) -> u64 {
     mix(continued_hash(HASH_START, words.iter().flat_map(|word| word.bytes().chain([0]))))
 }
 
-/// The hash of no bytes.
 pub(crate) const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Returns the hash of the bytes of `hash` and these. FNV-1a gives the same value on every platform, unlike the hasher of the
@@ -115,7 +107,6 @@ fn mix(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Encodes a number with [`DIGITS`].
 fn letters(mut number: u64, length: usize) -> String {
     let base = DIGITS.len() as u64;
     let mut text = String::with_capacity(length);

@@ -29,7 +29,6 @@ pub(crate) struct SavedTest {
     pub(crate) content: TestContent,
 }
 
-/// Kinds of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TestKind {
@@ -43,7 +42,6 @@ impl TestKind {
         [Self::Verification, Self::Discovery, Self::Task].into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Verification => "verification",
@@ -62,7 +60,6 @@ impl TestKind {
     }
 }
 
-/// A player of a test, with its steps.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedPlayer {
     pub(crate) steps: Vec<ScriptedStep>,
@@ -99,7 +96,6 @@ pub(crate) struct CaseLink {
 }
 
 impl SavedTest {
-    /// Returns the outcome of attempt `attempt` (from 0).
     pub(crate) fn outcome(&self, attempt: usize) -> Option<&ScriptedOutcome> {
         self.outcomes.get(attempt).or(self.outcomes.last())
     }
@@ -124,7 +120,6 @@ pub(crate) struct ScriptedOutcome {
 }
 
 impl ScriptedOutcome {
-    /// Returns an outcome in which every step passes.
     pub(crate) const fn passed() -> Self {
         Self { result: RunResult::Success, player: 0, step: 0, report: String::new(), findings: Vec::new() }
     }
@@ -144,7 +139,6 @@ pub(crate) enum RunResult {
 }
 
 impl RunResult {
-    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -180,7 +174,6 @@ fn index<'de, D: Deserializer<'de>>(number: D) -> Result<usize, D::Error> {
     NonZeroUsize::deserialize(number).map(|number| number.get() - 1)
 }
 
-/// A test plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SavedPlan {
@@ -200,7 +193,6 @@ pub(crate) struct SavedPlan {
     pub(crate) more: Open,
 }
 
-/// A test of a plan.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlanItem {

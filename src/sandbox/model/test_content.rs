@@ -12,16 +12,13 @@ use crate::service::api::Open;
 use crate::service::api::steps::{ExpectedResult, StepBody};
 use crate::service::api::tests::{TestContent, TestItem, TestPlayer};
 
-/// Type of an item that is a shared collection.
 const COLLECTION: &str = "collection";
 
-/// Type of an item that is a single step.
 const STEP: &str = "step";
 
 /// Duration of a step that is not in an earlier version of the test, in milliseconds.
 const STEP_MS: Millis = 30_000;
 
-/// Returns the written form of a step.
 pub(crate) fn body(step: &ScriptedStep) -> StepBody {
     let expected = |text: &String| ExpectedResult { expected: text.clone(), more: Open::new() };
     StepBody {
@@ -51,7 +48,6 @@ pub(crate) fn is_collection(item: &TestItem) -> bool {
     item.r#type == COLLECTION
 }
 
-/// Returns whether an item of the content refers to `collection`.
 pub(crate) fn refers_to(content: &TestContent, collection: &str) -> bool {
     let players = content.players_by_key.values();
     let mut items = players.filter_map(|player| player.items_by_key.as_ref()).flat_map(BTreeMap::values);
@@ -80,7 +76,6 @@ pub(crate) fn finish_condition(expected: &[String]) -> Option<String> {
     }
 }
 
-/// Returns the content that describes the players of `test`.
 pub(crate) fn content_of(test: &SavedTest) -> TestContent {
     let (min_seconds, max_seconds) = test.kind.default_budget();
     let numbered = |index: usize| (index + 1).to_string();
@@ -172,7 +167,6 @@ impl Project {
     }
 }
 
-/// Returns the step that `body` describes.
 fn step(body: &StepBody, shared: Option<&str>, before: &[ScriptedPlayer]) -> ScriptedStep {
     let goal = body.goal.clone().unwrap_or_default();
     let earlier = before.iter().flat_map(|player| &player.steps).find(|step| step.goal == goal);

@@ -6,7 +6,6 @@ use crate::sandbox::model::job::SimulatedJob;
 use crate::sandbox::model::timeline::RunAttempt;
 use crate::service::api::exports::{ExportResult, ExportWarning};
 
-/// Duration of an export, in milliseconds.
 const EXPORT_MS: u32 = 1_840;
 
 /// The test-management system, which remembers what was exported to it.
@@ -106,7 +105,6 @@ pub(crate) struct ExportBatch {
 }
 
 impl ExportBatch {
-    /// Creates a batch without results.
     pub(crate) fn new(kind: &'static str, execution: Option<String>, name: Option<String>) -> Self {
         Self { kind, execution, name, ..Self::default() }
     }

@@ -47,7 +47,6 @@ pub(crate) enum JobStatus {
 }
 
 impl JobStatus {
-    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Queued => "QUEUED",
@@ -100,7 +99,6 @@ impl Timeline {
         }
     }
 
-    /// Returns the attempts that exist at `now`, first to last.
     pub(crate) fn attempts(&self, now: Moment) -> impl DoubleEndedIterator<Item = &RunAttempt> {
         self.attempts.iter().filter(move |attempt| attempt.created <= now)
     }
@@ -114,7 +112,6 @@ impl Timeline {
 /// One attempt of a job, which is a run.
 #[derive(Debug)]
 pub(crate) struct RunAttempt {
-    /// Run id.
     pub(crate) id: String,
     pub(crate) created: Moment,
     /// `None`: the attempt was stopped before it started.
@@ -194,7 +191,6 @@ fn detected_findings(
     outcome.findings.iter().filter_map(detected).collect()
 }
 
-/// Returns when an attempt ends that is not stopped.
 fn natural_end(players: &[ScriptedPlayer], outcome: &ScriptedOutcome, started: Moment) -> Moment {
     let end_of_step = |player: &ScriptedPlayer, last: Option<usize>| -> Moment {
         let steps = last.map_or(player.steps.len(), |last| last + 1);
@@ -284,7 +280,6 @@ pub(crate) enum RunProgress {
 }
 
 impl RunProgress {
-    /// Returns the name that the service uses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Initializing => "INITIALIZING",

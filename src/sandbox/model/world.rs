@@ -52,7 +52,6 @@ pub struct World {
 }
 
 impl World {
-    /// Creates a world with `projects`, whose history ends at `start`.
     pub(crate) fn new(
         options: &Options,
         knowledge_url: String,
@@ -82,7 +81,6 @@ impl World {
         }
     }
 
-    /// Adds a job that has just been created.
     pub(crate) fn add_job(&mut self, project: &str, job: SimulatedJob) {
         self.busy_until = self.busy_until.max(Timeline::from_job(&job).completed);
         if let Some(project) = self.projects.get_mut(project) {
@@ -102,7 +100,6 @@ impl World {
         self.projects.values().find(has_run).map(|project| project.id.clone())
     }
 
-    /// Returns the unfinished upload of a build of any project.
     pub(crate) fn upload(&mut self, build: &str) -> Option<&mut PendingUpload> {
         self.projects.values_mut().find_map(|project| project.storage.uploads.get_mut(build))
     }

@@ -22,7 +22,7 @@ async fn a_status_is_answered_as_often_as_injected_and_nothing_is_kept() {
     host.succeed("list_builds", json!({})).await;
 
     for _ in 0..2 {
-        assert_eq!(put_refused(&url, b"abc").await, (503, "SlowDown".to_owned()));
+        assert_eq!(put_refused(&url, b"abc").await, (503, "InjectedFault".to_owned()));
     }
 
     assert_eq!(uploads_and_files(&service).await, (1, 0));
