@@ -52,6 +52,9 @@ impl CommonArguments {
     }
 }
 
+/// Detail of a refusal with the arguments that state to what a user agrees.
+pub const AGREEMENT: &str = "agreement";
+
 /// The arguments of a call, separated into those of the tool and those that all tools have.
 #[derive(Clone, Debug)]
 pub struct ToolArguments {
@@ -95,6 +98,15 @@ impl ToolArguments {
     #[must_use]
     pub fn confirmed(self) -> Self {
         Self { common: self.common.confirmed(), ..self }
+    }
+
+    /// Adds the agreement of a user to what a refusal states, such as the number of starts.
+    #[must_use]
+    pub fn agreed_to(mut self, refusal: &Failure) -> Self {
+        if let Some(Value::Object(agreement)) = refusal.details.get(AGREEMENT) {
+            self.own.extend(agreement.clone());
+        }
+        self.confirmed()
     }
 
     /// Returns whether the caller states that a user has agreed.

@@ -28,7 +28,7 @@ use crate::{
     tools::{
         call_options::CallOptions,
         name_search::RecordKind,
-        rerun::{Rerun, RerunRequest, RerunSelection, RerunTest},
+        rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
         waiting::Wait,
     },
 };
@@ -173,6 +173,8 @@ impl RerunArguments {
             agent,
             is_dry_run: self.dry_run,
             is_confirmed: self.yes,
+            // `--yes` agrees to as many as one call starts.
+            max_starts: self.yes.then_some(MAX_STARTS),
         })
     }
 }
@@ -180,12 +182,16 @@ impl RerunArguments {
 /// Starts the tests. Asks the user at the terminal about many starts.
 async fn start(caller: &Caller, request: RerunRequest) -> Result<Rerun, CommandError> {
     let is_device_known = request.device.is_some();
-    let confirmed = RerunRequest { is_confirmed: true, ..request.clone() };
+    let asked = request.clone();
 
     match request.run(caller, &CallOptions::silent()).await {
         Err(failure) if failure.code == Code::ConfirmationRequired => {
+            let agreed =
+                failure.details.get("agreement").and_then(|agreed| agreed.get("max_starts")?.as_u64());
+            let max_starts = agreed.and_then(|count| usize::try_from(count).ok());
             confirm(failure)?;
-            Ok(confirmed.run(caller, &CallOptions::silent()).await?)
+            let agreed = RerunRequest { is_confirmed: true, max_starts, ..asked };
+            Ok(agreed.run(caller, &CallOptions::silent()).await?)
         }
         Err(failure) if failure.code == Code::InvalidArguments && !is_device_known => {
             let message = "the device is not known: a run names the machine, and several devices fit";

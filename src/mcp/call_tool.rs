@@ -14,7 +14,10 @@ use super::{
     tasks::{TaskStart, may_become_task},
 };
 use crate::{
-    call::{arguments::ToolArguments, reply::Reply},
+    call::{
+        arguments::{AGREEMENT, ToolArguments},
+        reply::Reply,
+    },
     failure::{Code, Failure},
     fields::Fields,
     tools::catalog::Tool,
@@ -85,10 +88,12 @@ impl ServerState {
         };
 
         // The answer to a question counts for the same call in the same scope only.
-        let call = json!([self.config().project, tool.name, sent]).to_string();
+        let agreement = failure.details.get(AGREEMENT);
+        let call = json!([self.config().project, tool.name, sent, agreement]).to_string();
         match self.confirmer.ask(&call, &failure, retried, self.tool_runner.callers(), context).await {
             ConfirmationOutcome::Confirmed => {
-                CallResponse::Ended(self.tool_runner.run(tool, arguments.confirmed(), context).await)
+                let agreed = arguments.agreed_to(&failure);
+                CallResponse::Ended(self.tool_runner.run(tool, agreed, context).await)
             }
             // A host that fails to ask is like one that cannot ask: the argument counts.
             ConfirmationOutcome::NotConfirmed(ConfirmationError::HostFailed(_)) if is_stated => {

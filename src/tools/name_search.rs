@@ -15,7 +15,7 @@ use crate::{
         Caller,
         paging::{LONG_LIST_PAGES, ListRecords, Omission, how_to_repeat},
     },
-    failure::Failure,
+    failure::{Code, Failure},
     fields::Fields,
     service::{
         api::{
@@ -91,15 +91,19 @@ pub struct NameResult {
 }
 
 impl NameResult {
-    /// Returns the only record that has the name. A record with the same letters is meant before one that differs in case.
+    /// Returns the only record that has the name. A record with the same letters is meant before one that differs in case,
+    /// and one in use before archived ones.
     ///
     /// # Errors
     /// The result itself, if no record or several have the name.
     pub fn into_single(mut self) -> Result<FoundRecord, Self> {
         let has_name = matches!(self.r#match, NameMatch::Exact | NameMatch::Case);
-        let same = self.records.iter().filter(|record| record.r#match.is_none()).count();
+        let same = || self.records.iter().filter(|record| record.r#match.is_none());
+        let in_use = same().filter(|record| !matching::is_archived(record)).count();
+        // Records in use come first.
+        let is_single = same().count() == 1 || in_use == 1;
 
-        if has_name && same == 1 { Ok(self.records.swap_remove(0)) } else { Err(self) }
+        if has_name && is_single { Ok(self.records.swap_remove(0)) } else { Err(self) }
     }
 }
 
@@ -288,8 +292,10 @@ impl NameSearch {
         kinds.dedup();
 
         let reader = Reader::new(caller, project.as_deref());
-        let (mut search, with_details) =
-            (Search { matches: Matches::new(self.names), unread: Vec::new() }, self.with_details);
+        let (mut search, with_details) = (
+            Search { matches: Matches::new(self.names), unread: Vec::new(), is_forbidden: true },
+            self.with_details,
+        );
         let work = async {
             search.read_lists(&reader, &kinds).await?;
 
@@ -308,26 +314,29 @@ impl NameSearch {
 struct Search {
     matches: Matches,
     unread: Vec<Omission>,
+    /// Whether a permission is missing for everything that is unread.
+    is_forbidden: bool,
 }
 
 impl Search {
     /// Returns the answer. If a list is missing, a name that was not found may exist.
     fn into_answer(self) -> NameSearchAnswer {
-        let Self { matches, unread } = self;
+        let Self { matches, unread, is_forbidden } = self;
         let mut results = matches.into_results();
 
         let reasons: Vec<_> = unread.iter().map(|Omission { what, why }| format!("{what}: {why}")).collect();
         let reason = shorten_line(&reasons.join("; "), LONGEST_REASON);
         let is_absent = |result: &&mut NameResult| {
-            !unread.is_empty() && matches!(result.r#match, NameMatch::Similar | NameMatch::None)
+            let is_found = matches!(result.r#match, NameMatch::Exact | NameMatch::Case);
+            !unread.is_empty() && !(is_forbidden && is_found)
         };
         for result in results.iter_mut().filter(is_absent) {
             result.r#match = NameMatch::Incomplete;
             result.reason = Some(reason.clone());
         }
 
-        let repeat = how_to_repeat(&unread);
-        NameSearchAnswer { incomplete: repeat.as_ref().map(|_| true), repeat, results, unread }
+        let repeat = how_to_repeat(&unread).filter(|_| !is_forbidden);
+        NameSearchAnswer { incomplete: (!unread.is_empty()).then_some(true), repeat, results, unread }
     }
 
     /// Reads the lists of these kinds concurrently.
@@ -366,6 +375,7 @@ impl Search {
     /// `folders` are the folders if they have been read.
     async fn add_tests_in_folders(&mut self, reader: &Reader, folders: Option<Vec<Value>>) {
         let (tests, unread) = reader.tests_in_folders(folders).await;
+        self.is_forbidden &= unread.is_empty();
         self.unread.extend(unread);
         self.add_records(RecordKind::Test, &tests).await;
     }
@@ -381,12 +391,15 @@ impl Search {
         let list = match list {
             Ok(list) => list,
             Err(failure) => {
+                self.is_forbidden &= matches!(failure.code, Code::PermissionDenied | Code::Unauthenticated);
                 self.omit(what.to_owned(), failure.message);
                 return None;
             }
         };
 
-        self.unread.extend(list.unread_pages(what, LONG_LIST_PAGES));
+        let missing = list.unread_pages(what, LONG_LIST_PAGES);
+        self.is_forbidden &= missing.is_empty();
+        self.unread.extend(missing);
         self.add_records(kind, &list.records).await;
 
         Some(list.records)

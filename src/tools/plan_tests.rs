@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 
 use super::project_client::ProjectClient;
 use crate::{
-    call::{Caller, RequestPreview},
+    call::{Caller, RequestPreview, arguments::AGREEMENT},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -38,19 +38,7 @@ pub(crate) enum ChosenPlans {
     Named(String),
 }
 
-/// A change of the tests of plans.
-#[derive(Clone, Debug)]
-pub(crate) struct PlanTestsRequest {
-    pub(crate) plans: ChosenPlans,
-    /// Project, if the caller names one.
-    pub(crate) project: Option<String>,
-    pub(crate) change: PlanTestsChange,
-    pub(crate) is_dry_run: bool,
-    /// Whether a user has agreed to the change of any number of plans.
-    pub(crate) is_confirmed: bool,
-}
-
-/// What is changed in each plan. A test in a plan is not added a second time.
+/// A change of the tests of plans. A test in a plan is not added a second time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PlanTestsChange {
     /// Ids of the new tests, in their order.
@@ -82,10 +70,9 @@ pub struct PlanTests {
 /// A plan that was changed.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct ChangedPlan {
-    /// Id of the plan.
     pub id: String,
-    /// Name of the plan.
     pub name: String,
     /// Ids of its tests before the change.
     pub before: Vec<String>,
@@ -96,12 +83,6 @@ pub struct ChangedPlan {
     pub request: Option<RequestPreview>,
     /// Why the plan was not changed, or what else has happened.
     pub error: Option<String>,
-}
-
-/// The change of one plan.
-struct PlannedChange {
-    before: TestPlan,
-    items: Vec<TestPlanItem>,
 }
 
 impl PlanTestsChange {
@@ -117,22 +98,32 @@ impl PlanTestsChange {
             }
         }
 
-        let place = self.position.map_or(changed.len(), |position| position.saturating_sub(1));
         let missing = self.add.iter().filter(|id| !changed.iter().any(|item| is(item, id)));
-        let new: Vec<_> = missing.map(|id| self.new_item(id)).collect();
+        let new = missing.map(|id| TestPlanItem {
+            multiplayer_test_id: id.clone(),
+            retries: self.retries.unwrap_or_default(),
+            more: Open::default(),
+        });
+        let new: Vec<_> = new.collect();
+        let place = self.position.map_or(changed.len(), |position| position.saturating_sub(1));
         let place = place.min(changed.len());
         changed.splice(place..place, new);
 
         changed
     }
+}
 
-    fn new_item(&self, id: &str) -> TestPlanItem {
-        TestPlanItem {
-            multiplayer_test_id: id.to_owned(),
-            retries: self.retries.unwrap_or_default(),
-            more: Open::default(),
-        }
-    }
+/// A request to change the tests of plans.
+#[derive(Clone, Debug)]
+pub(crate) struct PlanTestsRequest {
+    pub(crate) plans: ChosenPlans,
+    /// Project, if the caller names one.
+    pub(crate) project: Option<String>,
+    pub(crate) change: PlanTestsChange,
+    pub(crate) is_dry_run: bool,
+    pub(crate) is_confirmed: bool,
+    /// Number of plans to whose change a user has agreed.
+    pub(crate) max_plans: Option<usize>,
 }
 
 impl PlanTestsRequest {
@@ -142,24 +133,25 @@ impl PlanTestsRequest {
     /// The failures of reading; `not_found` if no plan has the name; `confirmation_required`; the failure of the first
     /// write if no plan could be changed.
     pub(crate) async fn run(self, caller: &Caller) -> Result<PlanTests, Failure> {
-        let client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
-        let mut answer = PlanTests { project_id: client.project.clone(), ..PlanTests::default() };
+        let mut client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
+        let mut answer = PlanTests::default();
 
         let mut planned = Vec::new();
         for id in self.plan_ids(&client).await? {
-            let before = read_plan(&client, &id).await?;
+            let before = read_plan(&mut client, &id).await?;
             let items = self.change.apply(&before.test_items);
             if json!(items) == json!(before.test_items) {
                 answer.unchanged.push(before.name);
             } else {
-                planned.push(PlannedChange { before, items });
+                planned.push((before, items));
             }
         }
+        answer.project_id.clone_from(&client.project);
         self.ask(caller, planned.len())?;
 
         let mut failures = Vec::new();
-        for change in planned {
-            let (plan, failure) = self.write(&client, change).await;
+        for (before, items) in planned {
+            let (plan, failure) = self.write(&mut client, &before, &items).await;
             failures.extend(failure);
             answer.plans.push(plan);
         }
@@ -175,39 +167,49 @@ impl PlanTestsRequest {
         let filter = Fields::from_iter([("search".to_owned(), json!(name))]);
         let plans = client.read_list::<ListTestPlans, TestPlanSummary>(&filter).await?;
 
-        match plans.len() {
-            0 => {
-                let message = "change_plan_tests: no plan has a name with this text";
-                Err(Failure::new(Code::NotFound, message)
-                    .hint("nothing was changed[[: `tool:list_test_plans` lists the plans]]"))
-            }
-            count if count > MAX_PLANS => {
-                let message =
-                    format!("change_plan_tests: {count} plans have this text, more than {MAX_PLANS}");
-                Err(Failure::new(Code::TooLarge, message).hint("nothing was changed: pass a longer text"))
-            }
-            _ => Ok(plans.into_iter().map(|plan| plan.id).collect()),
+        if plans.is_empty() {
+            let message = "change_plan_tests: no plan has a name with this text";
+            return Err(Failure::new(Code::NotFound, message)
+                .hint("nothing was changed[[: `tool:list_test_plans` lists the plans]]"));
         }
+        if plans.len() > MAX_PLANS {
+            let count = plans.len();
+            let message = format!("change_plan_tests: {count} plans have this text, more than {MAX_PLANS}");
+            return Err(Failure::new(Code::TooLarge, message).hint("nothing was changed: pass a longer text"));
+        }
+
+        Ok(plans.into_iter().map(|plan| plan.id).collect())
     }
 
-    /// Refuses the change of many plans to which no user has agreed.
+    /// Refuses the change of more plans than a user has agreed to. The detail `agreement` has the argument that states the
+    /// number.
     fn ask(&self, caller: &Caller, count: usize) -> Result<(), Failure> {
-        if count <= MOST_UNASKED || self.is_dry_run {
+        let agreed = self.max_plans.filter(|_| self.is_confirmed).unwrap_or(MOST_UNASKED);
+        if count <= agreed || self.is_dry_run {
             return Ok(());
         }
-        caller.require_agreement(self.is_confirmed, || {
-            format!("change_plan_tests changes the tests of {count} plans")
-        })
+        let question = || format!("change_plan_tests changes the tests of {count} plans");
+        let hint = format!(
+            "nothing was changed: a person must agree; then call again with `argument:confirm: true` and \
+             `argument:max_plans: {count}`"
+        );
+        caller
+            .require_agreement(false, question)
+            .map_err(|failure| failure.hint(hint).detail(AGREEMENT, json!({"max_plans": count})))
     }
 
     /// Writes the tests of a plan, unless another writer has changed them since they were read.
-    async fn write(&self, client: &ProjectClient, change: PlannedChange) -> (ChangedPlan, Option<Failure>) {
-        let PlannedChange { before, items } = change;
+    async fn write(
+        &self,
+        client: &mut ProjectClient,
+        before: &TestPlan,
+        items: &[TestPlanItem],
+    ) -> (ChangedPlan, Option<Failure>) {
         let mut plan = ChangedPlan {
             id: before.id.clone(),
             name: before.name.clone(),
             before: test_ids(&before.test_items),
-            after: test_ids(&items),
+            after: test_ids(items),
             ..ChangedPlan::default()
         };
         let patch = Open::from_iter([("test_items".to_owned(), json!(items))]);
@@ -216,7 +218,7 @@ impl PlanTestsRequest {
         let outcome = if self.is_dry_run {
             client.preview(&operation).await.map(|request| plan.request = Some(request))
         } else {
-            write_unchanged(client, &before, &operation).await.map(|written| {
+            write_unchanged(client, before, &operation).await.map(|written| {
                 if test_ids(&written.test_items) != plan.after {
                     plan.after = test_ids(&written.test_items);
                     plan.error =
@@ -235,7 +237,7 @@ impl PlanTestsRequest {
 
 /// Writes a plan if its tests are still those that were read.
 async fn write_unchanged(
-    client: &ProjectClient,
+    client: &mut ProjectClient,
     before: &TestPlan,
     operation: &UpdateTestPlan,
 ) -> Result<TestPlan, Failure> {
@@ -248,12 +250,14 @@ async fn write_unchanged(
     Ok(client.call(operation).await?.view::<UpdateTestPlan>())
 }
 
-async fn read_plan(client: &ProjectClient, id: &str) -> Result<TestPlan, Failure> {
+/// Reads a plan. The calls after it go to the project that has answered.
+async fn read_plan(client: &mut ProjectClient, id: &str) -> Result<TestPlan, Failure> {
     let reply = client.call(&GetTestPlan { test_plan_id: Uuid(id.to_owned()) }).await?;
     if !reply.value().get("test_items").is_some_and(Value::is_array) {
         let message = "change_plan_tests: the service did not return the tests of the plan";
         return Err(Failure::new(Code::BadResponse, message).hint("nothing was changed"));
     }
+    client.project = reply.project().map(str::to_owned).or(client.project.take());
 
     Ok(reply.view::<GetTestPlan>())
 }
@@ -273,53 +277,15 @@ impl PlanTests {
             return Err(failure);
         }
 
-        self.status = match () {
-            () if self.plans.is_empty() => "nothing_to_change",
-            () if is_dry_run => DRY_RUN,
-            () if self.plans.iter().any(|plan| plan.error.is_some()) => "incomplete",
-            () => "changed",
+        self.status = if self.plans.is_empty() {
+            "nothing_to_change"
+        } else if is_dry_run {
+            DRY_RUN
+        } else if self.plans.iter().any(|plan| plan.error.is_some()) {
+            "incomplete"
+        } else {
+            "changed"
         };
         Ok(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tests_are_removed_replaced_and_added_in_their_places() {
-        let item = |id: &str| TestPlanItem {
-            multiplayer_test_id: id.to_owned(),
-            retries: 2,
-            more: Open::from_iter([("kept".to_owned(), json!(id))]),
-        };
-        let items = ["a", "b", "c"].map(item);
-        let change = PlanTestsChange::default();
-        let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        let replaced = IndexMap::from_iter([("B".to_owned(), "x".to_owned())]);
-
-        for (change, expected) in [
-            (change.clone(), &["a", "b", "c"][..]),
-            (PlanTestsChange { add: ids(&["d", "e"]), ..change.clone() }, &["a", "b", "c", "d", "e"]),
-            (
-                PlanTestsChange { add: ids(&["d", "e"]), position: Some(2), ..change.clone() },
-                &["a", "d", "e", "b", "c"],
-            ),
-            (
-                PlanTestsChange { add: ids(&["d"]), position: Some(9), ..change.clone() },
-                &["a", "b", "c", "d"],
-            ),
-            (PlanTestsChange { add: ids(&["A"]), ..change.clone() }, &["a", "b", "c"]),
-            (PlanTestsChange { remove: ids(&["B", "z"]), ..change.clone() }, &["a", "c"]),
-            (PlanTestsChange { replace: replaced, ..change.clone() }, &["a", "x", "c"]),
-            (PlanTestsChange { remove: ids(&["a"]), add: ids(&["a"]), ..change.clone() }, &["b", "c", "a"]),
-        ] {
-            assert_eq!(test_ids(&change.apply(&items)), expected, "{change:?}");
-        }
-
-        let added = PlanTestsChange { add: ids(&["d"]), retries: Some(1), ..change }.apply(&items);
-        assert_eq!((added[0].more.len(), added[0].retries), (1, 2));
-        assert_eq!((added[3].more.len(), added[3].retries), (0, 1));
     }
 }

@@ -360,7 +360,8 @@ impl Reader<'_> {
         let build = Box::new(self.read(&GetBuild { build_id: Uuid(id.clone()) }).await?);
         // Runs cannot be selected by their build (service.md 2.2).
         let mut latest_runs = self.newest::<ListRuns, Run>("runs", Fields::new(), usize::MAX).await;
-        latest_runs.retain(|run| run.head.build.as_ref().is_some_and(|build| build.id == id));
+        latest_runs
+            .retain(|run| run.head.build.as_ref().is_some_and(|build| build.id.eq_ignore_ascii_case(&id)));
         latest_runs.truncate(LATEST_RESULTS);
 
         Ok(Record::Build { build, latest_runs })
@@ -370,7 +371,11 @@ impl Reader<'_> {
         let list = RecordKind::DeploymentConfig.list();
         let read = read_newest(&self.client.caller, list, self.arguments(Fields::new()));
         let devices = self.reads.receive(read).await?;
-        let device = devices.data.into_iter().map(Viewed::<DeploymentConfig>::from).find(|one| one.id == id);
+        let device = devices
+            .data
+            .into_iter()
+            .map(Viewed::<DeploymentConfig>::from)
+            .find(|one| one.id.eq_ignore_ascii_case(id));
 
         device.map(|device| Record::Device { device }).ok_or_else(|| {
             Failure::new(Code::NotFound, format!("no device has the id `{id}`"))

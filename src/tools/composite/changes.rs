@@ -16,10 +16,11 @@ use crate::{
         context::ToolContext,
         plan_tests::{ChosenPlans, PlanTests, PlanTestsChange, PlanTestsRequest},
         rerun::{Rerun, RerunRequest, RerunSelection},
+        summary::LatestResult,
     },
 };
 
-/// Starts again what failed in a run, job or plan execution: one start per test.
+/// Starts again what failed in a run, job or plan execution: one run per test, without retries.
 ///
 /// Pass exactly one id. A repeated call starts nothing twice.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,6 +31,8 @@ pub struct RerunResults {
     pub job_id: Option<Uuid>,
     /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Id>,
+    /// The latest execution of this plan.
+    pub test_plan_id: Option<Uuid>,
     /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED, no run; `failed`: all failures; `flaky`: passed on a retry; `all`.
     pub which: Option<RerunSelection>,
     /// Default: that of each run, if known.
@@ -38,6 +41,9 @@ pub struct RerunResults {
     pub build_id: Option<Uuid>,
     /// Default: automatic.
     pub agent_config_id: Option<Uuid>,
+    /// Number of starts to which a person has agreed, with `confirm`.
+    #[schemars(range(min = 1, max = 50))]
+    pub max_starts: Option<usize>,
 }
 
 impl CompositeTool for RerunResults {
@@ -48,6 +54,7 @@ impl CompositeTool for RerunResults {
             ResultKind::Run.argument(),
             ResultKind::Job.argument(),
             ResultKind::Execution.argument(),
+            "test_plan_id",
         ])])
         .recovery_hint("call again: what was started is found by its tag")
         // The number of starts is known only after the results are read.
@@ -57,7 +64,13 @@ impl CompositeTool for RerunResults {
     async fn run(self, context: ToolContext) -> Result<Rerun, Failure> {
         let source =
             ResultTarget::from_arguments(self.run_id, self.job_id, self.test_plan_execution_id, None);
-        let Some(ResultTarget::Single(source)) = source else { return Err(lacks_id(Self::NAME)) };
+        let source = match (source, self.test_plan_id) {
+            (Some(ResultTarget::Single(source)), _) => source,
+            (_, Some(plan)) => {
+                LatestResult::OfPlan(plan.0).find(&context.caller, context.project.as_deref()).await?
+            }
+            (_, None) => return Err(lacks_id(Self::NAME)),
+        };
         let request = RerunRequest {
             source,
             selection: self.which.unwrap_or_default(),
@@ -67,6 +80,7 @@ impl CompositeTool for RerunResults {
             agent: self.agent_config_id.map(|id| id.0),
             is_dry_run: context.is_dry_run,
             is_confirmed: context.is_confirmed,
+            max_starts: self.max_starts,
         };
 
         let mut rerun = request.run(&context.caller, &context.options).await?;
@@ -95,6 +109,9 @@ pub struct ChangePlanTests {
     pub remove: Option<Vec<Uuid>>,
     /// Ids of tests in pairs.
     pub replace: Option<Vec<ReplacedTest>>,
+    /// Number of plans to whose change a person has agreed, with `confirm`.
+    #[schemars(range(min = 1, max = 50))]
+    pub max_plans: Option<usize>,
 }
 
 // A test of a plan, and the test that takes its place.
@@ -109,6 +126,7 @@ pub struct ReplacedTest {
 impl CompositeTool for ChangePlanTests {
     const TOOL: ToolInfo =
         ToolInfo::replaces("change_plan_tests", "Change the tests of plans", Toolset::Plans)
+            .core()
             .needs("project:edit-tests")
             .rules(&[
                 Rule::ExactlyOne(&["test_plan_id", "plan_name"]),
@@ -137,6 +155,9 @@ impl CompositeTool for ChangePlanTests {
         };
 
         let (project, is_dry_run, is_confirmed) = (context.project, context.is_dry_run, context.is_confirmed);
-        PlanTestsRequest { plans, project, change, is_dry_run, is_confirmed }.run(&context.caller).await
+        let max_plans = self.max_plans;
+        PlanTestsRequest { plans, project, change, is_dry_run, is_confirmed, max_plans }
+            .run(&context.caller)
+            .await
     }
 }

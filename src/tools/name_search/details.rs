@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{FoundRecord, NameMatch, NameSearchAnswer, RecordKind};
 use crate::{
-    call::paging::{Omission, how_to_repeat},
+    call::paging::Omission,
     failure::Failure,
     service::api::{
         Id, Uuid,
@@ -45,8 +45,7 @@ pub(super) async fn add(reader: &Reader, answer: &mut NameSearchAnswer) {
         answer.unread.push(Omission { what, why });
     }
 
-    answer.repeat = how_to_repeat(&answer.unread);
-    answer.incomplete = answer.repeat.as_ref().map(|_| true);
+    answer.incomplete = (!answer.unread.is_empty()).then_some(true);
 }
 
 /// Reads a record and adds its slots or players. Returns what could not be read.

@@ -128,7 +128,7 @@ impl MatchesOfName {
 }
 
 /// Returns whether a record is a bug that nobody works on any more. Active bugs come first.
-fn is_archived(record: &FoundRecord) -> bool {
+pub(super) fn is_archived(record: &FoundRecord) -> bool {
     let status = record.more.get("status").and_then(Value::as_str);
     record.kind == RecordKind::Bug && status.is_some_and(|status| status.eq_ignore_ascii_case("archived"))
 }

@@ -98,7 +98,7 @@ impl RecordId {
 
     /// Returns the record if the form of the text decides it: an id whose kind is known needs no search.
     fn by_form(record: &str, kind: Option<RecordKind>) -> Option<Self> {
-        if record.starts_with(BUG_PREFIX) {
+        if record.starts_with(BUG_PREFIX) && kind.is_none_or(|kind| kind == RecordKind::Bug) {
             return Some(Self::Named(RecordKind::Bug, record.to_owned()));
         }
         let kind = kind.filter(|kind| *kind != RecordKind::Bug && is_uuid(record))?;
@@ -145,6 +145,7 @@ mod tests {
         let named = |kind, id: &str| Some(RecordId::Named(kind, id.to_owned()));
         for (text, kind, expected) in [
             ("bug_7f", None, named(RecordKind::Bug, "bug_7f")),
+            ("bug_report_form", Some(RecordKind::Test), None),
             (uuid, Some(RecordKind::Test), named(RecordKind::Test, uuid)),
             (uuid, Some(RecordKind::Bug), None),
             (uuid, None, None),

@@ -71,7 +71,7 @@ async fn a_change_of_more_than_five_plans_needs_the_agreement_of_a_user() {
     assert_eq!(shown["plans"][5]["request"]["method"], "PATCH", "{shown}");
     assert_eq!(service.writes().await.len(), 6);
 
-    let changed = host.succeed("change_plan_tests", call(json!({"confirm": true}))).await;
+    let changed = host.succeed("change_plan_tests", call(json!({"confirm": true, "max_plans": 6}))).await;
     assert_eq!(changed["status"], "changed", "{changed}");
 }
 

@@ -123,10 +123,35 @@ async fn more_than_ten_starts_need_the_agreement_of_a_user() {
     };
     let error = host.fail("rerun_results", call(json!({"which": "all"}))).await;
     assert_eq!(error["code"], "confirmation_required", "{error}");
-    assert_eq!(error["message"], "rerun_results starts 11 runs; each is billed");
+    assert_eq!(error["message"], "rerun_results starts 11 runs without retries; each is billed");
 
-    let rerun = host.succeed("rerun_results", call(json!({"which": "all", "confirm": true}))).await;
-    assert_eq!(rerun["job_ids"].as_array().map(Vec::len), Some(11), "{rerun}");
+    assert_eq!(error["details"]["agreement"], json!({"max_starts": 11}));
+
+    // Never more are started than agreed; a repeated call starts the rest.
+    for (max_starts, jobs) in [(10, 10), (11, 11)] {
+        let agreed = json!({"which": "all", "confirm": true, "max_starts": max_starts});
+        let rerun = host.succeed("rerun_results", call(agreed)).await;
+        assert_eq!(rerun["job_ids"].as_array().map(Vec::len), Some(jobs), "{rerun}");
+        assert_eq!(rerun["left_out"].as_object().map_or(0, serde_json::Map::len), 11 - jobs, "{rerun}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_stands_for_its_latest_execution_and_capitals_in_a_build_id_start_nothing_twice() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let source = of_execution(&json!({"which": "failed"}));
+    let rerun = host.succeed("rerun_results", source.clone()).await;
+    let build = rerun["tests"][0]["build_id"].as_str().expect("an id").to_owned();
+
+    for build in [build.clone(), build.to_uppercase()] {
+        let mut call = source.clone();
+        call["build_id"] = json!(build);
+        let again = host.succeed("rerun_results", call).await;
+        assert_eq!(again["job_ids"], rerun["job_ids"], "{again}");
+    }
+    let of_plan =
+        host.succeed("rerun_results", json!({"test_plan_id": seed::PLAN_SMOKE, "which": "failed"})).await;
+    assert_eq!(of_plan["project_id"], "demo", "{of_plan}");
 }
 
 #[tokio::test]
@@ -137,7 +162,7 @@ async fn a_repeated_call_starts_what_was_too_much_for_one_call() {
     let start = json!({"test_plan_id": plan["id"], "deployment_config_id": PHONES});
     let started = host.succeed("start_test_plan_run", start).await;
     service.advance(360_000.0);
-    let mut call = of_execution(&json!({"which": "failed", "confirm": true}));
+    let mut call = of_execution(&json!({"which": "failed", "confirm": true, "max_starts": 50}));
     call["test_plan_execution_id"] = started["test_plan_execution_id"].clone();
 
     let first = host.succeed("rerun_results", call.clone()).await;
