@@ -113,7 +113,6 @@ fn find_argument(reference: &Reference, name: &str, config: &McpConfig) -> Resul
     Err(ErrorData::invalid_params(missing, None))
 }
 
-/// Returns the list whose records have the values of an argument.
 fn list_of(argument: &str) -> Option<&'static OperationEntry> {
     match argument {
         "run_id" => Some(ListRuns::entry()),

@@ -25,7 +25,6 @@ impl McpConfig {
         !self.selection.has_local_files()
     }
 
-    /// Returns whether the server works in global scope.
     pub(super) fn is_global(&self) -> bool {
         self.project.is_none()
     }

@@ -44,7 +44,6 @@ const fn optional(name: &'static str, description: &'static str) -> Argument {
     Argument { name, description, is_required: false }
 }
 
-/// Returns the arguments of the prompt of a skill.
 fn own_arguments(skill: &Skill) -> &'static [Argument] {
     match skill.name {
         "triage-run" => &[const { required("run_id", "Run to examine") }],

@@ -105,7 +105,6 @@ async fn read_pictures(
     Ok(result.for_request(context, 0, CacheScope::Private))
 }
 
-/// Returns whether a tool with the view is offered.
 fn is_offered(selection: &Selection) -> bool {
     selection.tools().any(|entry| entry.has_view)
 }

@@ -217,7 +217,6 @@ pub(super) struct RecordTemplate {
     title: &'static str,
     /// The content of the resource, as a sentence.
     summary: &'static str,
-    /// Returns the tool that reads the resource.
     tool: ToolReference,
     /// The variables of [`Self::path`].
     variables: &'static [TemplateVariable],

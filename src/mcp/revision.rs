@@ -79,7 +79,6 @@ pub(super) fn add_server_info(context: &RequestContext<RoleServer>, meta: &mut O
     }
 }
 
-/// Returns the name and the version of this server.
 pub(super) fn server_info() -> Implementation {
     Implementation::new("tas-mcp", env!("CARGO_PKG_VERSION")).with_title("Test Automation Service")
 }

@@ -100,7 +100,6 @@ impl TaskService {
         Self { runner, profile }
     }
 
-    /// Returns whether a call can become a task.
     pub(super) fn is_offered(&self) -> bool {
         self.profile.config.selection.offers(WaitForCompletion::tool().info)
     }

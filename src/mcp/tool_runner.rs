@@ -15,7 +15,6 @@ use crate::{
     service::{
         api::runs::GetRun,
         result_kind::{ResultId, ResultKind},
-        tool::ToolDefinition,
     },
     tools::{
         call_options::{CallOptions, ProgressSink, Stopping},
@@ -84,11 +83,8 @@ impl ToolRunner {
         let (sender, forwarder) = progress_channel(context);
         let options = self.call_options(Arc::new(sender), self.wait_limit, context);
 
-        let call = async { (tool.run)(self.prepare(tool, arguments, options).await?).await };
-        tokio::select! {
-            outcome = forwarder.forward_during(call) => outcome,
-            reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
-        }
+        let call = async { (tool.run)(self.tool_call(tool, arguments, options).await?).await };
+        self.until_interrupted(tool, forwarder.forward_during(call), context).await
     }
 
     /// Runs `wait_for_completion`, but lets it poll the service only once.
@@ -103,12 +99,12 @@ impl ToolRunner {
         let tool = WaitForCompletion::tool();
         let options = self.call_options(CallOptions::silent().progress, Duration::ZERO, context);
         let call = async {
-            let call = self.prepare(tool, arguments, options).await?;
+            let call = self.tool_call(tool, arguments, options).await?;
             let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
             Ok(WaitReply { completion, selection })
         };
 
-        self.run_until_cancelled(tool, call, context).await
+        self.until_interrupted(tool, call, context).await
     }
 
     /// Reads a run with `get_run` and loads its pictures.
@@ -129,11 +125,11 @@ impl ToolRunner {
             pictures_for_host(&caller, project, run_id).await
         };
 
-        self.run_until_cancelled(tool, loading, context).await
+        self.until_interrupted(tool, loading, context).await
     }
 
     /// Returns the call of a tool by the caller that is chosen for it.
-    async fn prepare(
+    async fn tool_call(
         &self,
         tool: Tool,
         arguments: ToolArguments,
@@ -158,33 +154,24 @@ impl ToolRunner {
         CallOptions { progress, wait_limit: Some(wait_limit), gets_links, tools, stopping }
     }
 
-    /// Waits for `call`, until the host cancels the request or the server stops.
-    async fn run_until_cancelled<T>(
+    /// Waits for `call`, until the host cancels the request or the server stops. A request that changes something may have reached
+    /// the service by then.
+    async fn until_interrupted<T>(
         &self,
         tool: Tool,
         call: impl Future<Output = Result<T, Failure>>,
         context: &RequestContext<RoleServer>,
     ) -> Result<T, Failure> {
-        tokio::select! {
-            outcome = call => outcome,
-            reason = self.interruption(context) => Err(cancelled(tool.info, reason)),
-        }
-    }
-
-    /// Waits until the host cancels the request or the server stops. Returns which of them happened.
-    async fn interruption(&self, context: &RequestContext<RoleServer>) -> &'static str {
-        tokio::select! {
+        let reason = tokio::select! {
+            outcome = call => return outcome,
             () = context.ct.cancelled() => "cancelled by the caller",
             () = self.stopping.calls.cancelled() => "the server is stopping",
-        }
-    }
-}
+        };
 
-/// Returns the failure of a call that was interrupted. A request that changes something may have reached the service.
-fn cancelled(tool: &ToolDefinition, reason: &str) -> Failure {
-    let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
-    match tool.failure_hints.recovery {
-        Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
-        None => failure,
+        let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
+        Err(match tool.failure_hints.recovery {
+            Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
+            None => failure,
+        })
     }
 }

@@ -127,7 +127,7 @@ async fn the_entered_project_decides_which_ids_are_listed() {
         assert!(values.len() > 2 && !values.contains(seed::RUN_FAILED), "{values}");
     }
 
-    assert_eq!(session.host.values(template(RUN), "project", "").await, ["demo", "arena"]);
+    assert_eq!(session.host.values(template(RUN), "project", "").await, ["arena", "demo"]);
     assert_eq!(session.host.values(template(RUN), "project", "ar").await, ["arena"]);
 }
 

@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    offered_texts::{every_settings, unoffered_names},
-    server::{MODERN, modern},
-};
+use super::server::{MODERN, modern};
 use crate::support::{host::Host, service::settings};
 
 async fn prompts(host: &mut Host) -> Vec<Value> {
@@ -71,23 +68,6 @@ async fn a_prompt_is_the_skill_of_its_name_with_the_given_arguments() {
         assert!(text.starts_with("# ") && text.contains(rules), "{name}: {text}");
         let written = text.rsplit("\n\n").next().expect("the arguments");
         assert_eq!(serde_json::from_str::<Value>(written).expect("JSON"), json!(given), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn texts_name_offered_tools_only() {
-    for (name, settings) in every_settings() {
-        let selection = settings.selection();
-        let mut host = Host::open(&settings).await;
-        for prompt in prompts(&mut host).await {
-            let required = prompt["arguments"].as_array().expect("arguments").iter();
-            let required = required.filter(|one| one["required"] == true);
-            let given: serde_json::Map<_, _> =
-                required.map(|one| (one["name"].as_str().expect("a name").to_owned(), json!("x"))).collect();
-            let text = text(&mut host, prompt["name"].as_str().expect("a name"), json!(given)).await;
-            let named = unoffered_names(&text, &selection);
-            assert!(named.is_empty(), "{name}: {prompt}: {named:?}");
-        }
     }
 }
 

@@ -135,7 +135,7 @@ async fn instructions_say_which_tool_answers_which_question() {
 async fn the_list_has_one_page() {
     let mut host = Host::open(&settings(&[])).await;
     for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
-        for cursor in [json!("2"), json!(""), json!(2), json!({})] {
+        for cursor in ["2", ""] {
             let answer = host.request(method, json!({"cursor": cursor})).await;
             assert_eq!(answer["error"]["code"], -32602, "{method} {cursor}");
             assert_eq!(
