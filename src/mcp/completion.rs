@@ -100,7 +100,11 @@ fn find_argument(reference: &Reference, name: &str, config: &McpConfig) -> Resul
             let found = offered.find(|offered| offered.uri_template() == template.uri);
             (&template.uri, found.map(|template| template.argument_of(name)))
         }
-        Reference::Prompt(prompt) => (&prompt.name, prompts::find_argument(&prompt.name, name, config)),
+        Reference::Prompt(prompt) => (
+            &prompt.name,
+            prompts::argument_names(&prompt.name, config)
+                .map(|names| names.into_iter().find(|known| *known == name)),
+        ),
         _ => return Err(ErrorData::invalid_params("unknown kind of reference", None)),
     };
 

@@ -7,7 +7,7 @@
 //! key accepts the answer.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -79,7 +79,7 @@ pub(super) fn can_ask(context: &RequestContext<RoleServer>) -> bool {
 #[derive(Debug, Default)]
 pub struct Confirmer {
     /// The questions that were answered and could be answered again. Each answer counts once in this process.
-    answered: Mutex<HashMap<Uuid, Timestamp>>,
+    answered: Mutex<BTreeMap<Uuid, Timestamp>>,
 }
 
 /// The sealed state of a question.

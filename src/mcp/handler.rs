@@ -127,7 +127,7 @@ impl ServerHandler for Server {
                 Ok((*task).into())
             }
             CallResponse::Ended(outcome) => {
-                let mut result = tool_result(outcome, config, tool.info).await;
+                let mut result = tool_result(outcome, config, tool.info);
                 add_server_info(&context, &mut result.meta);
                 Ok(result.into())
             }

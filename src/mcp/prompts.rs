@@ -97,10 +97,10 @@ pub(super) fn list(config: &McpConfig) -> Vec<model::Prompt> {
     offered(config).map(|(skill, _)| published(skill)).collect()
 }
 
-/// Finds the argument of an offered prompt: the prompt, and its argument with this name.
-pub(super) fn find_argument(prompt: &str, name: &str, config: &McpConfig) -> Option<Option<&'static str>> {
+/// Returns the names of the arguments of an offered prompt; `None` if there is no such prompt.
+pub(super) fn argument_names(prompt: &str, config: &McpConfig) -> Option<Vec<&'static str>> {
     let (skill, _) = offered(config).find(|(skill, _)| skill.name == prompt)?;
-    Some(arguments_of(skill, config).map(|argument| argument.name).find(|known| *known == name))
+    Some(arguments_of(skill, config).map(|argument| argument.name).collect())
 }
 
 /// Returns the name of the prompt with this name, offered or not.

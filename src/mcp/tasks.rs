@@ -157,7 +157,7 @@ impl TaskService {
             Look::Working { message, pause } => {
                 (wait.task(id, now, pause).with_status_message(message), TaskPayload::Working)
             }
-            Look::Ended(outcome) => (wait.task(id, now, Duration::ZERO), self.payload(outcome).await),
+            Look::Ended(outcome) => (wait.task(id, now, Duration::ZERO), self.payload(outcome)),
         };
         Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
     }
@@ -208,8 +208,8 @@ impl TaskService {
     }
 
     /// Returns the result of a task: the result of the call, even if the tool failed (SEP-2663).
-    async fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
-        let result = tool_result(outcome, &self.profile.config, WaitForCompletion::tool().info).await;
+    fn payload(&self, outcome: Result<Reply, Failure>) -> TaskPayload {
+        let result = tool_result(outcome, &self.profile.config, WaitForCompletion::tool().info);
         let result = match serde_json::to_value(result) {
             Ok(Value::Object(result)) => result,
             _ => Fields::new(),

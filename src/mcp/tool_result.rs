@@ -26,7 +26,7 @@ const MAX_MEDIA_TYPE_BYTES: usize = 255;
 const LINK_HINT: &str = "not shown here: the address in the `resource_link` of this result needs no key";
 
 /// Returns the result of a call that ended with `outcome`. Hints name offered tools only.
-pub(super) async fn tool_result(
+pub(super) fn tool_result(
     outcome: Result<Reply, Failure>,
     config: &McpConfig,
     tool: &'static ToolDefinition,
@@ -40,7 +40,7 @@ pub(super) async fn tool_result(
                 let hint = if has_link { LINK_HINT } else { SAVE_HINT };
                 reply.edit_text(HINT, |_| for_caller(hint, selection).unwrap_or_default());
             }
-            success(reply, config, tool).await
+            success(reply, config, tool)
         }
         Err(failure) => {
             let failure = reply::limit_failure(failure.for_caller(selection), max_reply_chars);
@@ -88,7 +88,7 @@ fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentB
 
 /// Returns a result with the reply as text and as structure, because hosts show only one of them. The images follow the text
 /// and do not count towards the limit.
-async fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> CallToolResult {
+fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;
     let image_block = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
