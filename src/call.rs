@@ -32,13 +32,14 @@ pub use self::{
 use self::{
     arguments::ToolArguments,
     reply::{Conversion, FieldSelection, Reply, ReplySettings, ReplySource},
-    request::{Answer, OperationRequest, RequestSender},
-    scope::{ResolvedProject, Scope},
+    request::{OperationRequest, RequestSender},
+    scope::Scope,
 };
 use crate::{
     client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
     clock::Clock,
     failure::{Cause, Code, Failure},
+    fields::Fields,
     service::{
         catalog::{self, OperationEntry},
         result_kind::ResultId,
@@ -99,7 +100,8 @@ pub struct User {
 
 /// A call whose arguments are checked. Its project is not known yet.
 struct CheckedCall {
-    request: OperationRequest,
+    entry: &'static OperationEntry,
+    arguments: Fields,
     /// The project that the arguments name.
     requested: Option<String>,
     /// The ids in the arguments that identify the project.
@@ -117,8 +119,6 @@ struct PreparedCall<'a> {
     ids: Vec<ResultId>,
     project: Option<String>,
     selection: Option<FieldSelection>,
-    /// The answer, if the owner look-up has already sent the same request.
-    answer: Option<Answer>,
 }
 
 impl Caller {
@@ -134,13 +134,9 @@ impl Caller {
         let is_dry_run = arguments.common.is_dry_run;
         let mut checked = self.check_call(entry, arguments)?;
         let warnings = std::mem::take(&mut checked.warnings);
-        let call = self.prepare_call(entry, checked).await?;
+        let call = self.prepare(checked).await?;
 
-        let reply = if is_dry_run {
-            Box::pin(self.dry_run(call)).await?
-        } else {
-            Box::pin(self.execute(call)).await?
-        };
+        let reply = if is_dry_run { Self::dry_run(&call) } else { Box::pin(self.execute(call)).await? };
 
         Ok(reply.with_warnings(&warnings))
     }
@@ -156,7 +152,7 @@ impl Caller {
     ) -> Result<Option<String>, Failure> {
         self.check_permitted(entry, requested)?;
         let sender = self.sender().await?;
-        Ok(self.scope.resolve(&sender, entry, requested, &[]).await?.project)
+        self.scope.resolve(&sender, entry, requested, &[]).await
     }
 
     /// Starts a call: gets the key and sets the deadline. The deadline does not include the time to get the key.
@@ -172,57 +168,33 @@ impl Caller {
         })
     }
 
-    /// Finds the project of a checked call.
+    /// Finds the project of a checked call, and lays out its request.
     ///
     /// # Errors
-    /// `not_configured` if there is no usable key, and the failures of the search for the project.
-    async fn prepare_call(
-        &self,
-        entry: &'static OperationEntry,
-        checked: CheckedCall,
-    ) -> Result<PreparedCall<'_>, Failure> {
+    /// `not_configured` if there is no usable key, the failures of the search for the project, and `invalid_arguments` if
+    /// the address becomes too long.
+    async fn prepare(&self, checked: CheckedCall) -> Result<PreparedCall<'_>, Failure> {
+        let CheckedCall { entry, mut arguments, requested, ids, selection, .. } = checked;
         let sender = self.sender().await?;
-        let resolved =
-            Box::pin(self.scope.resolve(&sender, entry, checked.requested.as_deref(), &checked.ids)).await;
-
-        self.prepare(checked, sender, resolved)
-    }
-
-    /// Returns the call for the project that was found.
-    ///
-    /// # Errors
-    /// The failure of the search for the project, and `invalid_arguments` if the project makes no valid request.
-    fn prepare<'a>(
-        &'a self,
-        checked: CheckedCall,
-        sender: RequestSender<'a>,
-        resolved: Result<ResolvedProject, Failure>,
-    ) -> Result<PreparedCall<'a>, Failure> {
-        let CheckedCall { mut request, ids, selection, .. } = checked;
-        let entry = request.entry;
-        let resolved = resolved.map_err(|failure| match self.scope.project() {
+        let resolved = Box::pin(self.scope.resolve(&sender, entry, requested.as_deref(), &ids)).await;
+        let project = resolved.map_err(|failure| match self.scope.project() {
             None if !entry.effect.is_read_only() => with_nothing_changed(failure),
             _ => failure,
         })?;
-        let project = resolved.project.clone();
 
-        // Some requests carry the project in their path or body. Only these are laid out again.
+        // Some requests carry the project in their path or body.
         if let Some(project) = project.as_ref().filter(|_| entry.request.names_project()) {
-            request.arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
-            request = sender.request(entry, request.arguments)?;
+            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
         }
+        let request = sender.request(entry, arguments)?;
 
-        let answer = resolved.answer_to(&request);
-        Ok(PreparedCall { request, sender, ids, project, selection, answer })
+        Ok(PreparedCall { request, sender, ids, project, selection })
     }
 
-    /// Sends the request of a call, unless its answer is already known, and makes the reply.
+    /// Sends the request of a call, and makes the reply.
     async fn execute(&self, call: PreparedCall<'_>) -> Result<Reply, Failure> {
-        let PreparedCall { mut request, sender, ids, project, selection, answer } = call;
-        let mut answer = match answer {
-            Some(answer) => answer,
-            None => sender.send(&request, project.as_deref()).await?,
-        };
+        let PreparedCall { mut request, sender, ids, project, selection } = call;
+        let mut answer = sender.send(&request, project.as_deref()).await?;
         if !answer.is_success(request.entry) {
             let failure = sender.refusal(&request, project.as_deref(), &answer.response);
             return Err(self.with_current_record(failure, &request, &sender, project.as_deref()).await);

@@ -9,7 +9,6 @@ use serde_json::Value;
 use super::{
     Caller, CheckedCall,
     reply::FieldSelection,
-    request::OperationRequest,
     scope::{ASK_OPERATOR, find_invalid_ids, ids_of_call},
 };
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
         arguments::{self, Findings, Mode},
         catalog::OperationEntry,
         request,
+        rule::Severity,
         tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
     text::quoted_argument,
@@ -161,7 +161,7 @@ impl Caller {
         Ok(CheckedArguments { own, project_id, selection, is_confirmed, is_dry_run })
     }
 
-    /// Checks the arguments of an operation, and lays out its request.
+    /// Checks the arguments of an operation.
     ///
     /// # Errors
     /// `invalid_arguments` with every violation, or `confirmation_required`.
@@ -173,22 +173,17 @@ impl Caller {
         self.check_permitted(entry, arguments.common.project_id.as_deref())?;
         self.check_writable(entry)?;
 
-        // The layout takes the arguments as the check of the schema has converted them.
         let Findings { mut violations, warnings, .. } = find_violations(entry, &mut arguments);
-        let layout = match request::layout(entry, &arguments.own, &self.reply_settings.tmsys_name) {
-            Ok(layout) if violations.is_empty() => layout,
-            layout => {
-                add_missing(&mut violations, layout.err().unwrap_or_default());
-                return Err(Failure::invalid_arguments(entry.name, &violations));
-            }
-        };
+        add_missing(&mut violations, request::find_violations(entry, &arguments.own));
+        if !violations.is_empty() {
+            return Err(Failure::invalid_arguments(entry.name, &violations));
+        }
 
         self.check_confirmation(entry, &arguments)?;
         let ToolArguments { own, common, selection, .. } = arguments;
         let ids = ids_of_call(entry, &own);
-        let request = OperationRequest::from_layout(entry, own, layout);
 
-        Ok(CheckedCall { request, requested: common.project_id, ids, selection, warnings })
+        Ok(CheckedCall { entry, arguments: own, requested: common.project_id, ids, selection, warnings })
     }
 
     /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments
@@ -283,11 +278,12 @@ fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Find
     findings.violations.splice(..0, std::mem::take(&mut arguments.violations));
     arguments::remove_idle_defaults(schema, tool.rules, &mut arguments.own);
 
-    for rule in tool.rules.iter().chain(tool.own_rules) {
-        rule.check(&arguments.own, &mut findings.violations);
-    }
-    for rule in tool.advisory_rules {
-        rule.check(&arguments.own, &mut findings.warnings);
+    for rule in tool.rules {
+        let found = match rule.severity() {
+            Severity::Service | Severity::Own => &mut findings.violations,
+            Severity::Advice => &mut findings.warnings,
+        };
+        rule.check(&arguments.own, found);
     }
     add_missing(&mut findings.violations, find_invalid_ids(&arguments.own));
 

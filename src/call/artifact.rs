@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    Caller, CheckedCall,
+    Caller, PreparedCall,
     arguments::{CommonArguments, ToolArguments},
 };
 use crate::{
@@ -63,10 +63,8 @@ impl Caller {
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, OpenRefusal> {
         let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let CheckedCall { request, requested, ids, .. } = self.check_call(entry, arguments)?;
-
-        let sender = self.sender().await?;
-        self.scope.resolve(&sender, entry, requested.as_deref(), &ids).await?;
+        let checked = self.check_call(entry, arguments)?;
+        let PreparedCall { request, sender, .. } = self.prepare(checked).await?;
 
         let answer = match sender.open(&request, artifact.url.as_deref(), resume_from).await? {
             DownloadResponse::Stream(stream) => return Ok(stream),
@@ -87,8 +85,9 @@ impl Caller {
     /// not confirmed again.
     pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
         let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let CheckedCall { request, .. } = self.check_call(entry, arguments).ok()?;
+        let checked = self.check_call(entry, arguments).ok()?;
         let sender = self.sender().await.ok()?;
+        let request = sender.request(entry, checked.arguments).ok()?;
 
         sender.presigned_address(&request, artifact.url.as_deref()).await
     }

@@ -332,7 +332,6 @@ pub(super) fn file_failure(entry: &OperationEntry, answer: &HttpResponse) -> Opt
     answer.file.redirected_to.as_ref().map(|_| storage_failure(operation, answer))
 }
 
-/// Returns the failure for an answer of the storage host.
 fn storage_failure(operation: &str, answer: &HttpResponse) -> Failure {
     let (code, hint) = match answer.status {
         404 => (

@@ -68,39 +68,30 @@ fn is_reportable(id: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
-/// Returns the name of the first field of an answer whose id has another form. What only describes a record of a list, such as
-/// the build of a job, is not checked: it is shown, and not used.
+/// Returns the name of the first field of an answer whose id has another form: of the answer itself, and of the records of a
+/// page. What only describes a record of a page, such as the build of a job, is not checked: it is shown, and not used.
 pub(super) fn find_malformed(answer: &Value) -> Option<&str> {
-    let records = answer.get(RECORDS).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    // The id of a detection is not used: callers use that of its bug.
-    let mut named = std::iter::once(answer).chain(records).filter(|record| record.get(BUG_ID).is_none());
-    if named.any(|record| record.get(ID).is_some_and(|id| !is_text_id(id))) {
-        return Some(ID);
-    }
-
+    let data = answer.get(RECORDS);
+    let records = data.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     // An older form of an answer has all its fields in `data` (service.md 1.7).
-    let levels = [Some(answer), answer.get(RECORDS)].into_iter().flatten();
-    let mut own = levels.filter_map(Value::as_object).flatten();
-    let own = own.find(|(name, value)| ID_FIELDS.contains(&name.as_str()) && !is_text_id(value));
-    own.map(|(name, _)| name.as_str()).or_else(|| find_in_fields(answer))
+    let levels = [Some(answer), data.filter(|data| data.is_object())].into_iter().flatten();
+
+    let own = levels.map(|level| (level, true)).chain(records.iter().map(|record| (record, false)));
+    own.filter_map(|(record, is_answer)| find_in_record(record.as_object()?, is_answer)).next()
 }
 
-/// Looks for malformed ids of runs, jobs and executions at every depth.
-fn find_in_fields(value: &Value) -> Option<&str> {
-    match value {
-        Value::Array(items) => items.iter().find_map(find_in_fields),
-        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
-            let is_malformed = refers_to_result(name) && !is_text_id(value);
-            if is_malformed { Some(name.as_str()) } else { find_in_fields(value) }
-        }),
-        _ => None,
-    }
+fn find_in_record(record: &Fields, is_answer: bool) -> Option<&str> {
+    let is_used = |name: &str| match name {
+        // The id of a detection is not used: callers use that of its bug.
+        ID => !record.contains_key(BUG_ID),
+        _ => refers_to_result(name) || (is_answer && ID_FIELDS.contains(&name)),
+    };
+    let malformed = record.iter().find(|(name, value)| is_used(name) && !is_text_id(value));
+    malformed.map(|(name, _)| name.as_str())
 }
 
 fn refers_to_result(name: &str) -> bool {
-    // An answer may have 250,000 fields.
-    (name.ends_with("id") || name.ends_with("ids"))
-        && ResultKind::ALL.iter().any(|kind| kind.reference_fields().contains(&name))
+    ResultKind::ALL.iter().any(|kind| kind.reference_fields().contains(&name))
 }
 
 /// Returns whether a value is an id or a list of ids. What is no text cannot be copied.
@@ -125,10 +116,8 @@ mod tests {
             (json!({"data": [{"id": "a"}, {"id": "a b"}]}), Some("id")),
             (json!({"id": "--read-only"}), Some("id")),
             (json!({"data": {"job_ids": ["a", "b\u{1b}"]}}), Some("job_ids")),
-            (
-                json!({"results": [{"data": {"test_plan_execution_id": "x;y\u{a0}z"}}]}),
-                Some("test_plan_execution_id"),
-            ),
+            (json!({"data": [{"test_plan_execution_id": "x;y\u{a0}z"}]}), Some("test_plan_execution_id")),
+            (json!({"id": "b", "details": {"ci": {"run_id": "nightly 42"}}}), None),
             (json!({"id": "3f2b8c1e-7a4d", "job_ids": ["a-b", ""], "run_id": null, "project_id": 7}), None),
             (json!({"data": {"upload_id": "a b"}}), Some("upload_id")),
             (json!({"data": [{"job_id": "j", "build_id": "a b"}]}), None),

@@ -1,8 +1,7 @@
 //! Cuts replies and failures to the length that hosts accept, and states what was cut.
 //!
-//! The order is fixed: lists lose records from their ends. If that is not enough, strings lose their ends, and only if
-//! nothing else is enough, objects lose fields. The short fields of an object stay whole; the long ones share the rest.
-//! A value is measured once, so that the time grows linearly with it.
+//! The order is fixed: a page loses records from its end, then all lists lose entries. If that is not enough, the longest
+//! strings lose their ends, and only if nothing else is enough, objects lose fields.
 
 use serde_json::{Value, json};
 
@@ -28,11 +27,17 @@ const TRUNCATED: &str = "truncated";
 /// Characters that are reserved for the field [`TRUNCATED`].
 const RESERVED_CHARS: usize = 1_200;
 
-/// Least length of a cut string with its quotation marks, in characters. Shorter strings are not cut.
-const MIN_STRING_LENGTH: usize = 520;
+/// Least length of a cut string, in characters. Shorter strings are cut only together with objects.
+const MIN_STRING_CHARS: usize = 520;
 
 /// Mark at the end of a cut text.
 const CUT_MARK: &str = "… [cut]";
+
+/// Length of [`CUT_MARK`], in characters.
+const MARK_CHARS: usize = 7;
+
+/// Longest name of a field in an object that loses fields, in characters.
+const MAX_NAME_CHARS: usize = 100;
 
 /// Largest number of cuts that a reply lists.
 const MAX_LISTED_CUTS: usize = 5;
@@ -115,7 +120,6 @@ pub(super) fn cut_reply(
         // The next page of this size would skip the removed records.
         fields.shift_remove(NEXT);
     }
-
     if let Some(limit) = limit {
         (limit.restate)(fields);
     }
@@ -147,7 +151,6 @@ pub fn limit_failure(failure: Failure, max_chars: usize) -> Failure {
     failure.detail(TRUNCATED, cuts.describe("the details are longer than a reply may be"))
 }
 
-/// Returns the first `max_chars` characters of a text, with a mark if it is longer.
 fn shortened(text: &str, max_chars: usize) -> String {
     match first_characters(text, max_chars) {
         start if start.len() < text.len() => format!("{start}{CUT_MARK}"),
@@ -157,85 +160,170 @@ fn shortened(text: &str, max_chars: usize) -> String {
 
 /// Cuts `value` until its compact JSON has at most `max_chars` characters.
 pub(crate) fn cut(value: &mut Value, max_chars: usize) -> Cuts {
+    let limits = Limits::for_length(value, max_chars);
     let mut cuts = Cuts::default();
-    let size = Size::of(value);
-
-    if size.length > max_chars {
-        let is_enough = |means: &Means| size.minimum(*means) <= max_chars;
-        let means = [Means::Lists, Means::Strings].into_iter().find(is_enough).unwrap_or(Means::Fields);
-        Cutter { means, path: Vec::new(), cuts: &mut cuts }.fit(value, &size, max_chars);
-    }
-
+    limits.apply(value, "", &mut cuts);
     cuts
 }
 
-/// What may be shortened. Each means includes the ones before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Means {
-    /// Lists lose entries from the end, but keep one.
-    Lists,
-    /// Strings lose their end, but keep about 500 characters.
-    Strings,
-    /// Objects lose fields from the end; lists and strings may become empty.
-    Fields,
+/// The largest parts of a value.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Entries of the list of records at the top level.
+    records: usize,
+    /// Entries of any other list.
+    entries: usize,
+    /// Characters of a string.
+    characters: usize,
+    /// Fields of an object.
+    fields: usize,
 }
 
-/// Length of a value as compact JSON, in characters. Every entry and field counts with a comma.
-#[derive(Debug)]
-struct Size {
-    length: usize,
-    /// The least lengths to which the value can be cut, by [`Means`].
-    minimums: [usize; 3],
-    /// The sizes of the entries or of the values of the fields.
-    parts: Vec<Self>,
-}
+impl Limits {
+    const NONE: Self =
+        Self { records: usize::MAX, entries: usize::MAX, characters: usize::MAX, fields: usize::MAX };
 
-impl Size {
-    fn of(value: &Value) -> Self {
+    /// What may be cut, the first means that is enough: the least number of what stays, and the limits for a number.
+    const MEANS: [(usize, fn(usize) -> Self); 6] = [
+        (usize::MAX, |_| Self::NONE),
+        (1, |records| Self { records, ..Self::NONE }),
+        (1, |entries| Self { records: entries, entries, ..Self::NONE }),
+        (MIN_STRING_CHARS, |characters| Self { characters, ..Self::NONE }),
+        (1, |entries| Self { records: entries, entries, characters: MIN_STRING_CHARS, ..Self::NONE }),
+        (0, |count| Self {
+            records: count,
+            entries: count,
+            characters: MIN_STRING_CHARS.min(10 * count),
+            fields: count,
+        }),
+    ];
+
+    /// Returns the limits within which a value has at most `max_chars` characters.
+    fn for_length(value: &Value, max_chars: usize) -> Self {
+        let fits = |limits: Self| limits.is_within(value, max_chars);
+        for (least, limits) in Self::MEANS {
+            if !fits(limits(least)) {
+                continue;
+            }
+
+            let (mut low, mut high) = (least, max_chars.max(least));
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                if fits(limits(middle)) {
+                    low = middle;
+                } else {
+                    high = middle - 1;
+                }
+            }
+            return limits(low);
+        }
+
+        Self { records: 0, entries: 0, characters: 0, fields: 0 }
+    }
+
+    fn is_within(self, value: &Value, max_chars: usize) -> bool {
+        let mut left = max_chars;
+        self.spend(value, "", &mut left).is_some()
+    }
+
+    /// Subtracts the length of a value within the limits from `left`. Returns `None` if it is too long.
+    fn spend(self, value: &Value, place: &str, left: &mut usize) -> Option<()> {
         match value {
             Value::String(text) => {
-                let length = 2 + text_length(text);
-                let minimums = [length, length.min(MIN_STRING_LENGTH), 2];
-                Self { length, minimums, parts: Vec::new() }
+                take(left, 2)?;
+                let mut used = 0;
+                for character in text.chars() {
+                    used += character_length(character);
+                    if used > self.characters {
+                        return take(left, self.characters + MARK_CHARS);
+                    }
+                    if used > *left {
+                        return None;
+                    }
+                }
+                take(left, used)
             }
-            Value::Array(items) => Self::of_list(items.iter().map(Self::of).collect()),
-            Value::Object(fields) => Self::of_object(fields),
-            other => {
-                let length = other.to_string().len();
-                Self { length, minimums: [length; 3], parts: Vec::new() }
+            Value::Array(items) => {
+                take(left, 2)?;
+                let mut kept = items.iter().take(self.entries_at(place));
+                kept.try_for_each(|item| take(left, 1).and_then(|()| self.spend(item, "-", left)))
             }
+            Value::Object(fields) => {
+                take(left, 2)?;
+                let mut kept = fields.iter().filter(|(name, _)| self.keeps_name(name)).take(self.fields);
+                kept.try_for_each(|(name, value)| {
+                    take(left, text_length(name) + 4)?;
+                    self.spend(value, if place.is_empty() { name } else { "-" }, left)
+                })
+            }
+            other => take(left, other.to_string().len()),
         }
     }
 
-    fn of_list(parts: Vec<Self>) -> Self {
-        let length = 2 + parts.iter().map(|part| part.length + 1).sum::<usize>();
-        let first = |means| 2 + parts.first().map_or(0, |part: &Self| part.minimum(means) + 1);
-        let minimums = [first(Means::Lists), first(Means::Strings), 2];
-        Self { length, minimums, parts }
+    fn entries_at(self, place: &str) -> usize {
+        if place == RECORDS { self.records } else { self.entries }
     }
 
-    fn of_object(fields: &Fields) -> Self {
-        let parts: Vec<_> = fields.values().map(Self::of).collect();
-        let around = 2 + fields.keys().map(|name| name_length(name)).sum::<usize>();
-        let minimum = |means| around + parts.iter().map(|part: &Self| part.minimum(means)).sum::<usize>();
-        let minimums = [minimum(Means::Lists), minimum(Means::Strings), 2];
-        Self { length: around + parts.iter().map(|part| part.length).sum::<usize>(), minimums, parts }
+    fn keeps_name(self, name: &str) -> bool {
+        self.fields == usize::MAX || name.len() <= MAX_NAME_CHARS
     }
 
-    /// Returns the least length to which the value can be cut by `means`.
-    fn minimum(&self, means: Means) -> usize {
-        let [lists, strings, fields] = self.minimums;
-        match means {
-            Means::Lists => lists,
-            Means::Strings => strings,
-            Means::Fields => fields,
+    /// Cuts a value, and records each cut. `path` is the JSON pointer to the value (RFC 6901).
+    fn apply(self, value: &mut Value, path: &str, cuts: &mut Cuts) {
+        match value {
+            Value::String(text) => {
+                if let Some(kept) = beginning(text, self.characters) {
+                    let omitted = text.chars().count() - kept.chars().count();
+                    *text = format!("{kept}{CUT_MARK}");
+                    cuts.add(path, CutKind::Characters { omitted });
+                }
+            }
+            Value::Array(items) => {
+                let kept = self.entries_at(path.trim_start_matches('/')).min(items.len());
+                if kept < items.len() {
+                    cuts.add(path, CutKind::Items { kept, omitted: items.len() - kept });
+                    items.truncate(kept);
+                }
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.apply(item, &format!("{path}/{index}"), cuts);
+                }
+            }
+            Value::Object(fields) => {
+                let all = fields.len();
+                let mut left = self.fields;
+                fields.retain(|name, _| {
+                    let is_kept = self.keeps_name(name) && left > 0;
+                    left -= usize::from(is_kept);
+                    is_kept
+                });
+                if fields.len() < all {
+                    let (kept, omitted) = (fields.len(), all - fields.len());
+                    cuts.add(path, CutKind::Fields { kept, omitted });
+                }
+                for (name, value) in fields {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    self.apply(value, &format!("{path}/{name}"), cuts);
+                }
+            }
+            _ => {}
         }
     }
 }
 
-/// Returns the length of the name of a field with quotation marks, colon and comma.
-fn name_length(name: &str) -> usize {
-    text_length(name) + 4
+fn take(left: &mut usize, length: usize) -> Option<()> {
+    *left = left.checked_sub(length)?;
+    Some(())
+}
+
+/// Returns the beginning of a text that takes at most `max_chars` characters in JSON; `None` if that is all of it.
+fn beginning(text: &str, max_chars: usize) -> Option<&str> {
+    let mut used = 0;
+    let (end, _) = text.char_indices().find(|(_, character)| {
+        used += character_length(*character);
+        used > max_chars
+    })?;
+
+    Some(without_open_joiner(text.get(..end)?))
 }
 
 /// Returns the number of characters that a text takes in JSON, without quotation marks.
@@ -250,130 +338,6 @@ pub(super) fn character_length(character: char) -> usize {
         '\0'..='\u{1f}' => 6,
         _ => 1,
     }
-}
-
-/// Cuts one value after the other, and records each cut.
-struct Cutter<'a> {
-    means: Means,
-    /// Names and indexes that lead to the current value.
-    path: Vec<String>,
-    cuts: &'a mut Cuts,
-}
-
-impl Cutter<'_> {
-    /// Cuts `value` to `max_chars` characters, or to its minimum if that is longer.
-    fn fit(&mut self, value: &mut Value, size: &Size, max_chars: usize) {
-        match value {
-            _ if size.length <= max_chars => {}
-            Value::String(text) => self.fit_string(text, max_chars),
-            Value::Array(items) => self.fit_list(items, size, max_chars),
-            Value::Object(fields) => self.fit_object(fields, size, max_chars),
-            _ => {}
-        }
-    }
-
-    fn fit_string(&mut self, text: &mut String, max_chars: usize) {
-        let mark = if max_chars < 2 + CUT_MARK.chars().count() { "" } else { CUT_MARK };
-        let available = max_chars.saturating_sub(2 + mark.chars().count());
-        let mut used = 0;
-        let fits = |character: &char| {
-            used += character_length(*character);
-            used <= available
-        };
-
-        let kept: String = text.chars().take_while(fits).collect();
-        let kept = without_open_joiner(&kept);
-        let omitted = text.chars().count() - kept.chars().count();
-
-        *text = format!("{kept}{mark}");
-        self.record(CutKind::Characters { omitted });
-    }
-
-    fn fit_list(&mut self, items: &mut Vec<Value>, size: &Size, max_chars: usize) {
-        let mut used = 2;
-        let fits = |part: &&Size| {
-            used += part.length + 1;
-            used <= max_chars
-        };
-        let fitting = size.parts.iter().take_while(fits).count();
-
-        let Some(first) = size.parts.first() else { return };
-        let for_first = max_chars.saturating_sub(3);
-        let keeps_first = self.means != Means::Fields || first.minimum(self.means) <= for_first;
-        let kept = fitting.max(usize::from(keeps_first));
-        if kept < items.len() {
-            self.record(CutKind::Items { kept, omitted: items.len() - kept });
-            items.truncate(kept);
-        }
-
-        if fitting == 0
-            && let Some(item) = items.first_mut()
-        {
-            self.fit_part("0", item, first, for_first);
-        }
-    }
-
-    fn fit_object(&mut self, fields: &mut Fields, size: &Size, max_chars: usize) {
-        if self.means == Means::Fields {
-            self.remove_last_fields(fields, size, max_chars);
-        }
-
-        let around = 2 + fields.keys().map(|name| name_length(name)).sum::<usize>();
-        // Zipped with the fields: of removed fields, only the sizes are left.
-        let parts = size.parts.get(..fields.len()).unwrap_or_default();
-        let shares = shares(parts, self.means, max_chars.saturating_sub(around));
-        for ((name, value), (part, share)) in fields.iter_mut().zip(parts.iter().zip(shares)) {
-            self.fit_part(name, value, part, share);
-        }
-    }
-
-    /// Removes fields from the end until the minimum lengths of the others fit.
-    fn remove_last_fields(&mut self, fields: &mut Fields, size: &Size, max_chars: usize) {
-        let mut used = 2;
-        let fits = |(name, part): &(&String, &Size)| {
-            used += name_length(name) + part.minimum(Means::Fields);
-            used <= max_chars
-        };
-
-        let kept = fields.keys().zip(&size.parts).take_while(fits).count();
-        if kept < fields.len() {
-            self.record(CutKind::Fields { kept, omitted: fields.len() - kept });
-            *fields = std::mem::take(fields).into_iter().take(kept).collect();
-        }
-    }
-
-    fn fit_part(&mut self, name: &str, value: &mut Value, size: &Size, max_chars: usize) {
-        self.path.push(name.to_owned());
-        self.fit(value, size, max_chars);
-        self.path.pop();
-    }
-
-    fn record(&mut self, cut: CutKind) {
-        // A path is a JSON pointer (RFC 6901).
-        let escaped = self.path.iter().map(|name| format!("/{}", name.replace('~', "~0").replace('/', "~1")));
-        self.cuts.all.push((escaped.collect(), cut));
-    }
-}
-
-/// Returns how many of the `available` characters each part gets: its minimum, and an equal share of the rest. What a
-/// part does not need goes to the longer ones.
-fn shares(parts: &[Size], means: Means, available: usize) -> Vec<usize> {
-    let minimum = |part: &Size| part.minimum(means).min(part.length);
-    let mut shares: Vec<_> = parts.iter().map(minimum).collect();
-    let mut rest = available.saturating_sub(shares.iter().sum());
-
-    let wish = |part: &Size| part.length - minimum(part);
-    let mut by_wish: Vec<_> = shares.iter_mut().zip(parts).collect();
-    by_wish.sort_by_key(|(_, part)| wish(part));
-    let count = by_wish.len();
-
-    for (index, (share, part)) in by_wish.into_iter().enumerate() {
-        let granted = wish(part).min(rest / (count - index));
-        *share += granted;
-        rest -= granted;
-    }
-
-    shares
 }
 
 /// A cut of one value.
@@ -394,6 +358,10 @@ pub(crate) struct Cuts {
 }
 
 impl Cuts {
+    fn add(&mut self, path: &str, kind: CutKind) {
+        self.all.push((path.to_owned(), kind));
+    }
+
     /// Returns how many entries the list at `pointer` has kept, if it was cut.
     fn kept_items(&self, pointer: &str) -> Option<usize> {
         self.all.iter().find_map(|(path, cut)| match cut {
@@ -475,36 +443,6 @@ mod tests {
             assert!(length <= MAX_CHARS, "{start}: {length}");
             assert!(shape["truncated"]["hint"].is_string(), "{start}");
         }
-    }
-
-    #[test]
-    fn a_value_is_never_longer_than_its_size() {
-        let every_ascii: String = (0..=127_u8).map(char::from).collect();
-        for value in [
-            json!({"a": [1, -2.5, null, true, false], "b\n": {"c": "é\"\\"}, "d": [], "e": {}}),
-            json!(every_ascii),
-        ] {
-            let length = value.to_string().chars().count();
-            assert!((length..length + 8).contains(&Size::of(&value).length), "{value}");
-        }
-    }
-
-    #[test]
-    fn short_fields_stay_whole_and_long_ones_share_the_rest() {
-        let mut value = json!({"short": [1], "long": vec![1; 100], "longer": vec![1; 1_000]});
-        cut(&mut value, 150);
-
-        assert_eq!(value["short"], json!([1]));
-        let kept = |name: &str| value[name].as_array().map_or(0, Vec::len);
-        assert_eq!(kept("long"), kept("longer"));
-        assert!(kept("long") > 20 && value.to_string().len() <= 150, "{value}");
-    }
-
-    #[test]
-    fn a_list_keeps_its_first_entry() {
-        let mut value = json!([["a", "b", "c"], ["d"]]);
-        cut(&mut value, 10);
-        assert_eq!(value, json!([["a"]]));
     }
 
     #[test]

@@ -73,7 +73,6 @@ pub(super) fn extract(answer: &mut Fields, pictures: Pictures) -> Vec<ExtractedP
     extracted.collect()
 }
 
-/// Removes the picture from a field, if the field contains one.
 fn extract_one(field: &mut Value, pointer: String) -> Option<ExtractedPicture> {
     let mut picture = match field.take() {
         Value::Object(picture) if picture.get("data").is_some_and(Value::is_string) => picture,

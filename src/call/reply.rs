@@ -12,7 +12,7 @@ use super::{
     limit::NEXT,
     links,
     pictures::{self, ExtractedPicture},
-    request::{Answer, LONG_WORK, MAX_INLINE_BYTES, OperationRequest},
+    request::{Answer, LONG_WORK, MAX_INLINE_BYTES, OperationRequest, parse_json},
     scope::owned_ids,
 };
 pub use super::{
@@ -89,9 +89,10 @@ impl Reply {
             (ResponseKind::Json | ResponseKind::Status, Some(json)) => json,
             // The status says that the record is gone. Its ids are the answer.
             (ResponseKind::Json, None) if is_empty_deletion => Value::Object(request.arguments.clone()),
-            (ResponseKind::Json, None) => serde_json::from_slice(&response.body)
-                .map_err(|error| bad_response(&format!("is not JSON ({error})")))?,
-            (ResponseKind::Status, None) => serde_json::from_slice(&response.body).unwrap_or_default(),
+            (ResponseKind::Json, None) => {
+                parse_json(&response.body).map_err(|error| bad_response(&format!("is not JSON ({error})")))?
+            }
+            (ResponseKind::Status, None) => parse_json(&response.body).unwrap_or_default(),
             (ResponseKind::Redirect, _) => links::redirect_reply(&response, policy)
                 .ok_or_else(|| bad_response("names no https address in `Location`"))?,
             (ResponseKind::File, _) => {
@@ -234,7 +235,6 @@ impl Reply {
         &self.links
     }
 
-    /// Adds links to files that the reply is about.
     pub(crate) fn add_links(&mut self, links: Vec<FileLink>) {
         self.links.extend(links);
     }
@@ -328,7 +328,6 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
 }
 
-/// The failure for an answer that is not what the operation specifies.
 fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
     let entry = request.entry;
     let message = format!("{}: the service's answer {reason}", request.to_http(None).label());

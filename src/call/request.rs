@@ -61,19 +61,9 @@ impl OperationRequest {
         tmsys_name: &str,
     ) -> Result<Self, Failure> {
         match request::layout(entry, &arguments, tmsys_name) {
-            Ok(layout) => Ok(Self::from_layout(entry, arguments, layout)),
+            Ok(layout) => Ok(Self { entry, arguments, layout }),
             Err(violations) => Err(Failure::invalid_arguments(entry.name, &violations)),
         }
-    }
-
-    /// Creates a request from the layout that was made of these arguments.
-    pub(super) fn from_layout(entry: &'static OperationEntry, arguments: Fields, layout: Layout) -> Self {
-        Self { entry, arguments, layout }
-    }
-
-    /// Returns whether both requests are the same HTTP request, provided that they go to the same project.
-    pub(super) fn equals(&self, other: &Self) -> bool {
-        self.entry.name == other.entry.name && self.layout == other.layout
     }
 
     /// Returns the HTTP request for `project`, or for the route without a project.
@@ -108,6 +98,11 @@ pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// of its text.
 pub(crate) static LONG_WORK: Semaphore = Semaphore::const_new(2);
 
+/// Parses a body. Bytes that are not UTF-8 become U+FFFD, and spoil nothing else.
+pub(super) fn parse_json(body: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_str(&String::from_utf8_lossy(body))
+}
+
 /// An answer of the service, whatever its status is.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
@@ -119,11 +114,10 @@ pub(super) struct Answer {
 impl Answer {
     /// Parses the body.
     pub(super) fn parsed(self) -> Self {
-        let json = self.json.or_else(|| serde_json::from_slice(&self.response.body).ok());
+        let json = self.json.or_else(|| parse_json(&self.response.body).ok());
         Self { json, ..self }
     }
 
-    /// Returns whether this is the success that the operation specifies.
     pub(super) fn is_success(&self, entry: &OperationEntry) -> bool {
         match entry.request.response_kind {
             ResponseKind::Json | ResponseKind::Status => self.response.is_success(),

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use serde_json::Value;
 
-use self::owners::{OwnerLookup, OwnerMemory, OwnerRecord};
-use super::request::{Answer, OperationRequest, RequestSender};
+use self::owners::{OwnerLookup, OwnerMemory};
+use super::request::RequestSender;
 use crate::{
     client::KeyKind,
     failure::{Code, Failure},
@@ -44,22 +44,6 @@ pub(super) struct Scope {
     memory: Arc<OwnerMemory>,
 }
 
-/// The project of a call.
-#[derive(Debug, Default)]
-pub(super) struct ResolvedProject {
-    /// The project; `None` for the route without a project, where the key or the ids decide.
-    pub(super) project: Option<String>,
-    /// The record that the owner look-up has read from `project`, if the call has one id.
-    record: Option<OwnerRecord>,
-}
-
-impl ResolvedProject {
-    /// Returns the answer to `request` if the owner look-up has already sent the same request to this project.
-    pub(super) fn answer_to(self, request: &OperationRequest) -> Option<Answer> {
-        Some(self.record.filter(|record| record.request.equals(request))?.answer)
-    }
-}
-
 impl Scope {
     /// Creates project scope if there is a `project`, otherwise global scope.
     pub(super) fn new(project: Option<String>, configured_projects: Vec<String>) -> Self {
@@ -85,7 +69,8 @@ impl Scope {
         }
     }
 
-    /// Returns the project that a call of `entry` goes to. `ids` are the ids in its arguments.
+    /// Returns the project that a call of `entry` goes to; `None` is the route without a project, where the key or the ids
+    /// decide. `ids` are the ids in its arguments.
     ///
     /// # Errors
     /// `project_scope_mismatch`, `project_not_resolved`, `project_required`, or the failure of a look-up.
@@ -95,13 +80,12 @@ impl Scope {
         entry: &OperationEntry,
         requested: Option<&str>,
         ids: &[ResultId],
-    ) -> Result<ResolvedProject, Failure> {
+    ) -> Result<Option<String>, Failure> {
         let goes_to_project = goes_to_project(entry);
         let decided_by_service = goes_to_project.then_some(entry);
         let lookup = OwnerLookup { decided_by_service, ..self.lookup(sender) };
-        let mut record = None;
 
-        let project = match (self.project(), sender.key.kind(), requested) {
+        Ok(match (self.project(), sender.key.kind(), requested) {
             (Some(project), _, Some(requested)) if requested != project => {
                 return Err(other_project_refused(requested, project));
             }
@@ -121,17 +105,15 @@ impl Scope {
             // The key identifies the project at the service.
             (None, KeyKind::Project, None) => None,
             (None, KeyKind::Project, Some(requested)) => {
-                record = lookup.confirm_owner(requested, ids).await?;
+                lookup.confirm_owner(requested, ids).await?;
                 Some(requested.to_owned())
             }
             (None, KeyKind::Organization, _) if ids.is_empty() => Some(self.project_without_ids(requested)?),
             (None, KeyKind::Organization, _) => {
                 let owners = lookup.owners(ids, &self.candidates(requested)).await?;
-                return lookup.common_owner(requested, ids, owners).await;
+                Some(lookup.common_owner(requested, ids, owners).await?)
             }
-        };
-
-        Ok(ResolvedProject { project, record })
+        })
     }
 
     /// Does the same if calls may go to some projects only, and the caller names none.
@@ -140,14 +122,14 @@ impl Scope {
         lookup: OwnerLookup<'_>,
         entry: &OperationEntry,
         ids: &[ResultId],
-    ) -> Result<ResolvedProject, Failure> {
+    ) -> Result<Option<String>, Failure> {
         let allowed = self.candidates(None);
         if !ids.is_empty() {
             let owners = lookup.owners(ids, &allowed).await?;
-            return lookup.common_owner(None, ids, owners).await;
+            return lookup.common_owner(None, ids, owners).await.map(Some);
         }
         if !goes_to_project(entry) {
-            return Ok(ResolvedProject::default());
+            return Ok(None);
         }
         if lookup.sender.key.kind() == KeyKind::Organization {
             return Err(project_required(&allowed));
@@ -155,7 +137,7 @@ impl Scope {
 
         let project = lookup.project_of_key().await?;
         if allowed.contains(&project) {
-            return Ok(ResolvedProject { project: Some(project), record: None });
+            return Ok(Some(project));
         }
 
         let message = format!("no grant of the person covers project `{project}`");
@@ -244,16 +226,15 @@ impl Scope {
         self.project().map_or_else(|| self.candidates(None), |project| vec![project.to_owned()])
     }
 
-    /// Returns the project of a call with an organization key and without ids.
+    /// Returns the project of a call with an organization key and without ids. What was read before does not decide it.
     fn project_without_ids(&self, requested: Option<&str>) -> Result<String, Failure> {
         if let Some(requested) = requested {
             return Ok(requested.to_owned());
         }
 
-        let known = self.candidates(None);
-        match known.as_slice() {
+        match self.configured_projects.as_slice() {
             [only] => Ok(only.clone()),
-            _ => Err(project_required(&known)),
+            configured => Err(project_required(configured)),
         }
     }
 
@@ -281,7 +262,6 @@ fn needs_project(entry: &OperationEntry) -> bool {
     entry.request.url_base == UrlBase::NamedProject || entry.request.names_project()
 }
 
-/// Returns the ids in the arguments that identify the project of a call.
 pub(super) fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<ResultId> {
     // The operations of the knowledge host take the ids of players, which contain the id of the run.
     let are_players = entry.request.url_base == UrlBase::Knowledge;
@@ -320,7 +300,6 @@ fn texts<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = (String,
     single.into_iter().chain(listed).filter_map(|(path, value)| Some((path, value.as_str()?)))
 }
 
-/// Returns the failure for a requested project that is not the project of project scope.
 pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     call::{Caller, paging::Omission},
-    failure::{Code, Failure},
     fields::field_at,
     service::{
         api::jobs::{Job, ListJobs},
@@ -52,7 +51,6 @@ impl<'a> RecordPrinter<'a> {
     /// # Errors
     /// `invalid_arguments` if a wanted field does not exist.
     pub(super) async fn print(&self, caller: &Caller, answer: &Value) -> Result<ExitStatus, CommandError> {
-        self.check_fields(answer)?;
         let shown = if self.output.has_rows() { Some(self.shown(caller, answer).await) } else { None };
         let status =
             self.output.print(ExitStatus::Success, answer, || shown.unwrap_or(Shown::Text(String::new())))?;
@@ -107,7 +105,6 @@ impl<'a> RecordPrinter<'a> {
         answer: &Value,
         earlier: usize,
     ) -> Result<usize, CommandError> {
-        self.check_fields(answer)?;
         let size = terminal_size::terminal_size_of(std::io::stdout());
         let (width, height) =
             size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
@@ -131,26 +128,6 @@ impl<'a> RecordPrinter<'a> {
     pub(super) fn id(&self, record: &Value) -> String {
         let id = self.tool.records.and_then(|keys| field_at(record, keys.id));
         id.map(plain_text).unwrap_or_default()
-    }
-
-    /// Checks that the wanted fields exist. A field that exists may be absent from every record of a reply.
-    fn check_fields(&self, answer: &Value) -> Result<(), CommandError> {
-        let names = |field: &str| {
-            let names = answer.get(field).and_then(Value::as_array).into_iter().flatten();
-            names.filter_map(Value::as_str).map(|name| name.trim_start_matches("data.")).collect::<Vec<_>>()
-        };
-        let (missing, valid) = (names("fields_not_found"), names("valid_fields"));
-        let unknown: Vec<_> = missing.into_iter().filter(|name| !valid.contains(name)).collect();
-        if unknown.is_empty() || self.fields.is_empty() {
-            return Ok(());
-        }
-
-        let message = format!("`--{FIELDS}`: records have no field {}", unknown.join(", "));
-        let hint = match valid.as_slice() {
-            [] => format!("see the records without `--{FIELDS}`"),
-            valid => format!("valid fields: {}", valid.join(", ")),
-        };
-        Err(Failure::new(Code::InvalidArguments, message).hint(hint).into())
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Mutex, task::JoinHandle, time::Instant};
+use tokio::{sync::Mutex, time::Instant};
 
 use super::{
     address::HostUrl,
@@ -29,10 +29,7 @@ const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 /// How long a key is used before it is looked up again.
 const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// Least time between two look-ups after a failed one, and after the service has refused the key.
-const PAUSE: Duration = Duration::from_secs(30);
-
-/// How long a call waits for a look-up. The look-up continues, and a later call may see its end.
+/// How long a call waits for a look-up. A keychain may ask the user.
 const WAIT_LIMIT: Duration = Duration::from_secs(35);
 
 /// Where the API key comes from. The clones share what was looked up.
@@ -123,20 +120,14 @@ fn read_key_file(path: &Path) -> Result<ApiKey, String> {
 #[derive(Debug)]
 pub struct KeyLookup {
     origin: LookupOrigin,
-    state: Mutex<LookupState>,
-    /// Whether the service has refused the key of the latest look-up.
+    /// The latest key, and when it was found. Simultaneous calls wait for the same look-up.
+    latest: Mutex<Option<(Instant, ApiKey)>>,
+    /// Whether the service has refused the latest key.
     is_refused: AtomicBool,
 }
 
-#[derive(Debug, Default)]
-struct LookupState {
-    latest: Option<LookupOutcome>,
-    /// A look-up that has not ended. Simultaneous calls share it, and it survives a cancelled call.
-    running: Option<JoinHandle<Result<ApiKey, LookupFailure>>>,
-}
-
 /// Where a key is looked up.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum LookupOrigin {
     /// The output of a command.
     Command(KeyCommand),
@@ -144,54 +135,31 @@ enum LookupOrigin {
     Stored(StoredKey),
 }
 
-/// The end of a look-up.
-#[derive(Debug)]
-struct LookupOutcome {
-    at: Instant,
-    result: Result<ApiKey, LookupFailure>,
-}
-
-/// Why there is no key.
-#[derive(Clone, Debug)]
-struct LookupFailure {
-    /// The failure of the call.
-    failure: Failure,
-    /// Whether the next call looks again without a pause, because a look-up costs nothing and disturbs nobody.
-    is_cheap: bool,
-}
-
-impl LookupFailure {
-    fn cheap(message: impl Into<String>, hint: impl Into<Guidance>) -> Self {
-        Self { failure: Failure::new(Code::NotConfigured, message).hint(hint), is_cheap: true }
-    }
-
-    fn costly(message: impl Into<String>, hint: impl Into<Guidance>) -> Self {
-        Self { is_cheap: false, ..Self::cheap(message, hint) }
-    }
-}
-
 impl KeyLookup {
     fn new(origin: LookupOrigin) -> Self {
-        Self { origin, state: Mutex::default(), is_refused: AtomicBool::new(false) }
+        Self { origin, latest: Mutex::default(), is_refused: AtomicBool::new(false) }
     }
 
-    /// Returns the key of the latest look-up, or of a new one if that is too old or was refused.
+    /// Returns the latest key, or a new one if that is too old or was refused.
     ///
     /// # Errors
     /// `not_configured` if there is no usable key.
     async fn key(&self) -> Result<ApiKey, Failure> {
-        let mut state = self.state.lock().await;
-        let is_refused = self.is_refused.load(Ordering::Relaxed);
-        if let Some(latest) = state.latest.as_ref().filter(|latest| latest.counts(is_refused, Instant::now()))
+        let mut latest = self.latest.lock().await;
+        let is_refused = self.is_refused.swap(false, Ordering::Relaxed);
+        if let Some((at, key)) = &*latest
+            && at.elapsed() < MAX_AGE
+            && !is_refused
         {
-            return latest.result.clone().map_err(|failed| failed.failure);
+            return Ok(key.clone());
         }
 
-        let result = state.look_up(&self.origin).await;
-        self.is_refused.store(false, Ordering::Relaxed);
-        state.latest = Some(LookupOutcome { at: Instant::now(), result: result.clone() });
+        *latest = None;
+        let looked_up = tokio::time::timeout(WAIT_LIMIT, self.origin.look_up()).await;
+        let key = looked_up.unwrap_or_else(|_| Err(self.origin.failure("has not answered in time")))?;
+        *latest = Some((Instant::now(), key.clone()));
 
-        result.map_err(|failed| failed.failure)
+        Ok(key)
     }
 
     fn note_refusal(&self) {
@@ -199,52 +167,26 @@ impl KeyLookup {
     }
 }
 
-impl LookupState {
-    /// Waits for the end of the look-up that runs, or of a new one.
-    async fn look_up(&mut self, origin: &LookupOrigin) -> Result<ApiKey, LookupFailure> {
-        let running = self.running.get_or_insert_with(|| tokio::spawn(origin.clone().look_up()));
-        let Ok(ended) = tokio::time::timeout(WAIT_LIMIT, running).await else {
-            return Err(origin.failure("has not answered yet"));
-        };
-        self.running = None;
-
-        ended.unwrap_or_else(|_| Err(origin.failure("could not be looked up")))
-    }
-}
-
-impl LookupOutcome {
-    fn counts(&self, is_refused: bool, now: Instant) -> bool {
-        let age = now.saturating_duration_since(self.at);
-        match &self.result {
-            Ok(_) => age < if is_refused { PAUSE } else { MAX_AGE },
-            Err(failed) => !failed.is_cheap && age < PAUSE,
-        }
-    }
-}
-
 impl LookupOrigin {
-    async fn look_up(self) -> Result<ApiKey, LookupFailure> {
-        match &self {
+    async fn look_up(&self) -> Result<ApiKey, Failure> {
+        match self {
             Self::Command(command) => command.run().await.map_err(|reason| self.failure(&reason)),
             Self::Stored(stored) => stored.find().await,
         }
     }
 
     /// Returns the failure of a look-up. `reason` continues a sentence that begins with the origin.
-    fn failure(&self, reason: &str) -> LookupFailure {
-        let pause = PAUSE.as_secs();
+    fn failure(&self, reason: &str) -> Failure {
         let (origin, hint) = match self {
-            Self::Command(_) => (
-                "the command of TAS_API_KEY_COMMAND",
-                format!("try the command in a terminal; a call runs it again after {pause} s"),
-            ),
-            Self::Stored(_) => {
-                ("the keychain", format!("unlock the keychain; a call looks again after {pause} s"))
-            }
+            Self::Command(_) => ("the command of TAS_API_KEY_COMMAND", "try the command in a terminal"),
+            Self::Stored(_) => ("the keychain", "unlock the keychain"),
         };
-
-        LookupFailure::costly(format!("no API key: {origin} {reason}"), hint)
+        no_key(format!("no API key: {origin} {reason}"), hint)
     }
+}
+
+fn no_key(message: String, hint: impl Into<Guidance>) -> Failure {
+    Failure::new(Code::NotConfigured, message).hint(hint)
 }
 
 /// The stored key of an account, for requests to certain addresses.
@@ -270,17 +212,17 @@ impl StoredKey {
         Self { store, account, addresses, withheld }
     }
 
-    async fn find(&self) -> Result<ApiKey, LookupFailure> {
+    async fn find(&self) -> Result<ApiKey, Failure> {
         let account = self.account.clone();
         match self.store.in_background(move |store| store.find(&account)).await {
             Ok(FoundKey::Found(record, _)) => self.bound_key(record),
             Ok(FoundKey::Missing(error)) => Err(self.missing(error.as_ref())),
-            Err(error) => Err(unreadable(&error)),
+            Err(error) => Err(no_key(format!("no API key: {error}"), error.hint())),
         }
     }
 
     /// Returns the key if it was stored for all addresses.
-    fn bound_key(&self, record: StoredRecord) -> Result<ApiKey, LookupFailure> {
+    fn bound_key(&self, record: StoredRecord) -> Result<ApiKey, Failure> {
         let other = self.addresses.iter().find(|address| !record.addresses.contains(address));
         let Some(other) = other else { return Ok(record.key) };
 
@@ -291,10 +233,10 @@ impl StoredKey {
         );
         let hint = "correct the address, or sign in for it with `tas-mcp login`";
 
-        Err(LookupFailure::cheap(message, hint))
+        Err(no_key(message, hint))
     }
 
-    fn missing(&self, error: Option<&KeyStoreError>) -> LookupFailure {
+    fn missing(&self, error: Option<&KeyStoreError>) -> Failure {
         let reason = error.map(|error| format!(" ({error})")).unwrap_or_default();
         let message = format!(
             "no API key: no key is stored for the account `{}`{reason}, and `TAS_API_KEY` {}",
@@ -303,17 +245,7 @@ impl StoredKey {
         );
         let hint = "run `tas-mcp login` in a terminal, or set TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND; `--sandbox` works without settings";
 
-        LookupFailure::cheap(message, hint)
-    }
-}
-
-fn unreadable(error: &KeyStoreError) -> LookupFailure {
-    let (message, hint) = (format!("no API key: {error}"), error.hint());
-    // A file is read again at once; a keychain may ask the user each time.
-    if error.is_of_keychain() {
-        LookupFailure::costly(message, hint)
-    } else {
-        LookupFailure::cheap(message, hint)
+        no_key(message, hint)
     }
 }
 
@@ -321,28 +253,6 @@ fn unreadable(error: &KeyStoreError) -> LookupFailure {
 mod tests {
     use super::*;
     use crate::client::KeyPlace;
-
-    #[tokio::test]
-    async fn an_outcome_counts_for_a_limited_time() {
-        let at = Instant::now();
-        let key = || Ok(ApiKey::parse("svc_abcdef").expect("a key"));
-        let cheap = || Err(LookupFailure::cheap("no key", "none"));
-        let costly = || Err(LookupFailure::costly("no key", "none"));
-
-        for (result, is_refused, seconds, expected) in [
-            (key(), false, 299, true),
-            (key(), false, 300, false),
-            (key(), true, 29, true),
-            (key(), true, 30, false),
-            (costly(), false, 29, true),
-            (costly(), false, 30, false),
-            (cheap(), false, 0, false),
-        ] {
-            let outcome = LookupOutcome { at, result };
-            let counts = outcome.counts(is_refused, at + Duration::from_secs(seconds));
-            assert_eq!(counts, expected, "{outcome:?} after {seconds} s");
-        }
-    }
 
     #[cfg(unix)]
     #[tokio::test]
@@ -354,10 +264,15 @@ mod tests {
 
         let (first, second) = tokio::join!(lookup.key(), lookup.key());
         assert!(first.is_ok() && second.is_ok() && lookup.key().await.is_ok());
-        lookup.note_refusal();
-        assert!(lookup.key().await.is_ok());
+        assert_eq!(fs::read_to_string(&file).expect("the runs"), "run\n");
 
-        assert_eq!(fs::read_to_string(file).expect("the runs"), "run\n");
+        lookup.note_refusal();
+        assert!(lookup.key().await.is_ok() && lookup.key().await.is_ok());
+        assert_eq!(
+            fs::read_to_string(file).expect("the runs"),
+            "run\nrun\n",
+            "a refused key is looked up again"
+        );
     }
 
     #[tokio::test]
@@ -381,7 +296,7 @@ mod tests {
             let found = StoredKey::new(store.clone(), "default".to_owned(), &hosts, None).find().await;
             match (found, refused) {
                 (Ok(_), None) => {}
-                (Err(LookupFailure { failure, .. }), Some(refused)) => {
+                (Err(failure), Some(refused)) => {
                     assert!(failure.message.ends_with(&format!("is not sent to {refused}")), "{failure:?}");
                     assert!(!failure.to_json().contains("planted"), "{failure:?}");
                 }

@@ -188,9 +188,4 @@ impl KeyStoreError {
             }
         }
     }
-
-    /// Returns whether the keychain, and not a file, has failed.
-    pub(super) fn is_of_keychain(&self) -> bool {
-        matches!(self, Self::NoKeychain(_) | Self::NoAccess(_) | Self::Keychain(_))
-    }
 }

@@ -151,7 +151,7 @@ mod tests {
         }
         traffic.record(ServiceHost::Knowledge, Ok(200), second);
         let [outage] = traffic.outages().try_into().expect("one outage");
-        assert_eq!((outage.duration(), outage.setting), (3 * second, "TAS_BASE_URL"));
+        assert_eq!((outage.duration(), outage.setting), (2 * second, "TAS_BASE_URL"));
         assert!(outage.reason.contains("503"), "{outage:?}");
 
         traffic.record(ServiceHost::Main, Ok(404), second);

@@ -28,7 +28,6 @@ impl Scenario {
         Ok(())
     }
 
-    /// Calls a tool and prints the call.
     pub(super) async fn call(&mut self, tool: &str, arguments: Value) -> Result<Value> {
         self.transcript.call(tool, &arguments);
         self.call_silently(tool, arguments).await
@@ -43,12 +42,10 @@ impl Scenario {
     }
 }
 
-/// Returns the records of a list.
 pub(super) fn records(list: &Value) -> Result<&Vec<Value>> {
     list.get("data").and_then(Value::as_array).context("the reply is not a list")
 }
 
-/// Returns a text field of a record.
 pub(super) fn text<'a>(record: &'a Value, field: &str) -> Result<&'a str> {
     record.get(field).and_then(Value::as_str).with_context(|| format!("no `{field}` in {record}"))
 }

@@ -44,7 +44,6 @@ impl Transcript {
         self.print_line(STEP, &text);
     }
 
-    /// Prints the call of a tool.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value) {
         let arguments = arguments.as_object().into_iter().flatten().map(|(name, value)| {
             let value: String = value.to_string().chars().take(MAX_VALUE_CHARS).collect();

@@ -70,7 +70,6 @@ impl AnswerTypes {
         }
     }
 
-    /// Returns the schema of a field without the fields of the objects in it.
     fn without_fields(&self, field: &Fields) -> Fields {
         with_keywords(field, |keyword, value| match (keyword, value) {
             (keyword, _) if OF_FIELDS.contains(&keyword) => None,

@@ -50,7 +50,7 @@ impl Debug for OperationEntry {
 
 /// An operation that is in the list of operations.
 pub trait ListedOperation: Operation {
-    /// Returns the entry of the operation.
+    /// The entry of the operation.
     fn entry() -> &'static OperationEntry;
 }
 

@@ -98,6 +98,13 @@ pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Re
     Ok(Layout { url_base: request.url_base, path, query, body, range })
 }
 
+/// Returns a violation for each value that a path cannot contain.
+pub fn find_violations(operation: &OperationEntry, arguments: &Fields) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    path(operation.request.path, arguments, "", &mut violations);
+    violations
+}
+
 /// Returns the path with the values of its placeholders.
 fn path(template: &str, arguments: &Fields, tmsys: &str, violations: &mut Vec<Violation>) -> String {
     let mut path = String::new();

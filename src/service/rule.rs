@@ -23,6 +23,21 @@ pub enum Rule {
     NeedsTrue(&'static str, &'static str),
     /// A function that adds a violation for each way in which the arguments break the rule.
     Custom(fn(&Fields, &mut Vec<Violation>)),
+    /// A rule of [`Severity::Own`].
+    Own(&'static Rule),
+    /// A rule of [`Severity::Advice`].
+    Advice(&'static Rule),
+}
+
+/// What becomes of a call that breaks a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The service refuses the call.
+    Service,
+    /// This program refuses the call: the service would accept it, and ignore a part of its arguments.
+    Own,
+    /// The reply has a warning: the service ignores an argument, and nothing is lost by it.
+    Advice,
 }
 
 impl Rule {
@@ -67,6 +82,16 @@ impl Rule {
                 }
             }
             Self::Custom(check) => check(arguments, violations),
+            Self::Own(rule) | Self::Advice(rule) => rule.check(arguments, violations),
+        }
+    }
+
+    /// Returns what becomes of a call that breaks the rule.
+    pub const fn severity(&self) -> Severity {
+        match self {
+            Self::Own(_) => Severity::Own,
+            Self::Advice(_) => Severity::Advice,
+            _ => Severity::Service,
         }
     }
 
@@ -80,6 +105,7 @@ impl Rule {
             Self::WhenTrue(name, rules) => {
                 std::iter::once(name).chain(rules.iter().flat_map(Self::names)).collect()
             }
+            Self::Own(rule) | Self::Advice(rule) => rule.names(),
             Self::Custom(_) => Vec::new(),
         }
     }

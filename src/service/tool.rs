@@ -149,12 +149,8 @@ pub struct ToolInfo {
     pub tier: Tier,
     /// What the API key must allow.
     pub access: Access,
-    /// Rules of the service that a schema cannot express.
+    /// Rules that a schema cannot express.
     pub rules: &'static [Rule],
-    /// Rules of this program. The service accepts a call that breaks them, but ignores a part of its arguments.
-    pub own_rules: &'static [Rule],
-    /// Rules whose violation is a warning in the reply: the service ignores an argument, and nothing is lost by it.
-    pub advisory_rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
     /// The keys of the records of a list that is read completely.
@@ -195,8 +191,6 @@ impl ToolInfo {
             tier: Tier::Extra,
             access: Access::AnyKey,
             rules: &[],
-            own_rules: &[],
-            advisory_rules: &[],
             required_fields: &[],
             records: None,
             failure_hints: FailureHints {
@@ -242,8 +236,6 @@ impl ToolInfo {
         needs(permission: &'static str) sets access = Access::Permission(permission);
         without_key() sets access = Access::NoKey;
         rules(rules: &'static [Rule]) sets rules = rules;
-        own_rules(rules: &'static [Rule]) sets own_rules = rules;
-        advisory_rules(rules: &'static [Rule]) sets advisory_rules = rules;
         requires_fields(fields: &'static [&'static str]) sets required_fields = fields;
         records(records: RecordKeys) sets records = Some(records);
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);

@@ -8,12 +8,9 @@ use lru::LruCache;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ASK_ABOUT_PROJECT, ResolvedProject, scope_mismatch};
+use super::{ASK_ABOUT_PROJECT, scope_mismatch};
 use crate::{
-    call::{
-        ids::is_id,
-        request::{Answer, OperationRequest, RequestSender},
-    },
+    call::{ids::is_id, request::RequestSender},
     client::ApiKey,
     failure::{Code, Failure},
     fields::Fields,
@@ -36,19 +33,11 @@ const MAX_OWNERS: usize = 4_096;
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
 
-/// A record that a look-up has read, with the request that returned it.
-#[derive(Clone, Debug)]
-pub(super) struct OwnerRecord {
-    pub(super) request: OperationRequest,
-    /// The answer, parsed.
-    pub(super) answer: Answer,
-}
-
 /// What the look-ups of an id have shown about its owner.
 #[derive(Debug)]
 pub(super) enum Owner {
-    /// The project owns the id. The record is `None` if the owner was already known.
-    Known { project: String, record: Option<Box<OwnerRecord>> },
+    /// The project owns the id.
+    Known(String),
     /// One of the projects can own the id: the key lacks the permission to read the record there.
     Unreadable { projects: Vec<String>, failure: Failure },
 }
@@ -56,23 +45,16 @@ pub(super) enum Owner {
 impl Owner {
     fn known(&self) -> Option<&str> {
         match self {
-            Self::Known { project, .. } => Some(project),
+            Self::Known(project) => Some(project),
             Self::Unreadable { .. } => None,
-        }
-    }
-
-    /// Releases the memory of the record.
-    fn without_record(self) -> Self {
-        match self {
-            Self::Known { project, .. } => Self::Known { project, record: None },
-            Self::Unreadable { .. } => self,
         }
     }
 }
 
 /// The answer of a project, or of the route without a project, to the look-up of an id.
 enum LookupResult {
-    Found(Box<OwnerRecord>),
+    /// The project that the record names, if it names one.
+    Found(Option<String>),
     NotFound,
     /// The key has no access to the project, or is not accepted.
     Forbidden(Failure),
@@ -100,26 +82,18 @@ impl OwnerLookup<'_> {
     /// `project_not_resolved` if no candidate has an id, or the failure of a look-up.
     pub(super) async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Owner>, Failure> {
         let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
-        let mut owner = self.owner_among(first, candidates).await?;
-        // A call uses the record only if it has one id. With several ids, the memory of each record is released before
-        // the next look-up.
-        if !rest.is_empty() {
-            owner = owner.map(Owner::without_record);
-        }
+        let owner = self.owner_among(first, candidates).await?;
         let likely: Vec<_> = owner.iter().filter_map(Owner::known).map(str::to_owned).collect();
         let likely = likely.as_slice();
-        let mut owners: Vec<_> =
-            stream::iter(rest.to_vec())
-                .map(|id| async move {
-                    self.owner_among(&id, likely).await.ok().flatten().map(Owner::without_record)
-                })
-                .buffered(MAX_CONCURRENT_LOOKUPS)
-                .collect()
-                .await;
+        let mut owners: Vec<_> = stream::iter(rest.to_vec())
+            .map(|id| async move { self.owner_among(&id, likely).await.ok().flatten() })
+            .buffered(MAX_CONCURRENT_LOOKUPS)
+            .collect()
+            .await;
 
         for (id, owner) in rest.iter().zip(&mut owners) {
             if owner.is_none() {
-                *owner = self.owner_among(id, candidates).await?.map(Owner::without_record);
+                *owner = self.owner_among(id, candidates).await?;
             }
         }
         owners.insert(0, owner);
@@ -136,7 +110,7 @@ impl OwnerLookup<'_> {
     /// Looks up an id in the candidates concurrently. The first candidate that has the id ends the search.
     async fn owner_among(self, id: &ResultId, candidates: &[String]) -> Result<Option<Owner>, Failure> {
         if let Some(project) = self.memory.owner(id) {
-            return Ok(Some(Owner::Known { project, record: None }));
+            return Ok(Some(Owner::Known(project)));
         }
 
         let mut results = stream::iter(candidates.to_vec())
@@ -150,9 +124,9 @@ impl OwnerLookup<'_> {
 
         while let Some((project, result)) = results.next().await {
             match result {
-                Ok(LookupResult::Found(record)) => {
+                Ok(LookupResult::Found(_)) => {
                     self.memory.remember_owner(&project, [id.clone()]);
-                    return Ok(Some(Owner::Known { project, record: Some(record) }));
+                    return Ok(Some(Owner::Known(project)));
                 }
                 Ok(LookupResult::NotFound) => is_absent_somewhere = true,
                 Ok(LookupResult::Forbidden(failure)) => forbidden = Some(failure),
@@ -173,8 +147,7 @@ impl OwnerLookup<'_> {
         }
     }
 
-    /// Returns the one project that owns all the ids, with the record if there is only one id. `owners` are the owners
-    /// of the ids. The service decides about ids that the key cannot read.
+    /// Returns the one project that owns all the ids. `owners` are the owners of the ids. The service decides about ids that the key cannot read.
     ///
     /// # Errors
     /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project,
@@ -184,75 +157,58 @@ impl OwnerLookup<'_> {
         requested: Option<&str>,
         ids: &[ResultId],
         owners: Vec<Owner>,
-    ) -> Result<ResolvedProject, Failure> {
+    ) -> Result<String, Failure> {
         let expected = expected_owner(requested, &owners)?;
         let known: Vec<_> = owners.iter().filter_map(Owner::known).map(str::to_owned).collect();
-        let mut records = Vec::new();
 
         for (id, owner) in ids.iter().zip(owners) {
             let project = match owner {
-                Owner::Known { project, record } if project == expected => {
-                    records.push(record);
-                    continue;
-                }
+                Owner::Known(project) if project == expected => continue,
                 Owner::Unreadable { projects, .. } if projects.contains(&expected) => continue,
                 Owner::Unreadable { .. } => return Err(owner_not_found(&[id], &[expected])),
-                Owner::Known { project, .. } => project,
+                Owner::Known(project) => project,
             };
 
-            // The owner may be the expected project under its other name.
-            match self.find_in(&expected, id).await? {
-                Some(record) => records.push(Some(Box::new(record)).filter(|_| ids.len() == 1)),
-                None if known.len() == ids.len() && known.iter().any(|other| *other != project) => {
+            // The owner may be the expected project under its other name (service.md 1.1).
+            match self.look_up(id, Some(&expected)).await? {
+                LookupResult::Found(_) => {}
+                _ if known.len() == ids.len() && known.iter().any(|other| *other != project) => {
                     let owners: Vec<_> = ids.iter().zip(known.iter().map(String::as_str)).collect();
                     return Err(several_owners(requested, &owners));
                 }
-                None => return Err(owner_mismatch(&expected, &project, id)),
+                _ => return Err(owner_mismatch(&expected, &project, id)),
             }
         }
 
-        let record = if ids.len() == 1 { records.pop().flatten().map(|record| *record) } else { None };
-
-        Ok(ResolvedProject { project: Some(expected), record })
+        Ok(expected)
     }
 
-    /// Checks that the ids of a call with a project key belong to the requested project. Returns the record if there is
-    /// only one id.
+    /// Checks that the ids of a call with a project key belong to the requested project.
     ///
     /// # Errors
     /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a
     /// look-up.
-    pub(super) async fn confirm_owner(
-        self,
-        requested: &str,
-        ids: &[ResultId],
-    ) -> Result<Option<OwnerRecord>, Failure> {
-        let records: Vec<_> = stream::iter(ids.to_vec())
-            .map(|id| async move {
-                let record = self.confirm_owner_of(requested, &id).await?;
-                Ok::<_, Failure>(record.filter(|_| ids.len() == 1))
-            })
-            .buffered(MAX_CONCURRENT_LOOKUPS)
-            .try_collect()
-            .await?;
-
-        Ok(<[_; 1]>::try_from(records).ok().and_then(|[record]| record))
+    pub(super) async fn confirm_owner(self, requested: &str, ids: &[ResultId]) -> Result<(), Failure> {
+        let looked_up = stream::iter(ids.to_vec())
+            .map(|id| async move { self.confirm_owner_of(requested, &id).await })
+            .buffered(MAX_CONCURRENT_LOOKUPS);
+        looked_up.try_collect().await
     }
 
-    async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
+    async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<(), Failure> {
         // An owner never changes, so that a known owner needs no request.
         let known = self.memory.owner(id);
         if known.as_deref() == Some(requested) {
             self.memory.remember_owner(requested, [id.clone()]);
-            return Ok(None);
+            return Ok(());
         }
 
         let refusal = match self.look_up(id, Some(requested)).await? {
-            LookupResult::Found(record) => {
+            LookupResult::Found(_) => {
                 self.memory.remember_owner(requested, [id.clone()]);
-                return Ok(Some(*record));
+                return Ok(());
             }
-            LookupResult::Unreadable(_) if known.is_none() => return Ok(None),
+            LookupResult::Unreadable(_) if known.is_none() => return Ok(()),
             LookupResult::NotFound | LookupResult::Unreadable(_) => None,
             LookupResult::Forbidden(failure) => Some(failure),
         };
@@ -275,16 +231,9 @@ impl OwnerLookup<'_> {
         refusal: Option<Failure>,
     ) -> Result<String, Failure> {
         match self.look_up(id, None).await? {
-            LookupResult::Found(record) => {
-                let project = project_of(record.answer.json.as_ref());
-                drop(record);
-
-                match project {
-                    Some(project) => Ok(project),
-                    // A project key reads only records of its own project.
-                    None => self.project_of_key().await,
-                }
-            }
+            LookupResult::Found(Some(project)) => Ok(project),
+            // A project key reads only records of its own project.
+            LookupResult::Found(None) => self.project_of_key().await,
             LookupResult::Forbidden(failure) => Err(refusal.unwrap_or(failure)),
             LookupResult::NotFound | LookupResult::Unreadable(_) => {
                 Err(refusal.unwrap_or_else(|| owner_not_found(&[id], &[requested.to_owned()])))
@@ -359,15 +308,6 @@ impl OwnerLookup<'_> {
         Ok(())
     }
 
-    /// Returns the record of an id if `project` has it. A project can have two names (service.md 1.1), so that a
-    /// comparison of names does not decide this.
-    async fn find_in(self, project: &str, id: &ResultId) -> Result<Option<OwnerRecord>, Failure> {
-        match self.look_up(id, Some(project)).await? {
-            LookupResult::Found(record) => Ok(Some(*record)),
-            LookupResult::NotFound | LookupResult::Forbidden(_) | LookupResult::Unreadable(_) => Ok(None),
-        }
-    }
-
     /// Requests the record of an id from a project, or from the route without a project.
     async fn look_up(self, id: &ResultId, project: Option<&str>) -> Result<LookupResult, Failure> {
         let request = self.sender.request(id.kind.entry(), id.to_arguments())?;
@@ -383,10 +323,9 @@ impl OwnerLookup<'_> {
             401 | 403 => Ok(self.without_access(refusal(), id, project)),
             _ if !answer.response.is_success() => Err(refusal()),
             _ => {
-                let answer = answer.parsed();
-                let is_record = answer.json.as_ref().is_some_and(Value::is_object);
-                let record = OwnerRecord { request, answer };
-                Ok(if is_record { LookupResult::Found(Box::new(record)) } else { LookupResult::NotFound })
+                let record = answer.parsed().json.filter(Value::is_object);
+                Ok(record
+                    .map_or(LookupResult::NotFound, |record| LookupResult::Found(project_of(Some(&record)))))
             }
         }
     }
@@ -453,7 +392,6 @@ impl OwnerMemory {
         self.lock().owners.get(id).cloned()
     }
 
-    /// Returns the project of a project key, if it is known.
     fn project_of_key(&self, key: &ApiKey) -> Option<String> {
         let facts = self.lock();
         let (_, project) = facts.project_of_key.as_ref().filter(|(known, _)| known.is_same_as(key))?;

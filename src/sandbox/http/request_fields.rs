@@ -6,6 +6,7 @@ use crate::fields::Fields;
 use crate::sandbox::answers::answer::{ApiError, Endpoint};
 use crate::service::arguments::{Mode, check};
 use crate::service::catalog::OperationEntry;
+use crate::service::rule::Severity;
 use crate::violation::Violation;
 
 /// Error texts of the service for certain rules (service.md 1.5).
@@ -59,7 +60,7 @@ fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
 
 fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
     let mut violations = check(entry.input_schema(), fields, mode).violations;
-    for rule in entry.rules {
+    for rule in entry.rules.iter().filter(|rule| rule.severity() == Severity::Service) {
         let earlier = violations.len();
         rule.check(fields, &mut violations);
 

@@ -13,7 +13,7 @@ impl Operation for ListRunArtifacts {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_run_artifacts", "List the artifacts of a player", Toolset::Artifacts)
             .needs("project:read-runs")
-            .own_rules(&[Rule::Custom(check_player_id)])
+            .rules(&[Rule::Own(&Rule::Custom(check_player_id))])
             .requires_fields(&["artifacts"]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts").below(UrlBase::Knowledge);
     type Answer = ArtifactListing;
@@ -45,7 +45,7 @@ pub const DEFAULT_PART: u64 = 16_000;
 impl Operation for GetRunArtifact {
     const TOOL: ToolInfo = ToolInfo::reads("get_run_artifact", "Read an artifact", Toolset::Artifacts)
         .needs("project:read-runs")
-        .own_rules(&[Rule::Custom(check_player_id)]);
+        .rules(&[Rule::Own(&Rule::Custom(check_player_id))]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts/{*filename}")
         .below(UrlBase::Knowledge)
         .own_arguments(&["offset", "length"])

@@ -190,8 +190,8 @@ impl Operation for StartTestPlanRun {
                 ),
                 Rule::Custom(check_slots),
                 Rule::Custom(check_options),
+                Rule::Advice(&Rule::NeedsTrue("template_data", "render_templates")),
             ])
-            .advisory_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
             .recovery_hint("check with `tool:list_test_plan_executions` before another call")
             .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo = RequestInfo::post("/test-plans/{test_plan_id}/runs");

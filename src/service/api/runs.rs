@@ -76,10 +76,9 @@ impl Operation for StartRun {
                 check_numbered_keys("player_deployment_configs", arguments, violations);
             }),
             Rule::Custom(check_options),
+            Rule::Own(&Rule::Needs("name", "instructions")),
+            Rule::Advice(&Rule::NeedsTrue("template_data", "render_templates")),
         ])
-        // The service accepts these arguments in every call and ignores them.
-        .own_rules(&[Rule::Needs("name", "instructions")])
-        .advisory_rules(&[Rule::NeedsTrue("template_data", "render_templates")])
         .recovery_hint("check with `tool:list_jobs` before another call")
         .asks_confirmation(all_devices_question);
     const REQUEST: RequestInfo = RequestInfo::post("/runs");
@@ -132,7 +131,7 @@ impl Operation for ListRuns {
     const TOOL: ToolInfo = ToolInfo::reads("list_runs", "List runs", Toolset::Runs)
         .core()
         .needs("project:read-runs")
-        .own_rules(&[Rule::Excludes(NEWEST, "page"), Rule::Excludes(NEWEST, "page_size")])
+        .rules(&[Rule::Own(&Rule::Excludes(NEWEST, "page")), Rule::Own(&Rule::Excludes(NEWEST, "page_size"))])
         .records(RecordKeys { id: "multiplayer_run_id", times: &["created_at"], name: "test.name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs").own_arguments(&[NEWEST]);

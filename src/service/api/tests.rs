@@ -31,11 +31,13 @@ pub const ALL_FOLDERS: &str = "all_folders";
 impl Operation for ListTests {
     const TOOL: ToolInfo = ToolInfo::reads("list_tests", "List tests", Toolset::Tests)
         .core()
-        .rules(&[Rule::Excludes("folder_path", "folder_id")])
-        .own_rules(&[Rule::WhenTrue(
-            ALL_FOLDERS,
-            &[Rule::Excludes(ALL_FOLDERS, "folder_path"), Rule::Excludes(ALL_FOLDERS, "folder_id")],
-        )])
+        .rules(&[
+            Rule::Excludes("folder_path", "folder_id"),
+            Rule::Own(&Rule::WhenTrue(
+                ALL_FOLDERS,
+                &[Rule::Excludes(ALL_FOLDERS, "folder_path"), Rule::Excludes(ALL_FOLDERS, "folder_id")],
+            )),
+        ])
         .records(RecordKeys { id: "id", times: &[], name: "name" })
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/tests").own_arguments(&[ALL_FOLDERS]);

@@ -37,7 +37,7 @@ impl Operation for InitiateBuildUpload {
     )
     .needs("project:manage-build-storage")
     // The service ignores the policy without `auto_delete`.
-    .own_rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
+    .rules(&[Rule::Own(&Rule::NeedsTrue("deletion_policy", "auto_delete"))])
     .requires_fields(&["build_id"])
     .recovery_hint(
         "storage space may be reserved until the upload times out; call again to start another upload",
@@ -105,9 +105,9 @@ impl Operation for CompleteBuildUpload {
                 Rule::Needs("parts", "upload_id"),
                 Rule::Needs("parts", "object_key"),
                 Rule::Custom(check_part_numbers),
+                // The service takes an `ETag` with quotes too. Without quotes is the documented form (service.md 10.7).
+                Rule::Own(&Rule::Custom(check_etags)),
             ])
-            // The service takes an `ETag` with quotes too. Without quotes is the documented form (service.md 10.7).
-            .own_rules(&[Rule::Custom(check_etags)])
             .recovery_hint(
                 "check with `tool:get_build`: if the build does not exist, complete the upload again",
             );

@@ -43,46 +43,6 @@ async fn a_dry_run_shows_exactly_the_request_that_the_call_then_sends() {
 }
 
 #[tokio::test]
-async fn a_dry_run_of_a_patch_shows_what_it_changes_in_the_current_record() {
-    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let test = host.succeed("get_test", json!({"test_id": seed::TEST_PASSES})).await;
-    let version = test["version"].as_u64().expect("a version");
-    let patch = json!({"name": "Other", "tags": test["tags"]});
-
-    let arguments = json!({"test_id": seed::TEST_PASSES, "expected_version": version, "patch": patch});
-    let shown = host.succeed("update_test", dry(arguments)).await;
-
-    assert_eq!(shown["changes"], json!([{"field": "name", "from": test["name"], "to": "Other"}]));
-    assert_eq!(shown["request"]["body"]["patch"]["name"], "Other");
-    assert_eq!(shown["warning"], json!(null));
-    assert_eq!(service.writes().await, [""; 0]);
-}
-
-#[tokio::test]
-async fn a_dry_run_of_a_stale_patch_says_that_it_would_be_refused() {
-    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let test = host.succeed("get_test", json!({"test_id": seed::TEST_PASSES})).await;
-    let stale = test["version"].as_u64().expect("a version") + 1;
-
-    let arguments = json!({"test_id": seed::TEST_PASSES, "expected_version": stale, "patch": {}});
-    let shown = host.succeed("update_test", dry(arguments)).await;
-
-    let warning = shown["warning"].as_str().expect("a warning");
-    assert!(warning.contains("the service would refuse the call"), "{warning}");
-}
-
-#[tokio::test]
-async fn a_dry_run_of_a_patch_of_a_missing_record_fails() {
-    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let missing = "3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b";
-
-    let error = host.fail("update_test_plan", dry(json!({"test_plan_id": missing, "patch": {}}))).await;
-
-    assert_eq!(error["code"], "not_found");
-    assert_eq!(service.writes().await, [""; 0]);
-}
-
-#[tokio::test]
 async fn a_dry_run_asks_nobody_and_checks_arguments_and_project() {
     let Session { service, mut host, .. } = Fixture::new()
         .all_tools()

@@ -51,15 +51,6 @@ async fn a_reply_is_cut_to_the_limit_whatever_its_shape() {
 }
 
 #[tokio::test]
-async fn an_answer_of_very_many_values_is_refused() {
-    let result = result(200, run("lists", json!(vec![vec![json!([]); 1_000]; 260]))).await;
-    let text = result["content"][0]["text"].as_str().expect("a text");
-
-    assert_eq!(result["isError"], true);
-    assert!(text.contains("bad_response") && text.contains("values"), "{text}");
-}
-
-#[tokio::test]
 async fn a_failure_is_cut_to_the_limit() {
     let bodies = [
         json!({"error": "e".repeat(15_000_000)}),
@@ -101,8 +92,8 @@ async fn a_key_that_hidden_characters_split_is_masked() {
 }
 
 #[tokio::test]
-async fn numbers_and_broken_texts_do_not_spoil_an_answer() {
-    let peer_body = r#"{"multiplayer_run_id": "x", "big": 123456789012345678901234567890, "huge": 1e999, "text": "a\ud800b"}"#;
+async fn long_numbers_do_not_spoil_an_answer() {
+    let peer_body = r#"{"multiplayer_run_id": "x", "big": 123456789012345678901234567890, "huge": 1e999}"#;
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{peer_body}",
         peer_body.len()
@@ -113,7 +104,7 @@ async fn numbers_and_broken_texts_do_not_spoil_an_answer() {
     let result = host.call("get_run", json!({"run_id": "x"})).await;
 
     let text = result["content"][0]["text"].as_str().expect("a text");
-    for part in ["123456789012345678901234567890", "1e+999", "\"a\u{FFFD}b\""] {
+    for part in ["123456789012345678901234567890", "1e+999"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

@@ -9,7 +9,6 @@ mod organization;
 mod own_project;
 mod project_key;
 mod refusing;
-mod reused_records;
 mod search;
 
 /// Both projects of the sandbox.

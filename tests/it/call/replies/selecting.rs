@@ -74,22 +74,21 @@ async fn names_may_omit_the_list_for_every_tool_that_answers_with_one() {
     let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let page = host.succeed("list_run_bugs", json!({"run_id": seed::RUN_FAILED, "fields": ["title"]})).await;
 
-    assert!(page["data"][0]["title"].is_string() && page.get("fields_not_found").is_none(), "{page}");
+    assert!(page["data"][0]["title"].is_string(), "{page}");
 }
 
 #[tokio::test]
-async fn names_that_are_not_found_are_reported() {
-    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+async fn names_that_the_tool_does_not_know_are_refused_before_the_call() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     let fields = ["result", "test.nmae", "nothing.at.all"];
-    let reply = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED, "fields": fields})).await;
-    assert_eq!(reply["fields_not_found"], json!(["test.nmae", "nothing"]));
-    let valid = reply["valid_fields"].as_array().expect("a list");
-    assert!(valid.contains(&json!("test.name")) && valid.contains(&json!("players")), "{reply}");
+    let found = host.violations("get_run", json!({"run_id": seed::RUN_FAILED, "fields": fields})).await;
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("fields.1: ") && found[0].contains("`name`"), "{found:?}");
+    assert!(found[1].starts_with("fields.2: ") && found[1].contains("`players`"), "{found:?}");
 
-    let page = host.succeed("list_tests", json!({"fields": ["nmae"]})).await;
-    assert_eq!(page["fields_not_found"], json!(["data.nmae"]));
-    let valid = ["folder_id", "folder_path", "id", "name", "type"].map(|name| format!("data.{name}"));
-    assert_eq!(page["valid_fields"], json!(valid));
+    let found = host.violations("list_tests", json!({"fields": ["nmae"]})).await;
+    assert!(found[0].contains("the nearest is `name`"), "{found:?}");
+    assert_eq!(service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
@@ -98,7 +97,6 @@ async fn id_selects_the_id_of_a_run() {
     let page = session.host.succeed("list_runs", json!({"page_size": 1, "fields": "id"})).await;
 
     assert!(page["data"][0]["multiplayer_run_id"].is_string(), "{page}");
-    assert!(page["fields_not_found"].is_null(), "{page}");
 }
 
 #[tokio::test]

@@ -19,8 +19,8 @@ async fn the_listed_projects_are_searched_for_the_owner_of_an_id() {
     let owner = format!("GET /project/arena/runs/{}", seed::ARENA_RUN_PASSED);
     let look_ups = requests.iter().filter(|request| request.starts_with(&owner)).count();
 
-    assert_eq!(look_ups, 1, "the look-up is also the answer: {requests:?}");
-    assert!(requests.len() <= 2 && requests.iter().all(|one| one.contains(" /project/")), "{requests:?}");
+    assert_eq!(look_ups, 2, "the look-up and the call: {requests:?}");
+    assert!(requests.len() <= 3 && requests.iter().all(|one| one.contains(" /project/")), "{requests:?}");
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn a_named_project_is_used_although_it_is_not_listed() {
     let (tool, arguments) = run(seed::RUN_PASSED);
     host.succeed(tool, within("demo", arguments)).await;
     let call = format!("GET /project/demo/runs/{} 200", seed::RUN_PASSED);
-    assert_eq!(service.requests().await, [call]);
+    assert_eq!(service.requests().await, [call.clone(), call], "the look-up and the call");
 }
 
 #[tokio::test]
@@ -110,6 +110,17 @@ async fn without_ids_a_project_is_required_and_the_known_ones_are_listed() {
             assert_eq!(error["details"]["known_projects"], known);
         }
         assert_eq!(service.requests().await, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_project_that_answered_decides_no_later_call_without_ids() {
+    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).open().await;
+    host.succeed("list_runs", within("arena", json!({}))).await;
+
+    let start = json!({"multiplayer_test_id": START.0, "deployment_config_id": START.1});
+    for (tool, arguments) in [("list_runs", json!({})), ("start_run", start)] {
+        assert_eq!(host.fail(tool, arguments).await["code"], "project_required");
     }
 }
 

@@ -50,7 +50,7 @@ async fn the_owner_of_an_id_is_looked_up_once() {
 
     let request = format!("GET /project/demo/runs/{} 200", seed::RUN_PASSED);
 
-    assert_eq!(service.requests().await, vec![request; 2]);
+    assert_eq!(service.requests().await, vec![request; 3], "one look-up, and two calls");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use tas_mcp::{
     service::{
         arguments::{self, Mode},
         catalog::OperationEntry,
+        rule::Severity,
     },
 };
 
@@ -31,7 +32,7 @@ fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> boo
     let mode = if entry.request.denies_unknown_fields { Mode::ClosedBody } else { Mode::Body };
     let mut broken = arguments::check(entry.input_schema(), &mut fields, mode).violations;
 
-    for rule in entry.rules {
+    for rule in entry.rules.iter().filter(|rule| rule.severity() == Severity::Service) {
         rule.check(&fields, &mut broken);
     }
 
