@@ -30,12 +30,11 @@ pub use self::{
         FIRST_PROFILE, LogFormat, SETTINGS, Setting, complete_address, is_loopback_host, service_variables,
     },
     flags::{flags, http_flags, profile_completer},
-    http::{HTTP_SETTINGS, HttpSettings, OauthSettings, TraceSettings},
+    http::{HTTP_SETTINGS, HttpSettings, OauthSettings},
     values::Origin,
 };
 use self::{
     definition::{BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, ServerSettings},
-    http::collector_variable,
     problem::{SettingProblem, parse_values},
     profile::add_profile,
     values::Values,
@@ -373,17 +372,9 @@ impl Settings {
         if self.is_read_only() { selection.read_only() } else { selection }
     }
 
-    /// Returns whether a setting of the HTTP server is set. The variables of OpenTelemetry are for all programs of a machine,
-    /// and do not count.
+    /// Returns whether a setting of the HTTP server is set.
     pub fn has_http_values(&self) -> bool {
-        let mut own = HTTP_SETTINGS.iter().filter(|setting| setting.variable.starts_with("TAS_"));
-        own.any(|setting| self.values.contains(setting.name()))
-    }
-
-    /// Returns the variable that names a collector of traces. It has no effect if the program was built without the feature
-    /// `otlp`.
-    pub fn collector_variable(&self) -> Option<&'static str> {
-        collector_variable(&self.values)
+        HTTP_SETTINGS.iter().any(|setting| self.values.contains(setting.name()))
     }
 }
 

@@ -38,12 +38,6 @@ pub(super) fn command() -> Command {
 /// # Errors
 /// The settings that cannot be used, or the address that cannot be listened on.
 pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
-    if let Some(variable) = settings.collector_variable().filter(|_| !cfg!(feature = "otlp")) {
-        tracing::warn!(
-            "`{variable}` has no effect: this program was built without the feature `otlp`, and sends no traces"
-        );
-    }
-
     let application = Application::from_settings(settings)?.with_host_guides(host_guides);
     let server = HttpServer::bind(application)?;
 

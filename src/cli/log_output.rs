@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use tracing_subscriber::{
-    Layer as _, filter::FilterFn, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    Layer as _,
+    filter::{FilterExt as _, FilterFn},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
 };
 
 use crate::{
@@ -32,7 +35,10 @@ pub fn start_logging(settings: &Settings) {
         LogFormat::Json => lines.json().flatten_event(true).with_current_span(false).boxed(),
         LogFormat::Text => lines.boxed(),
     };
-    tracing_subscriber::registry().with(lines.with_filter(is_own)).with(filter).init();
+    let subscriber = tracing_subscriber::registry().with(lines.with_filter(is_own.and(filter)));
+    #[cfg(feature = "otlp")]
+    let subscriber = subscriber.with(crate::http::traces::layer());
+    subscriber.init();
 }
 
 /// Writes each event as one line of visible characters. A text of the service in an event can neither forge a second

@@ -1,10 +1,9 @@
-//! One log line for each request, with the code of a failure or the reason of a refusal, one more for each call that writes, the
-//! numbers of the request in the metrics, and its span if spans are sent.
+//! One log line for each request, with the code of a failure or the reason of a refusal, and the numbers of the request in the
+//! metrics.
 
 use std::{
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use http::{Request, StatusCode};
@@ -13,25 +12,31 @@ use tokio::time::Instant;
 use tower_http::request_id::RequestId;
 use tracing::Level;
 
-#[cfg(feature = "otlp")]
-use super::traces::RequestSpan;
-use super::{
-    metrics::{Metrics, OperationLabels},
-    refusal::Exceeded,
-    tenants::Tenant,
-};
-use crate::{
-    client::KEY_PREFIX,
-    failure::Code,
-    text::shorten_line,
-    tools::composite::{CompositeTool as _, WaitForCompletion},
-};
+use super::{credentials::Credential, metrics::Metrics};
+use crate::{client::KEY_PREFIX, failure::Code, text::shorten_line};
 
 /// Target of the lines of requests. The log filter `access=off` switches them off.
 pub const ACCESS_TARGET: &str = "access";
 
 /// Longest path, reason or name in a line, in characters. A client may send any.
 const MAX_TEXT_LENGTH: usize = 200;
+
+/// Code of JSON-RPC for a fault of the server.
+const INTERNAL_ERROR: &str = "-32603";
+
+/// Codes of failures of the service or of this server, and of a client that sends too much: they concern the operator.
+const CODES_FOR_OPERATORS: [&str; 7] = [
+    "bad_response",
+    "not_configured",
+    "outcome_unknown",
+    "quota_exceeded",
+    "rate_limited",
+    "service_unavailable",
+    "timeout",
+];
+
+/// Kind of the failure of a tool (`OpenTelemetry`, semantic conventions for MCP).
+const TOOL_ERROR: &str = "tool_error";
 
 /// The line of one request. The parts of the server that serve the request share it, until one of them takes it.
 #[derive(Clone, Debug)]
@@ -40,16 +45,55 @@ pub(super) struct AccessLine {
     entry: Arc<Mutex<Option<AccessEntry>>>,
 }
 
+/// A request that is being served.
+#[derive(Debug)]
+pub(super) struct AccessEntry {
+    metrics: Arc<Metrics>,
+    started: Instant,
+    client: IpAddr,
+    id: String,
+    path: String,
+    /// Whether the caller of the request is known, so that its limits apply.
+    pub(super) is_identified: bool,
+    credential: String,
+    subject: String,
+    project: String,
+    operation: Operation,
+}
+
+/// What a message asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Operation {
+    /// Method of the protocol, or `other`.
+    pub(super) method: &'static str,
+    /// Name of a tool of the list; empty for other methods and unknown tools.
+    pub(super) tool: &'static str,
+}
+
+/// How a method has ended. Both texts are empty after a success.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending {
+    /// Code of the failure of a tool or of JSON-RPC, or `asked` if a user has to agree to the call.
+    pub(super) code: String,
+    /// Kind of the failure, as `OpenTelemetry` names it for MCP.
+    pub(super) error_type: String,
+}
+
+impl Ending {
+    pub(super) fn of_tool(code: Option<Code>) -> Self {
+        let code = json!(code).as_str().unwrap_or(TOOL_ERROR).to_owned();
+        Self { code, error_type: TOOL_ERROR.to_owned() }
+    }
+}
+
 impl AccessLine {
     pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
         let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
-        let id = id.unwrap_or_default();
-
         let entry = AccessEntry {
             metrics,
             started: Instant::now(),
             client,
-            id: id.to_owned(),
+            id: without_keys(id.unwrap_or_default()),
             path: without_keys(request.uri().path()),
             is_identified: false,
             credential: String::new(),
@@ -57,21 +101,19 @@ impl AccessLine {
             project: String::new(),
             operation: Operation::default(),
         };
-
-        Self { id: id.into(), entry: Arc::new(Mutex::new(Some(entry))) }
+        Self { id: entry.id.as_str().into(), entry: Arc::new(Mutex::new(Some(entry))) }
     }
 
-    /// Returns the id of the request, which its response has too.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
 
     /// Adds the credential, and the project of the endpoint.
-    pub(super) fn identify(&self, tenant: &Tenant, project: Option<&str>) {
+    pub(super) fn identify(&self, credential: &Credential, project: Option<&str>) {
         if let Some(entry) = &mut *self.lock() {
             entry.is_identified = true;
-            entry.credential = tenant.log_name();
-            entry.subject = shorten_line(tenant.subject(), MAX_TEXT_LENGTH);
+            entry.credential = credential.log_name();
+            entry.subject = shorten_line(&credential.subject, MAX_TEXT_LENGTH);
             entry.project = without_keys(project.unwrap_or_default());
         }
     }
@@ -88,127 +130,21 @@ impl AccessLine {
         self.lock().take()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<AccessEntry>> {
+    fn lock(&self) -> MutexGuard<'_, Option<AccessEntry>> {
         self.entry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a message asks for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Operation {
-    /// Method of the protocol, or `other`.
-    pub(super) method: &'static str,
-    /// Name of a tool of the list; empty for other methods and unknown tools.
-    pub(super) tool: &'static str,
-    /// Name of a prompt of the list.
-    #[cfg_attr(not(feature = "otlp"), expect(dead_code, reason = "only spans contain it"))]
-    pub(super) prompt: Option<&'static str>,
-}
-
-impl Operation {
-    /// Returns whether the operation waits for changes of runs.
-    pub(super) fn is_wait(self) -> bool {
-        self.tool == WaitForCompletion::NAME
-    }
-}
-
-/// How a method has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// It has a result.
-    Success,
-    /// A user is asked, who has to agree to the call.
-    Asked,
-    /// A tool has failed, with this code if it is known.
-    ToolFailure(Option<Code>),
-    /// The request has failed with this code of JSON-RPC.
-    ProtocolError(i32),
-}
-
-impl Ending {
-    /// Returns the code of a failure; empty after a success.
-    fn code(self) -> String {
-        match self {
-            Self::Success | Self::Asked => String::new(),
-            Self::ToolFailure(None) => TOOL_ERROR.to_owned(),
-            Self::ToolFailure(Some(code)) => json!(code).as_str().unwrap_or(TOOL_ERROR).to_owned(),
-            Self::ProtocolError(code) => code.to_string(),
-        }
-    }
-
-    /// Returns the kind of the failure, as `OpenTelemetry` names it for MCP; empty after a success.
-    fn error_type(self) -> String {
-        if matches!(self, Self::ToolFailure(_)) { TOOL_ERROR.to_owned() } else { self.code() }
-    }
-
-    /// A failure of the service or of this server, and a client that sends too much, concern the operator.
-    fn level(self) -> Level {
-        use Code::{
-            BadResponse, NotConfigured, OutcomeUnknown, QuotaExceeded, RateLimited, ServiceUnavailable,
-            Timeout,
-        };
-        match self {
-            Self::ToolFailure(Some(
-                BadResponse | NotConfigured | OutcomeUnknown | QuotaExceeded | RateLimited
-                | ServiceUnavailable | Timeout,
-            )) => Level::WARN,
-            Self::ProtocolError(INTERNAL_ERROR) => Level::ERROR,
-            _ => Level::INFO,
-        }
-    }
-}
-
-/// Kind of the failure of a tool (`OpenTelemetry`, semantic conventions for MCP).
-const TOOL_ERROR: &str = "tool_error";
-
-/// Code of JSON-RPC for a fault of the server.
-const INTERNAL_ERROR: i32 = -32603;
-
-/// A request that is being served.
-#[derive(Debug)]
-pub(super) struct AccessEntry {
-    metrics: Arc<Metrics>,
-    started: Instant,
-    client: IpAddr,
-    id: String,
-    path: String,
-    is_identified: bool,
-    credential: String,
-    subject: String,
-    project: String,
-    operation: Operation,
-}
-
 impl AccessEntry {
     /// Logs a request that a method has answered.
-    pub(super) fn log_end(self, ending: Ending, #[cfg(feature = "otlp")] span: Option<RequestSpan>) {
-        let duration = self.started.elapsed();
-        self.log(StatusCode::OK, ending.level(), &ending.code(), "", duration);
-
-        let Operation { method, tool, .. } = self.operation;
-        let labels = OperationLabels {
-            mcp_method_name: method,
-            gen_ai_tool_name: tool,
-            error_type: ending.error_type(),
+    pub(super) fn log_end(self, ending: &Ending) {
+        let level = match ending.code.as_str() {
+            INTERNAL_ERROR => Level::ERROR,
+            code if CODES_FOR_OPERATORS.contains(&code) => Level::WARN,
+            _ => Level::INFO,
         };
-        self.metrics.record(&labels, &ending.code(), duration);
-        #[cfg(feature = "otlp")]
-        if let Some(span) = span {
-            span.end(&labels, self.operation.prompt, self.client, duration);
-        }
-    }
-
-    /// Logs a request that exceeds a limit of its caller, or of all. Its method has not run, and the response has this status.
-    pub(super) fn log_limit(self, exceeded: Exceeded, status: StatusCode) {
-        self.metrics.record_refusal(exceeded.status().as_u16());
-        let code = Ending::ToolFailure(Some(Code::RateLimited)).code();
-        self.metrics.record_failure(&code);
-        self.log(status, Level::WARN, &code, exceeded.message(), self.started.elapsed());
-    }
-
-    /// Returns whether the caller of the request is known, so that its limits apply.
-    pub(super) fn is_identified(&self) -> bool {
-        self.is_identified
+        self.metrics.record(self.operation, ending, self.started.elapsed());
+        self.log(StatusCode::OK, level, &ending.code, "");
     }
 
     /// Logs a request that no method has answered: a refused one, with the reason, or one without an answer of its own.
@@ -221,14 +157,14 @@ impl AccessEntry {
         if status.is_client_error() || status.is_server_error() {
             self.metrics.record_refusal(status.as_u16());
         }
-        self.log(status, level, "", &without_keys(reason), self.started.elapsed());
+        self.log(status, level, "", &without_keys(reason));
     }
 
-    fn log(&self, status: StatusCode, level: Level, error: &str, reason: &str, duration: Duration) {
+    fn log(self, status: StatusCode, level: Level, error: &str, reason: &str) {
+        let duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let Self { client, id, path, credential, subject, project, operation, .. } = self;
-        let Operation { method, tool, .. } = operation;
+        let Operation { method, tool } = operation;
         let status = status.as_u16();
-        let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
 
         macro_rules! write_line {
             ($level:expr) => {
@@ -251,21 +187,4 @@ fn without_keys(text: &str) -> String {
     let start = parts.next().unwrap_or_default().to_owned();
     let is_of_key = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
     parts.fold(start, |text, part| text + "[key]" + part.trim_start_matches(is_of_key))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_of_a_client_is_logged_without_keys() {
-        for (text, expected) in [
-            ("/mcp/demo", "/mcp/demo"),
-            ("/mcp/svc_secret-1.x/readonly", "/mcp/[key]/readonly"),
-            ("`svc_a` and svc_b", "`[key]` and [key]"),
-            ("a\nb", "a b"),
-        ] {
-            assert_eq!(without_keys(text), expected);
-        }
-    }
 }

@@ -38,10 +38,6 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     /// Reads what a request chooses from what the operator offers.
-    ///
-    /// # Errors
-    /// Status 404 if the path is none of an endpoint, and 400 if a word is unknown or the project is another one than the
-    /// operator's.
     pub(super) fn read(path: &str, headers: &HeaderMap, offered: &Self) -> Result<Self, Refusal> {
         let address = Address::parse(path)?;
         let header = |name| header_text(headers, name);
@@ -75,7 +71,7 @@ pub(super) fn no_such_path() -> Refusal {
 }
 
 /// The parts of a path.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 struct Address {
     project: Option<String>,
     sets: Option<String>,
@@ -176,113 +172,4 @@ fn narrow_project(requested: Option<String>, offered: Option<&str>) -> Result<Op
 
 fn bad_header(name: &str, problem: &str) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, format!("the header {name} {problem}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use http::{HeaderName, HeaderValue};
-
-    use super::*;
-
-    #[test]
-    fn a_path_has_a_project_sets_and_read_only_mode() {
-        let address = |project: Option<&str>, sets: Option<&str>, is_read_only| {
-            let (project, sets) = (project.map(str::to_owned), sets.map(str::to_owned));
-            Some(Address { project, sets, is_read_only })
-        };
-        let cases = [
-            ("/mcp", address(None, None, false)),
-            ("/mcp/", address(None, None, false)),
-            ("/mcp/demo", address(Some("demo"), None, false)),
-            ("/mcp/a%2Fb%20c/", address(Some("a/b c"), None, false)),
-            ("/mcp/x/lean,bugs", address(None, Some("lean,bugs"), false)),
-            ("/mcp/demo/x/lean/readonly", address(Some("demo"), Some("lean"), true)),
-            ("/mcp/readonly", address(None, None, true)),
-            ("/mcp/x", None),
-            ("/mcp/demo/other", None),
-            ("/mcp/readonly/demo", None),
-            ("/mcp//x/lean", None),
-            ("/mcp/%FF", None),
-            ("/mcpx", None),
-            ("/", None),
-        ];
-
-        for (path, expected) in cases {
-            assert_eq!(Address::parse(path).ok(), expected, "{path}");
-        }
-    }
-
-    /// Reads an endpoint; the first header is the path.
-    fn read(path: &str, headers: &[(&'static str, &'static str)]) -> Result<Endpoint, String> {
-        let names = headers
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        let offered =
-            Endpoint { project: None, selection: Selection::default_tools(false).without_local_files() };
-        Endpoint::read(path, &names.collect(), &offered).map_err(|refusal| format!("{refusal:?}"))
-    }
-
-    fn names(endpoint: &Endpoint) -> Vec<&'static str> {
-        endpoint.selection.tools().map(|tool| tool.name).collect()
-    }
-
-    #[test]
-    fn headers_and_address_narrow_the_tools() {
-        let lean = read("/mcp/x/lean", &[]).expect("an endpoint");
-        assert_eq!(names(&lean).len(), 9);
-        assert_eq!(lean, read("/mcp", &[("x-mcp-toolsets", "lean")]).expect("an endpoint"));
-
-        let both = read("/mcp/x/lean", &[("x-mcp-tools", "get_run, list_bugs")]).expect("an endpoint");
-        assert_eq!(names(&both), ["get_run"]);
-
-        let more = read("/mcp", &[("x-mcp-tools", "delete_test")]).expect("an endpoint");
-        assert!(names(&more).is_empty(), "a header offers nothing that the operator does not");
-
-        let excluded =
-            read("/mcp/x/lean", &[("x-mcp-exclude-tools", "start_run,stop_runs")]).expect("an endpoint");
-        assert_eq!(names(&excluded).len(), 7);
-
-        for headers in [&[("x-mcp-readonly", "true")][..], &[("x-mcp-readonly", "1")]] {
-            assert_eq!(read("/mcp/readonly", &[]), read("/mcp", headers));
-        }
-    }
-
-    #[test]
-    fn an_unknown_word_of_a_header_is_quoted() {
-        for (header, word) in [("x-mcp-readonly", "sometimes"), ("x-mcp-tools", "get_rum")] {
-            let refusal = read("/mcp", &[(header, word)]).expect_err("refused");
-            assert!(refusal.contains(&format!("`{word}`")), "{refusal}");
-        }
-    }
-
-    #[test]
-    fn the_project_of_the_address_decides() {
-        let project = |path: &str| read(path, &[("x-tas-project", "arena")]).expect("an endpoint").project;
-        assert_eq!(project("/mcp").as_deref(), Some("arena"));
-        assert_eq!(project("/mcp/demo").as_deref(), Some("demo"));
-    }
-
-    #[test]
-    fn a_list_of_tools_has_a_largest_number_of_words() {
-        for (words, is_accepted) in [(MAX_WORDS, true), (MAX_WORDS + 1, false)] {
-            assert_eq!(parse_words(&vec!["lean"; words].join(",")).is_ok(), is_accepted, "{words}");
-        }
-    }
-
-    #[test]
-    fn a_long_list_of_excluded_tools_makes_no_long_text() {
-        let words = exclusion(&"a,".repeat(100 * MAX_WORDS));
-        assert_eq!(words.split(',').count(), MAX_WORDS + 1);
-        assert!(parse_words(&words).is_err());
-    }
-
-    #[test]
-    fn an_unknown_word_or_project_is_refused() {
-        let refused = read("/mcp/x/leen", &[]).expect_err("an unknown word");
-        assert!(refused.contains("nearest: `lean`") && refused.contains("400"), "{refused}");
-
-        let offered = Endpoint { project: Some("demo".to_owned()), selection: Selection::all_tools() };
-        let refused = Endpoint::read("/mcp/arena", &HeaderMap::new(), &offered).expect_err("another project");
-        assert!(format!("{refused:?}").contains("`demo` only"));
-    }
 }

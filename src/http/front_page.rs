@@ -1,6 +1,6 @@
 //! The page at `/`, which tells a user how each host connects to this server, and that the server works.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::fmt::Write as _;
 
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderName, HeaderValue, header};
@@ -40,50 +40,28 @@ pub(super) enum NeededCredential {
     UserToken,
 }
 
-impl NeededCredential {
-    fn advice(self) -> &'static str {
-        match self {
-            Self::None => "No API key is needed: this server has its own, and serves this machine only.",
-            Self::ApiKey => {
-                "Your host sends your API key of the Test Automation Service with each request. Set the variable <code>TAS_API_KEY</code> before you start the host, or write the key in its place."
-            }
-            Self::UserToken => "Your host asks you to sign in.",
-        }
-    }
-}
-
-/// Who answers calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answering {
-    Service,
-    /// The service has not answered for this time.
-    Nobody {
-        seconds: u64,
-    },
-    Sandbox,
-}
-
-impl Answering {
-    fn sentence(self) -> Cow<'static, str> {
-        match self {
-            Self::Service => "Calls go to the Test Automation Service.".into(),
-            Self::Nobody { seconds } => {
-                format!("The service has not answered for {seconds} s: calls fail.").into()
-            }
-            Self::Sandbox => "Calls go to a sandbox with example data, which ends with this server.".into(),
-        }
-    }
-}
-
 /// Returns the page of a server whose endpoint users reach at `address`.
 pub(super) fn front_page(
     address: &str,
     credential: NeededCredential,
-    answering: Answering,
+    uses_sandbox: bool,
     guides: Option<&HostGuides>,
 ) -> Response {
+    let advice = match credential {
+        NeededCredential::None => {
+            "No API key is needed: this server has its own, and serves this machine only."
+        }
+        NeededCredential::ApiKey => {
+            "Your host sends your API key of the Test Automation Service with each request. Set the variable <code>TAS_API_KEY</code> before you start the host, or write the key in its place."
+        }
+        NeededCredential::UserToken => "Your host asks you to sign in.",
+    };
     let guides = guides.map(|guides| guides(address, credential == NeededCredential::ApiKey));
-    let service = answering.sentence();
+    let service = if uses_sandbox {
+        "Calls go to a sandbox with example data, which ends with this server."
+    } else {
+        "Calls go to the Test Automation Service."
+    };
 
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
@@ -91,7 +69,7 @@ pub(super) fn front_page(
 <p>tas-mcp {} at <code>{}</code>. {service}</p>\n<p>{}</p>\n",
         env!("CARGO_PKG_VERSION"),
         escaped(address),
-        credential.advice()
+        advice
     );
     for HostGuide { host, action, text } in guides.unwrap_or_default() {
         // Writing to a text cannot fail.
@@ -109,20 +87,7 @@ pub(super) fn front_page(
 }
 
 /// Returns a text as a part of the page.
-fn escaped(text: &str) -> Cow<'_, str> {
-    if !text.contains(['&', '<', '>', '"', '\'']) {
-        return text.into();
-    }
+fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    text.replace('"', "&quot;").replace('\'', "&#39;").into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_cannot_leave_its_place() {
-        assert_eq!(escaped("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
-    }
+    text.replace('"', "&quot;").replace('\'', "&#39;")
 }

@@ -7,9 +7,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError, RequestId};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError};
 
-use super::request_id;
 use crate::failure::{Code, Failure};
 
 /// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
@@ -20,24 +19,14 @@ const CONCURRENCY_PAUSE_S: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    content: Box<Content>,
-}
-
-#[derive(Debug)]
-struct Content {
-    error: ErrorData,
-    id: Option<RequestId>,
+    message: Cow<'static, str>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {
     /// Creates a refusal with a message for the operator of the client.
     pub(super) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::with_error(status, ErrorData::invalid_request(message, None))
-    }
-
-    pub(super) fn with_error(status: StatusCode, error: ErrorData) -> Self {
-        Self { status, content: Box::new(Content { error, id: None, header: None }) }
+        Self { status, message: message.into(), header: None }
     }
 
     /// Creates a refusal of a request that can be repeated after this number of seconds.
@@ -49,15 +38,8 @@ impl Refusal {
         Self::new(status, message).header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
-    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.content.header = Some((name, value));
-        self
-    }
-
-    /// Adds the id of the message that is refused.
-    pub(super) fn of_message(mut self, id: Option<RequestId>) -> Self {
-        self.content.id = id;
-        self
+    pub(super) fn header(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self { header: Some((name, value)), ..self }
     }
 }
 
@@ -67,13 +49,10 @@ pub(super) struct Reason(pub(super) Cow<'static, str>);
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let Content { error, id, header } = *self.content;
-        let reason = Reason(error.message.clone());
-        let mut response = (self.status, Json(JsonRpcError::new(id, error))).into_response();
-        if let Some((name, value)) = header {
-            response.headers_mut().insert(name, value);
-        }
-        response.extensions_mut().insert(reason);
+        let error = ErrorData::invalid_request(self.message.clone(), None);
+        let mut response = (self.status, Json(JsonRpcError::new(None, error))).into_response();
+        response.headers_mut().extend(self.header);
+        response.extensions_mut().insert(Reason(self.message));
         response
     }
 }
@@ -87,25 +66,17 @@ pub(super) enum Exceeded {
     Concurrency,
     /// Too many simultaneous requests of all clients.
     AllClients,
-    /// Too many simultaneous waits of all clients.
-    Waits,
 }
 
 impl Exceeded {
     /// The status of a response that programs read.
     pub(super) fn status(self) -> StatusCode {
-        match self {
-            Self::Rate(_) | Self::Concurrency => StatusCode::TOO_MANY_REQUESTS,
-            Self::AllClients | Self::Waits => StatusCode::SERVICE_UNAVAILABLE,
-        }
+        if self == Self::AllClients { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::TOO_MANY_REQUESTS }
     }
 
     /// How long the client waits before it repeats the request, in seconds.
     pub(super) fn pause_seconds(self) -> u64 {
-        match self {
-            Self::Rate(seconds) => seconds,
-            Self::Concurrency | Self::AllClients | Self::Waits => CONCURRENCY_PAUSE_S,
-        }
+        if let Self::Rate(seconds) = self { seconds } else { CONCURRENCY_PAUSE_S }
     }
 
     pub(super) fn message(self) -> &'static str {
@@ -113,7 +84,6 @@ impl Exceeded {
             Self::Rate(_) => "too many requests per second with this credential or from this address",
             Self::Concurrency => "too many simultaneous requests with this credential or from this address",
             Self::AllClients => "the server is busy: too many simultaneous requests of all clients",
-            Self::Waits => "the server is busy: too many simultaneous waits of all clients",
         }
     }
 
@@ -125,12 +95,11 @@ impl Exceeded {
         ErrorData::invalid_request(self.message(), None)
     }
 
-    /// Returns the result of a call of a tool in the request `id`: an error that the model reads.
-    pub(super) fn tool_result(self, id: &str) -> CallToolResult {
+    /// Returns the result of a call of a tool: an error that the model reads.
+    pub(super) fn tool_result(self) -> CallToolResult {
         let failure = Failure::new(Code::RateLimited, self.message())
             .hint("wait as long as `details.retry_after_s` says, and call again; nothing was sent")
-            .retry_after(Duration::from_secs(self.pause_seconds()))
-            .detail(request_id::FIELD, id);
+            .retry_after(Duration::from_secs(self.pause_seconds()));
         CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
     }
 }

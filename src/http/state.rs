@@ -10,17 +10,16 @@ use std::{
 
 use http::{HeaderMap, Uri};
 
-#[cfg(feature = "otlp")]
-use super::traces::Traces;
 use super::{
+    credentials::Credentials,
     endpoint::Endpoint,
     front_page::HostGuides,
     grants::GrantedCallers,
-    limits::Places,
+    limits::places,
     metrics::Metrics,
     oauth::{Authorization, Resource},
-    origin::KnownOrigins,
-    tenants::Tenants,
+    origin::Origins,
+    refusal::Refusal,
 };
 use crate::{
     client::{Outage, ServiceTraffic},
@@ -39,25 +38,20 @@ pub(super) type SharedState = Arc<Shared>;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: HttpSettings,
-    pub(super) origins: Arc<KnownOrigins>,
+    pub(super) origins: Origins,
     /// What the operator offers: the widest endpoint.
     pub(super) offered: Endpoint,
-    pub(super) tenants: Tenants,
-    /// Whether the service is asked to accept a credential before a long body is read.
-    pub(super) confirms_credentials: bool,
+    pub(super) credentials: Credentials,
     /// Signs in users, if there is an issuer.
     pub(super) authorization: Option<Authorization>,
     /// The places of the requests of all clients.
-    pub(super) places: Places,
+    pub(super) places: Arc<tokio::sync::Semaphore>,
     pub(super) metrics: Arc<Metrics>,
     traffic: ServiceTraffic,
     /// Whether a sandbox of this process answers calls.
     pub(super) uses_sandbox: bool,
     /// How hosts connect, for the page.
     pub(super) host_guides: OnceLock<HostGuides>,
-    /// Sends spans, if there is a collector.
-    #[cfg(feature = "otlp")]
-    pub(super) traces: Option<Traces>,
     /// Whether the process is about to stop.
     is_draining: AtomicBool,
     pub(super) stopping: Stopping,
@@ -65,9 +59,6 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Creates the state of a server with these settings.
-    ///
-    /// # Errors
-    /// `not_configured` with every unusable setting.
     pub(super) fn from_settings(settings: &Settings) -> Result<Self, Failure> {
         let (http, tools) = settings.http_config()?;
         let stopping = Stopping::default();
@@ -78,41 +69,43 @@ impl Shared {
         };
 
         let configured = CallerWithFiles::new(tools);
-        let caller = &configured.caller;
-        let traffic = caller.traffic().clone();
-        let anonymous = if settings.has_key() { Ok(caller.clone()) } else { Err(credential_required()) };
-        let anonymous = GrantedCallers::one(anonymous);
-        let tenants = Tenants::new(anonymous, configured, config, http.clone(), stopping.clone());
+        let traffic = configured.caller.traffic().clone();
+        let anonymous =
+            if settings.has_key() { Ok(configured.caller.clone()) } else { Err(credential_required()) };
+        let credentials = Credentials::new(
+            GrantedCallers::one(anonymous),
+            configured,
+            config,
+            http.clone(),
+            stopping.clone(),
+        );
 
         let authorization = http.oauth.clone().map(Authorization::new).transpose();
-        let authorization =
-            authorization.map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))?;
+        let authorization = authorization.map_err(|problem| Failure::new(Code::NotConfigured, problem))?;
 
         Ok(Self {
-            origins: Arc::new(KnownOrigins::from_settings(
-                &http,
-                settings.has_key() && !settings.wants_sandbox(),
-            )),
+            origins: Origins::from_settings(&http, settings.has_key() && !settings.wants_sandbox()),
             offered,
-            tenants,
-            confirms_credentials: true,
+            credentials,
             authorization,
-            places: Places::new(http.max_calls),
+            places: places(http.max_calls),
             metrics: Arc::new(Metrics::new(&traffic)),
             traffic,
             uses_sandbox: settings.wants_sandbox(),
             host_guides: OnceLock::new(),
-            #[cfg(feature = "otlp")]
-            traces: http.traces.as_ref().map(Traces::new).transpose()?,
             is_draining: AtomicBool::new(false),
             stopping,
             settings: http,
         })
     }
 
-    /// Returns the endpoint at `path` as a resource that clients sign in to.
-    pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Resource {
-        Resource::new(self.settings.public_url.as_ref(), uri, headers, path)
+    /// Returns the endpoint at `path` as a resource that clients sign in to. Without a public URL it has the host of the request.
+    pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Result<Resource, Refusal> {
+        let origin = match &self.settings.public_url {
+            Some(url) => url.origin().ascii_serialization(),
+            None => format!("http://{}", self.origins.requested_host(uri, headers)?),
+        };
+        Ok(Resource::new(origin, path))
     }
 
     /// Returns the hosts of the service that have not answered for a minute.

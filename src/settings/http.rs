@@ -3,7 +3,6 @@
 use std::{
     net::{IpAddr, SocketAddr},
     num::NonZeroU32,
-    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::LazyLock,
     time::Duration,
@@ -14,7 +13,7 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    definition::{List, Otherwise, Setting, WithoutFlag, is_loopback_host, settings},
+    definition::{List, Otherwise, Setting, is_loopback_host, settings},
     problem::{SettingProblem, parse_values},
     values::Values,
 };
@@ -26,20 +25,8 @@ const OAUTH_AUDIENCE: &str = "TAS_OAUTH_AUDIENCE";
 const OAUTH_SCOPES: &str = "TAS_OAUTH_SCOPES";
 const GRANTS_FILE: &str = "TAS_GRANTS_FILE";
 
-// OpenTelemetry defines these variables; its library reads those that are not named here.
-const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-const OTLP_TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
-const TRACES_EXPORTER: &str = "OTEL_TRACES_EXPORTER";
-const SDK_DISABLED: &str = "OTEL_SDK_DISABLED";
-
-/// Limits of the largest body, in bytes.
-const BODY_LIMITS: RangeInclusive<usize> = 1024..=64 * 1024 * 1024;
-
 /// Longest time in which calls may end, in seconds.
 const MAX_DRAIN_S: u64 = 600;
-
-/// Path of traces below the address of a collector.
-const TRACES_PATH: &str = "v1/traces";
 
 /// Configuration of the HTTP server.
 #[derive(Args, Clone, Debug)]
@@ -65,15 +52,11 @@ pub struct HttpSettings {
     /// this machine must be named too
     #[arg(long, env = "TAS_HTTP_ALLOWED_ORIGINS", value_name = "ORIGINS", value_parser = origins, default_value = "")]
     #[arg(add = Otherwise("this machine and the public URL"))]
-    pub allowed_origins: List<String>,
+    pub allowed_origins: List<Url>,
 
     /// Comma-separated networks, such as `10.0.0.0/8`, of proxies whose `X-Forwarded-For` states the address of the client
     #[arg(long, env = "TAS_HTTP_TRUSTED_PROXIES", value_name = "NETWORKS", value_parser = networks, default_value = "")]
     pub trusted_proxies: List<IpNet>,
-
-    /// Largest body of a request, 1024 to 67108864 bytes
-    #[arg(long, env = "TAS_HTTP_MAX_BODY", value_name = "BYTES", value_parser = body_limit, default_value = "4194304")]
-    pub max_body: usize,
 
     /// Requests of one credential that are served at the same time
     #[arg(long, env = "TAS_HTTP_CONCURRENCY", value_name = "NUMBER", value_parser = count, default_value = "64")]
@@ -83,7 +66,7 @@ pub struct HttpSettings {
     #[arg(long, env = "TAS_HTTP_RATE", value_name = "NUMBER", value_parser = count, default_value = "20")]
     pub rate: NonZeroU32,
 
-    /// Requests of all clients that are served at the same time. At most half of them wait for runs
+    /// Requests of all clients that are served at the same time
     #[arg(long, env = "TAS_HTTP_MAX_CALLS", value_name = "NUMBER", value_parser = count, default_value = "512")]
     pub max_calls: NonZeroU32,
 
@@ -106,34 +89,13 @@ pub struct HttpSettings {
     #[arg(long, env = OAUTH_SCOPES, value_name = "SCOPES", value_parser = scopes, default_value = "")]
     oauth_scopes: List<String>,
 
-    /// TOML file that states which signed-in persons may use which API key. A changed file counts within 3 s
+    /// TOML file that states which signed-in persons may use which API key. It is read at the start
     #[arg(long, env = GRANTS_FILE, value_name = "FILE", value_hint = ValueHint::FilePath)]
     grants_file: Option<PathBuf>,
 
-    /// Collector of traces, such as `http://127.0.0.1:4318`: spans are sent to `/v1/traces` below it. Needs a program that
-    /// was built with the feature `otlp`
-    #[arg(long, env = OTLP_ENDPOINT, value_name = "URL", value_parser = below_collector, add = WithoutFlag::Secret)]
-    otlp_endpoint: Option<Url>,
-
-    /// Complete address to which spans are sent, in place of the one below the collector
-    #[arg(long, env = OTLP_TRACES_ENDPOINT, value_name = "URL", value_parser = endpoint, add = WithoutFlag::Secret)]
-    otlp_traces_endpoint: Option<Url>,
-
-    /// `none`: no spans are sent
-    #[arg(long, env = TRACES_EXPORTER, value_name = "WORD", default_value = "otlp", add = WithoutFlag::Secret)]
-    pub traces_exporter: String,
-
-    /// `true`: no spans are sent
-    #[arg(long, env = SDK_DISABLED, value_name = "BOOLEAN", default_value = "false", add = WithoutFlag::Secret)]
-    pub sdk_disabled: String,
-
-    /// Who signs in persons; `None` if every credential is an API key.
+    /// Who signs in persons.
     #[arg(skip)]
     pub oauth: Option<OauthSettings>,
-
-    /// Where spans are sent, if there is a collector and the program was built with the feature `otlp`.
-    #[arg(skip)]
-    pub traces: Option<TraceSettings>,
 }
 
 /// Address of the admin listener; `None` if there is none.
@@ -159,15 +121,6 @@ pub struct OauthSettings {
     pub ca_file: Option<PathBuf>,
 }
 
-/// Where traces are sent.
-#[derive(Clone, Debug)]
-pub struct TraceSettings {
-    /// Complete address to which spans are sent.
-    pub endpoint: Url,
-    /// PEM file of certificates that are trusted in addition to the system's.
-    pub ca_file: Option<PathBuf>,
-}
-
 /// The settings of `tas-mcp http`, in the order of the documentation.
 pub static HTTP_SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
     static COMMAND: LazyLock<Command> = LazyLock::new(|| HttpSettings::augment_args(Command::default()));
@@ -177,18 +130,9 @@ pub static HTTP_SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
 impl HttpSettings {
     /// Parses the values of the settings. Unusable ones are added to `problems`.
     pub(super) fn parse(values: &Values, ca_file: Option<&Path>, problems: &mut Vec<SettingProblem>) -> Self {
-        // A program without the feature ignores the settings of traces, whatever they contain.
-        let collector = collector_variable(values).filter(|_| cfg!(feature = "otlp"));
-        let is_used = |name: &str| !name.starts_with("OTEL_") || collector == Some(name);
-
         let mut found = Vec::new();
-        let mut http: Self = parse_values(&HTTP_SETTINGS, values, is_used, &mut found);
+        let mut http: Self = parse_values(&HTTP_SETTINGS, values, |_| true, &mut found);
         http.oauth = http.oauth_settings(values, ca_file, &mut found);
-        let endpoint = http.otlp_traces_endpoint.as_ref().or(http.otlp_endpoint.as_ref());
-        http.traces = endpoint.map(|endpoint| TraceSettings {
-            endpoint: endpoint.clone(),
-            ca_file: ca_file.map(Path::to_owned),
-        });
 
         found.sort_by_key(|problem| HTTP_SETTINGS.iter().position(|one| one.name() == problem.setting));
         problems.append(&mut found);
@@ -238,14 +182,6 @@ impl HttpSettings {
     }
 }
 
-/// Returns the variable that names the collector; `None` if there is none or traces are switched off.
-pub(super) fn collector_variable(values: &Values) -> Option<&'static str> {
-    let is_off = values.text(SDK_DISABLED).is_some_and(|text| text.eq_ignore_ascii_case("true"))
-        || values.text(TRACES_EXPORTER) == Some("none");
-    let mut variables = [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT].into_iter().filter(|_| !is_off);
-    variables.find(|variable| values.contains(variable))
-}
-
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:8900".to_owned())
 }
@@ -282,12 +218,11 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// Parses a list of origins. An origin is compared as browsers write it: without a path and without the default port.
-fn origins(text: &str) -> Result<Vec<String>, String> {
+/// Parses a list of origins.
+fn origins(text: &str) -> Result<Vec<Url>, String> {
     let origin = |item: &str| {
         let url = Url::parse(item).ok().filter(|url| url.path() == "/" && url.has_host());
-        let url = url.ok_or_else(|| format!("`{item}` is not an origin such as https://ide.example.com"))?;
-        Ok(url.origin().ascii_serialization())
+        url.ok_or_else(|| format!("`{item}` is not an origin such as https://ide.example.com"))
     };
     items(text).map(origin).collect()
 }
@@ -299,13 +234,6 @@ fn networks(text: &str) -> Result<Vec<IpNet>, String> {
         network.ok_or_else(|| format!("`{item}` is not an address or a network such as 10.0.0.0/8"))
     };
     items(text).map(network).collect()
-}
-
-fn body_limit(text: &str) -> Result<usize, String> {
-    let bytes = text.parse().ok().filter(|bytes| BODY_LIMITS.contains(bytes));
-    bytes.ok_or_else(|| {
-        format!("must be a whole number from {} to {}", BODY_LIMITS.start(), BODY_LIMITS.end())
-    })
 }
 
 fn count(text: &str) -> Result<NonZeroU32, String> {
@@ -329,45 +257,4 @@ fn scopes(text: &str) -> Result<Vec<String>, String> {
         if is_scope(word) { Ok(word.to_owned()) } else { Err(format!("`{word}` is not a scope")) }
     };
     words.map(scope).collect()
-}
-
-fn below_collector(text: &str) -> Result<Url, String> {
-    let collector = endpoint(text)?;
-    let separator = if collector.path().ends_with('/') { "" } else { "/" };
-    endpoint(&format!("{collector}{separator}{TRACES_PATH}"))
-}
-
-/// Parses an address of a collector. The reason of a problem does not quote it, because parts of it may be secret.
-fn endpoint(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    let url = url.ok_or("must be an address such as http://127.0.0.1:4318")?;
-
-    let is_plain = url.username().is_empty() && url.password().is_none();
-    if !is_plain || url.query().is_some() || url.fragment().is_some() {
-        return Err("must not have a user name, password, query or fragment: credentials belong in `OTEL_EXPORTER_OTLP_HEADERS`".to_owned());
-    }
-
-    Ok(url)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_sent_to_a_path_below_the_collector() {
-        for (text, expected) in [
-            ("http://127.0.0.1:4318", Some("http://127.0.0.1:4318/v1/traces")),
-            ("https://collector.example/otlp", Some("https://collector.example/otlp/v1/traces")),
-            ("https://collector.example/otlp/", Some("https://collector.example/otlp/v1/traces")),
-            ("collector:4317", None),
-            ("grpc://collector:4317", None),
-            ("https://name:planted@collector.example", None),
-            ("https://collector.example/?key=planted", None),
-        ] {
-            let parsed = below_collector(text);
-            assert_eq!(parsed.as_ref().ok().map(Url::as_str), expected, "{text}");
-            assert!(parsed.err().is_none_or(|reason| !reason.contains("planted")), "{text}");
-        }
-    }
 }

@@ -1,6 +1,5 @@
 //! The server over HTTP, request by request.
 
-mod bytes;
 mod callers;
 mod ending;
 mod endpoints;
@@ -11,9 +10,8 @@ mod parity;
 mod refusals;
 mod replicas;
 mod revisions;
-#[cfg(unix)]
 mod streams;
 mod tenants;
-#[cfg(feature = "otlp")]
+#[cfg(all(unix, feature = "otlp"))]
 mod traces;
 mod users;

@@ -1,8 +1,6 @@
 //! Fixtures and doubles that the tests share.
 
 pub(crate) mod binary;
-#[cfg(feature = "otlp")]
-pub(crate) mod collector;
 pub(crate) mod contract;
 pub(crate) mod fixture;
 #[cfg(target_os = "linux")]
@@ -13,9 +11,6 @@ pub(crate) mod http_client;
 pub(crate) mod http_process;
 pub(crate) mod issuer;
 pub(crate) mod peer;
-#[cfg(feature = "otlp")]
-pub(crate) mod protocol_buffer;
-#[cfg(unix)]
 pub(crate) mod service;
 pub(crate) mod stub;
 #[cfg(target_os = "linux")]

@@ -54,15 +54,80 @@ async fn no_result_may_be_shared_between_callers() {
 #[tokio::test]
 async fn a_key_is_sent_in_either_header() {
     let (_service, server) = start().await;
-    let bearer = format!("Bearer {}", keys::DEMO);
-    for header in [("x-api-key", keys::DEMO), ("authorization", bearer.as_str())] {
-        let result = server.call("/mcp", &[header], "list_runs", json!({"page_size": 1})).await;
-        assert_eq!(result["isError"], false, "{result}");
+    let (bearer, lower) = (format!("Bearer {}", keys::DEMO), format!("bEARER {}", keys::DEMO));
+    let (key, basic) = (("x-api-key", keys::DEMO), ("authorization", "Basic dXNlcjpwYXNz"));
+    let cases: [(&[_], u16, bool); 8] = [
+        (&[key], 200, true),
+        (&[("authorization", &bearer)], 200, true),
+        (&[("authorization", &lower)], 200, true),
+        (&[key, ("authorization", &bearer)], 200, true),
+        (&[key, basic], 200, true),
+        (&[basic], 200, false),
+        (&[("x-api-key", keys::ARENA), ("authorization", &bearer)], 400, false),
+        (&[("x-api-key", "no key")], 400, false),
+    ];
+    for (headers, status, is_accepted) in cases {
+        let params = json!({"name": "list_runs", "arguments": {"page_size": 1}});
+        let response = server.modern("/mcp", headers, "tools/call", params).await;
+        assert_eq!(response.status().as_u16(), status, "{headers:?}");
+        assert_eq!(json_of(response).await["result"]["isError"] == false, is_accepted, "{headers:?}");
     }
 
     let unknown = server.call("/mcp", &[("x-api-key", "svc_unknown_key")], "list_runs", json!({})).await;
     assert_eq!(error(&unknown)["error"]["code"], "unauthenticated", "{unknown}");
     assert!(!unknown.to_string().contains("svc_unknown_key"), "{unknown}");
+}
+
+#[tokio::test]
+async fn address_and_headers_narrow_the_tools() {
+    let (_service, server) = start().await;
+    let count = async |path: &str, headers: &[(&str, &str)]| {
+        let listed = json_of(server.modern(path, headers, "tools/list", json!({})).await).await;
+        listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{path}: {listed}")).len()
+    };
+    let (lean, reading) = (count("/mcp/x/lean", &[]).await, count("/mcp/readonly", &[]).await);
+    let cases: [(&str, &[_], usize); 8] = [
+        ("/mcp/demo/x/lean/", &[], lean),
+        ("/mcp", &[("x-mcp-toolsets", "lean")], lean),
+        ("/mcp/x/lean", &[("x-mcp-tools", "get_run, list_bugs")], 1),
+        ("/mcp", &[("x-mcp-tools", "delete_test")], 0),
+        ("/mcp/x/lean", &[("x-mcp-exclude-tools", "start_run,stop_runs")], lean - 2),
+        ("/mcp", &[("x-mcp-readonly", "true")], reading),
+        ("/mcp", &[("x-mcp-readonly", "1")], reading),
+        ("/mcp/a%2Fb%20c/x/lean", &[], lean),
+    ];
+    for (path, headers, expected) in cases {
+        assert_eq!(count(path, headers).await, expected, "{path} {headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_address_or_word_is_refused() {
+    let service = Service::start().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000"), ("TAS_PROJECT", "demo")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    let many = "lean,".repeat(64);
+    let cases: [(&str, &[_], u16, &str); 13] = [
+        ("/mcp/x", &[], 404, "no such path"),
+        ("/mcp/demo/other", &[], 404, "no such path"),
+        ("/mcp/readonly/demo", &[], 404, "no such path"),
+        ("/mcp//x/lean", &[], 404, "no such path"),
+        ("/mcp/%FF", &[], 404, "no such path"),
+        ("/mcpx", &[], 404, "no such path"),
+        ("/mcp/x/leen", &[], 400, "nearest: `lean`"),
+        ("/mcp/arena", &[], 400, "`demo` only"),
+        ("/mcp", &[("x-tas-project", "..")], 400, "names no project id"),
+        ("/mcp", &[("x-mcp-readonly", "sometimes")], 400, "`sometimes`"),
+        ("/mcp", &[("x-mcp-tools", "get_rum")], 400, "`get_rum`"),
+        ("/mcp", &[("x-mcp-tools", &many)], 400, "more than 64 words"),
+        ("/mcp", &[("x-mcp-exclude-tools", &many)], 400, "words"),
+    ];
+    for (path, headers, status, expected) in cases {
+        let response = server.modern(path, headers, "tools/list", json!({})).await;
+        assert_eq!(response.status().as_u16(), status, "{path} {headers:?}");
+        let message = json_of(response).await["error"]["message"].to_string();
+        assert!(message.contains(expected), "{path} {headers:?}: {message}");
+    }
 }
 
 #[tokio::test]
@@ -175,6 +240,7 @@ async fn every_unusable_setting_is_named() {
         ("TAS_TOOLSETS", "leen"),
     ];
     let refused = Application::from_settings(&service.settings("", &variables)).expect_err("a refusal");
+
     for (name, _) in variables {
         assert!(refused.message.contains(name), "{name}: {refused}");
     }

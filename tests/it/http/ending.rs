@@ -1,15 +1,10 @@
 //! The end of a server.
 
-use std::{
-    io::Write as _,
-    net::{SocketAddr, TcpStream},
-    sync::Arc,
-    time::Duration,
-};
+use std::sync::Arc;
 
 use serde_json::json;
 use tas_mcp::sandbox::keys;
-use tokio::{io::AsyncReadExt as _, sync::Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::support::{
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
@@ -68,39 +63,4 @@ async fn calls_that_take_too_long_are_cancelled_at_the_end() {
     let answer = json_of(call.await.expect("a task").expect("a response")).await;
     assert!(answer.to_string().contains("the server is stopping"), "{answer}");
     (&mut server.serving).await.expect("an end");
-}
-
-/// More connections than the server accepts between two other events.
-const WAITING_CONNECTIONS: usize = 150;
-
-#[tokio::test]
-async fn connections_that_wait_when_the_server_stops_to_listen_are_served() {
-    let service = Stub::start(|_| std::future::pending()).await;
-    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000")]].concat();
-    let mut server = HttpUnderTest::start(&service.settings(keys::DEMO, &variables));
-    server.stop();
-    while server.admin("/readyz").await.0 != 503 {}
-
-    // The server shares this thread, so that it accepts nothing before the time has passed.
-    tokio::time::pause();
-    let connections: Vec<_> = (0..WAITING_CONNECTIONS).map(|_| send_request(server.address)).collect();
-    tokio::time::advance(Duration::from_secs(5)).await;
-    tokio::time::resume();
-
-    let mut answered = 0;
-    for connection in connections {
-        connection.set_nonblocking(true).expect("a connection");
-        let mut connection = tokio::net::TcpStream::from_std(connection).expect("a connection");
-        let mut answer = String::new();
-        let received = connection.read_to_string(&mut answer).await;
-        answered += usize::from(received.is_ok() && answer.starts_with("HTTP/1.1 405"));
-    }
-    assert_eq!(answered, WAITING_CONNECTIONS);
-}
-
-/// Connects and sends a request that is answered at once.
-fn send_request(address: SocketAddr) -> TcpStream {
-    let mut connection = TcpStream::connect(address).expect("a connection");
-    connection.write_all(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a request");
-    connection
 }

@@ -1,0 +1,197 @@
+//! The state of each credential. Nothing that one credential has caused is visible to another one.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use moka::{policy::EvictionPolicy, sync::Cache};
+
+use super::{
+    endpoint::Endpoint,
+    grants::{Grant, GrantedCallers, ID_PURPOSE},
+    limits::{ClientLimits, limited_address},
+    oauth::Person,
+};
+use crate::{
+    client::ApiKey,
+    mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile},
+    settings::HttpSettings,
+    tools::{call_options::Stopping, context::CallerWithFiles},
+};
+
+/// Largest number of credentials, and of addresses without an accepted credential, that are remembered.
+const MAX_REMEMBERED: u64 = 10_000;
+
+/// How long an unused credential or address is remembered.
+const MAX_IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// Largest number of profiles that are kept. Another profile is made for each request.
+const MAX_PROFILES: u64 = 64;
+
+/// Purpose of the derived key that identifies a person with grants.
+const PERSON_PURPOSE: &str = "tas-mcp persons 1";
+
+/// The credentials that the service has accepted, and what makes the state of others.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    /// The callers without a credential.
+    anonymous: Arc<Credential>,
+    /// Makes the calls of every credential, after its key is set.
+    keyless: CallerWithFiles,
+    config: McpConfig,
+    settings: HttpSettings,
+    stopping: Stopping,
+    /// A yes counts once, whatever endpoint or headers the repeated call has.
+    confirmer: Arc<Confirmer>,
+    accepted: Cache<Vec<u8>, Arc<Credential>>,
+    addresses: Cache<IpAddr, Arc<ClientLimits>>,
+    profiles: Cache<Endpoint, Arc<ServerProfile>>,
+}
+
+/// One credential.
+#[derive(Debug)]
+pub(super) struct Credential {
+    /// Identifies the credential; empty without a credential.
+    id: Vec<u8>,
+    /// The person who is signed in; empty for a key.
+    pub(super) subject: String,
+    callers: GrantedCallers,
+    limits: Arc<ClientLimits>,
+}
+
+impl Credentials {
+    /// Creates the state of a process. `anonymous` makes the calls of requests without a credential, and `keyless` of those with
+    /// one.
+    pub(super) fn new(
+        anonymous: GrantedCallers,
+        keyless: CallerWithFiles,
+        config: McpConfig,
+        settings: HttpSettings,
+        stopping: Stopping,
+    ) -> Self {
+        Self {
+            anonymous: Arc::new(Credential::new(Vec::new(), anonymous, &settings)),
+            keyless,
+            config,
+            settings,
+            stopping,
+            confirmer: Arc::default(),
+            accepted: recently_used(),
+            addresses: recently_used(),
+            profiles: Cache::new(MAX_PROFILES),
+        }
+    }
+
+    /// Returns the state of a key. That of a key which the service has not accepted yet is forgotten after its request.
+    pub(super) fn of_key(&self, key: &ApiKey) -> Arc<Credential> {
+        let id = key.derive_key(ID_PURPOSE);
+        self.accepted.get(&id).unwrap_or_else(|| {
+            let caller = self.keyless.caller.with_key(key.clone());
+            Arc::new(Credential::new(id, GrantedCallers::one(Ok(caller)), &self.settings))
+        })
+    }
+
+    /// Returns the state of a person.
+    pub(super) fn of_person(&self, person: &Person) -> Arc<Credential> {
+        let id = person_id(person);
+        self.accepted.get(&id).unwrap_or_else(|| {
+            let callers = GrantedCallers::of_user(&self.keyless.caller, &person.principal, &person.grants);
+            let credential = Credential::new(id, callers, &self.settings);
+            Arc::new(Credential { subject: person.subject.clone(), ..credential })
+        })
+    }
+
+    /// Returns whether calls without a credential are made, with a key of the server.
+    pub(super) fn serves_anonymous(&self) -> bool {
+        self.anonymous.callers.first().is_ok()
+    }
+
+    pub(super) fn anonymous(&self) -> Arc<Credential> {
+        Arc::clone(&self.anonymous)
+    }
+
+    /// Remembers a credential after a request, if the service has accepted its key. A key that the service refuses takes no memory.
+    pub(super) fn remember(&self, credential: &Arc<Credential>) {
+        if !credential.id.is_empty() && credential.callers.is_key_accepted() {
+            self.accepted.get_with_by_ref(&credential.id, || Arc::clone(credential));
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.accepted.run_pending_tasks();
+        self.accepted.entry_count()
+    }
+
+    /// Returns the limits of a request: those of its credential, or those of its address if the service has not accepted the
+    /// credential.
+    pub(super) fn limits(&self, credential: &Credential, address: IpAddr) -> Arc<ClientLimits> {
+        if credential.is_accepted() {
+            return Arc::clone(&credential.limits);
+        }
+        self.limits_of_address(address)
+    }
+
+    /// Returns the limits of the requests from an address whose credential is not accepted yet.
+    pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
+        let create = || Arc::new(ClientLimits::new(&self.settings));
+        self.addresses.get_with(limited_address(address), create)
+    }
+
+    /// Returns the server for a request with a credential to an endpoint.
+    pub(super) fn server(&self, credential: &Credential, endpoint: &Endpoint) -> Server {
+        let scope = endpoint.project.as_deref();
+        let callers = credential.callers.with_scope(scope, endpoint.selection.is_read_only());
+        let selection = endpoint.selection.clone().permitted_by(|tool| callers.permit(tool));
+        let profile = self.profile(&Endpoint { selection, ..endpoint.clone() });
+        let (files, confirmer) = (Arc::clone(&self.keyless.files), Arc::clone(&self.confirmer));
+        Server::with_profile(Arc::new(callers), files, profile, confirmer, self.stopping.clone())
+    }
+
+    fn profile(&self, endpoint: &Endpoint) -> Arc<ServerProfile> {
+        let create = || {
+            let config = McpConfig {
+                project: endpoint.project.clone(),
+                known_projects: endpoint.project.iter().cloned().collect(),
+                selection: Arc::new(endpoint.selection.clone()),
+                ..self.config.clone()
+            };
+            Arc::new(ServerProfile::new(config))
+        };
+        self.profiles.get_with_by_ref(endpoint, create)
+    }
+}
+
+impl Credential {
+    fn new(id: Vec<u8>, callers: GrantedCallers, settings: &HttpSettings) -> Self {
+        Self { id, subject: String::new(), callers, limits: Arc::new(ClientLimits::new(settings)) }
+    }
+
+    /// Returns whether the service has accepted a key of the credential.
+    pub(super) fn is_accepted(&self) -> bool {
+        self.callers.is_key_accepted()
+    }
+
+    /// Returns a name of the credential for logs, from which the credential cannot be computed. It is empty without a
+    /// credential.
+    pub(super) fn log_name(&self) -> String {
+        self.id.first_chunk().map(|start| format!("{:08x}", u32::from_be_bytes(*start))).unwrap_or_default()
+    }
+}
+
+/// Returns what identifies a person with these grants.
+fn person_id(person: &Person) -> Vec<u8> {
+    let ids: Vec<_> = person.grants.iter().map(Grant::identity).collect();
+    let purpose = format!("{PERSON_PURPOSE} {:?}", (&person.principal, ids));
+    person.grants.first().map(|grant| grant.key.derive_key(purpose.as_bytes())).unwrap_or_default()
+}
+
+/// Returns a cache from which the value is removed that was not used for the longest time.
+fn recently_used<K, V>() -> Cache<K, V>
+where
+    K: std::hash::Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    Cache::builder()
+        .max_capacity(MAX_REMEMBERED)
+        .eviction_policy(EvictionPolicy::lru())
+        .time_to_idle(MAX_IDLE)
+        .build()
+}

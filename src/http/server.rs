@@ -1,0 +1,122 @@
+//! Listening, and the end of the process.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{Router, serve::ListenerExt as _};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{admin, app::Application, state::SharedState};
+
+/// How long further connections are accepted after the signal to stop, but at most half of the time that calls have to end. In
+/// this time a proxy notices that the process is not ready, and clients close their connections after a response.
+const ANNOUNCEMENT: Duration = Duration::from_secs(5);
+
+/// How long cancelled calls may take to send their answers.
+const CANCELLATION_LIMIT: Duration = Duration::from_secs(1);
+
+/// How a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRequest {
+    /// Proxies and clients have some seconds to notice it.
+    Announced,
+    /// A user waits for it: no further connection is accepted.
+    AtOnce,
+}
+
+/// The HTTP server with its open listeners.
+#[derive(Debug)]
+pub struct HttpServer {
+    application: Application,
+    listener: TcpListener,
+    admin: Option<TcpListener>,
+}
+
+impl HttpServer {
+    /// Opens the listeners of the settings. Call it in a Tokio runtime.
+    ///
+    /// # Errors
+    /// The address that cannot be listened on.
+    pub fn bind(application: Application) -> io::Result<Self> {
+        let settings = application.settings();
+        let listener = listen(settings.listen)?;
+        let admin = settings.admin.map(listen).transpose()?;
+
+        Ok(Self { application, listener, admin })
+    }
+
+    /// Returns the address of the endpoint.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Returns the address of the admin listener, if there is one.
+    pub fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
+        self.admin.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
+    /// Serves requests until `stop` completes and the calls under way have ended.
+    pub async fn serve(self, stop: impl Future<Output = StopRequest>) {
+        let Application { shared, router } = self.application;
+        if let Some(admin) = self.admin {
+            tokio::spawn(admin::serve(admin, Arc::clone(&shared)));
+        }
+        if shared.authorization.is_some() {
+            tokio::spawn(log_issuer(Arc::clone(&shared)));
+        }
+
+        let closing = CancellationToken::new();
+        tokio::select! {
+            () = serve_until(self.listener, router, closing.clone()) => {}
+            () = drain(&shared, stop, closing) => {}
+        }
+        #[cfg(feature = "otlp")]
+        super::traces::flush().await;
+    }
+}
+
+/// Reads the metadata of the issuer, and logs how hosts can register there.
+async fn log_issuer(shared: SharedState) {
+    if let Some(authorization) = &shared.authorization {
+        authorization.log_issuer().await;
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let listener = std::net::TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        TcpListener::from_std(listener)
+    });
+    listener.map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))
+}
+
+/// Serves connections until `closing`, and then until the requests under way have ended.
+async fn serve_until(listener: TcpListener, router: Router, closing: CancellationToken) {
+    // Without this option, small responses wait for a full packet. If it cannot be set, responses are only slower.
+    let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap_or_default());
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    let serving = axum::serve(listener, service).with_graceful_shutdown(closing.cancelled_owned());
+    if let Err(error) = serving.await {
+        tracing::error!("the server has ended: {error}");
+    }
+}
+
+/// Ends the server without losing requests, after `stop`. Returns when the calls under way have no more time.
+async fn drain(shared: &SharedState, stop: impl Future<Output = StopRequest>, closing: CancellationToken) {
+    let request = stop.await;
+    let limit = shared.settings.drain;
+    let deadline = Instant::now() + limit;
+    shared.drain();
+    if request == StopRequest::Announced {
+        sleep(ANNOUNCEMENT.min(limit / 2)).await;
+    }
+
+    shared.stopping.waits.cancel();
+    closing.cancel();
+    sleep_until(deadline).await;
+    shared.stopping.calls.cancel();
+    sleep(CANCELLATION_LIMIT).await;
+}
