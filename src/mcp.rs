@@ -37,5 +37,4 @@ pub use revision::WithoutSession;
 pub use server::Server;
 pub use skills::{SKILLS, Skill};
 pub use tool_list::{published_tool, published_tools};
-pub use tool_runner::EndOfWait;
 pub use transport::{parent_exit, serve_stdio};

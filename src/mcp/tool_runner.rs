@@ -28,10 +28,6 @@ use crate::{
     },
 };
 
-/// The end of the wait of one request, in its extensions. It takes the place of the end of all waits.
-#[derive(Clone, Debug)]
-pub struct EndOfWait(pub CancellationToken);
-
 /// Runs tools for requests of the host. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct ToolRunner {
@@ -81,7 +77,7 @@ impl ToolRunner {
         context: &RequestContext<RoleServer>,
     ) -> Result<Reply, Failure> {
         let (sender, forwarder) = progress_channel(context);
-        let options = self.call_options(Arc::new(sender), self.wait_limit, context);
+        let options = self.call_options(Arc::new(sender), self.wait_limit);
 
         let call = async { (tool.run)(self.tool_call(tool, arguments, options).await?).await };
         self.until_interrupted(tool, forwarder.forward_during(call), context).await
@@ -97,7 +93,7 @@ impl ToolRunner {
         context: &RequestContext<RoleServer>,
     ) -> Result<WaitReply, Failure> {
         let tool = WaitForCompletion::tool();
-        let options = self.call_options(CallOptions::silent().progress, Duration::ZERO, context);
+        let options = self.call_options(CallOptions::silent().progress, Duration::ZERO);
         let call = async {
             let call = self.tool_call(tool, arguments, options).await?;
             let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
@@ -139,17 +135,8 @@ impl ToolRunner {
         Ok(ToolCall { caller, files: Arc::clone(&self.files), arguments, options })
     }
 
-    fn call_options(
-        &self,
-        progress: Arc<dyn ProgressSink>,
-        wait_limit: Duration,
-        context: &RequestContext<RoleServer>,
-    ) -> CallOptions {
-        let mut stopping = self.stopping.clone();
-        if let Some(EndOfWait(end)) = context.extensions.get() {
-            stopping.waits = end.clone();
-        }
-
+    fn call_options(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallOptions {
+        let stopping = self.stopping.clone();
         let (gets_links, tools) = (self.gives_links, Arc::clone(&self.selection));
         CallOptions { progress, wait_limit: Some(wait_limit), gets_links, tools, stopping }
     }
