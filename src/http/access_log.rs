@@ -41,7 +41,9 @@ const TOOL_ERROR: &str = "tool_error";
 /// The line of one request. The parts of the server that serve the request share it, until one of them takes it.
 #[derive(Clone, Debug)]
 pub(super) struct AccessLine {
-    id: Arc<str>,
+    pub(super) client: IpAddr,
+    /// The id of the request, which its response has too.
+    pub(super) id: Arc<str>,
     entry: Arc<Mutex<Option<AccessEntry>>>,
 }
 
@@ -51,7 +53,7 @@ pub(super) struct AccessEntry {
     metrics: Arc<Metrics>,
     started: Instant,
     client: IpAddr,
-    id: String,
+    id: Arc<str>,
     path: String,
     /// Whether the caller of the request is known, so that its limits apply.
     pub(super) is_identified: bool,
@@ -89,11 +91,12 @@ impl Ending {
 impl AccessLine {
     pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
         let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
+        let id: Arc<str> = without_keys(id.unwrap_or_default()).into();
         let entry = AccessEntry {
             metrics,
             started: Instant::now(),
             client,
-            id: without_keys(id.unwrap_or_default()),
+            id: Arc::clone(&id),
             path: without_keys(request.uri().path()),
             is_identified: false,
             credential: String::new(),
@@ -101,11 +104,7 @@ impl AccessLine {
             project: String::new(),
             operation: Operation::default(),
         };
-        Self { id: entry.id.as_str().into(), entry: Arc::new(Mutex::new(Some(entry))) }
-    }
-
-    pub(super) fn id(&self) -> &str {
-        &self.id
+        Self { client, id, entry: Arc::new(Mutex::new(Some(entry))) }
     }
 
     /// Adds the credential, and the project of the endpoint.
@@ -168,7 +167,7 @@ impl AccessEntry {
 
         macro_rules! write_line {
             ($level:expr) => {
-                tracing::event!(target: ACCESS_TARGET, $level, %client, id, credential, subject, path, project, method, tool, status, error, reason, duration_ms)
+                tracing::event!(target: ACCESS_TARGET, $level, %client, id = &*id, credential, subject, path, project, method, tool, status, error, reason, duration_ms)
             };
         }
 

@@ -26,7 +26,7 @@ use tower_http::{
 
 use super::{
     access_log::AccessLine,
-    auth::{ClientAddress, Requester, identify},
+    auth::{Requester, identify},
     endpoint::{Endpoint, no_such_path},
     front_page::{HostGuides, NeededCredential, front_page},
     handler::CallHandler,
@@ -39,9 +39,6 @@ use crate::{
     failure::Failure,
     settings::{HttpSettings, Settings},
 };
-
-/// Methods that the endpoint has.
-const METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 
 /// Media type of a response with events.
 const EVENTS: &str = "text/event-stream";
@@ -137,7 +134,7 @@ fn router<S: ServerHandler>(
         // The last layer is the outermost one.
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(cross_origin_layer())
-        .layer(CatchPanicLayer::custom(|_| internal_error()))
+        .layer(CatchPanicLayer::new())
         .layer(from_fn_with_state(Arc::clone(shared), observe))
         .layer(header(header::CACHE_CONTROL, "no-store"))
         .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
@@ -176,7 +173,6 @@ async fn observe(
     let client = client_address(peer.ip(), request.headers(), &shared.settings.trusted_proxies);
     let line = AccessLine::new(Arc::clone(&shared.metrics), client, &request);
     let is_preflight = request.method() == Method::OPTIONS;
-    request.extensions_mut().insert(ClientAddress(client));
     request.extensions_mut().insert(line.clone());
 
     let mut response = next.run(request).await;
@@ -225,10 +221,6 @@ async fn metadata(
 async fn method_not_allowed(method: Method) -> Refusal {
     let message =
         format!("the method {method} is not supported: this server has no sessions and no streams to open");
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message).header(header::ALLOW, METHODS)
-}
-
-/// Returns the response to a request whose handling has failed outside of a method.
-fn internal_error() -> Response {
-    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error").into_response()
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message)
+        .header(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"))
 }

@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    net::IpAddr,
     sync::{Arc, OnceLock},
 };
 
@@ -29,10 +28,6 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// The media types that the library asks a client to accept.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// The address of the client of a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClientAddress(pub(super) IpAddr);
-
 /// Who sends a request, and to which endpoint. The handler reads it from the extensions of the request.
 #[derive(Clone, Debug)]
 pub(super) struct Requester {
@@ -51,7 +46,6 @@ pub(super) struct Requester {
 /// Adds the [`Requester`] to a request. A stranger who sends too much is refused before the message is read.
 pub(super) async fn identify(
     State(app): State<SharedState>,
-    Extension(ClientAddress(address)): Extension<ClientAddress>,
     Extension(line): Extension<AccessLine>,
     mut request: Request,
     next: Next,
@@ -60,7 +54,7 @@ pub(super) async fn identify(
     let credential = app.credential_of(request.uri(), request.headers()).await?;
     line.identify(&credential, endpoint.project.as_deref());
 
-    let limits = app.credentials.limits(&credential, address);
+    let limits = app.credentials.limits(&credential, line.client);
     let rate = limits.count_request();
     if !credential.is_accepted() {
         rate.map_err(Exceeded::refusal)?;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use http::request::Parts;
+use http::{HeaderMap, request::Parts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{self, CallToolResponse, ProtocolVersion},
@@ -16,7 +16,7 @@ use tracing::{Instrument as _, Span, field::Empty};
 
 use super::{
     access_log::{AccessLine, Ending, Operation},
-    auth::{ClientAddress, Requester},
+    auth::Requester,
     refusal::Exceeded,
     state::SharedState,
 };
@@ -56,8 +56,8 @@ impl<S: ServerHandler> CallHandler<S> {
         let (outcome, span) = match requester.rate.and_then(|()| requester.limits.admit(&self.app.places)) {
             Ok(admission) => {
                 prepare(&mut context, requester);
-                let span = span_of(operation, &parts, &context);
-                let caller = span_of_caller(&parts, requester, line);
+                let span = span_of(operation, line, &parts.headers, &context);
+                let caller = span_of_caller(requester, line);
                 let outcome = method(context).instrument(caller).instrument(span.clone()).await;
                 drop(admission);
                 self.app.credentials.remember(&requester.credential);
@@ -113,17 +113,20 @@ fn prepare(context: &mut RequestContext<RoleServer>, requester: &Requester) {
 }
 
 /// Returns the span of who sends a request, for the log. The span of the call is below it.
-fn span_of_caller(parts: &Parts, requester: &Requester, line: &AccessLine) -> Span {
-    let client = parts.extensions.get::<ClientAddress>().map(|ClientAddress(client)| client.to_string());
+fn span_of_caller(requester: &Requester, line: &AccessLine) -> Span {
     let (credential, subject) = (requester.credential.log_name(), &requester.credential.subject);
-    tracing::info_span!(target: AUDIT_TARGET, "request", client, id = line.id(), credential, subject)
+    tracing::info_span!(target: AUDIT_TARGET, "request", client = %line.client, id = &*line.id, credential, subject)
 }
 
 /// Begins the span of a request for traces, with the names of `OpenTelemetry` for MCP.
-fn span_of(operation: Operation, parts: &Parts, context: &RequestContext<RoleServer>) -> Span {
+fn span_of(
+    operation: Operation,
+    line: &AccessLine,
+    headers: &HeaderMap,
+    context: &RequestContext<RoleServer>,
+) -> Span {
     let Operation { method, tool } = operation;
     let name = if tool.is_empty() { method.to_owned() } else { format!("{method} {tool}") };
-    let client = parts.extensions.get::<ClientAddress>().map(|ClientAddress(address)| address.to_string());
     let span = tracing::info_span!(
         target: SPAN_TARGET,
         "request",
@@ -133,12 +136,12 @@ fn span_of(operation: Operation, parts: &Parts, context: &RequestContext<RoleSer
         mcp.method.name = method,
         gen_ai.tool.name = tool,
         error.type = Empty,
-        client.address = client,
+        client.address = %line.client,
     );
     #[cfg(feature = "otlp")]
-    super::traces::continue_trace(&span, &context.meta, &parts.headers);
+    super::traces::continue_trace(&span, &context.meta, headers);
     #[cfg(not(feature = "otlp"))]
-    let _ = context;
+    let _ = (headers, context);
     span
 }
 
