@@ -108,9 +108,8 @@ impl GateFlags {
             if outcome.status == ExitStatus::Success {
                 outcome.status = status;
             }
-            let known =
-                summary.comparison.into_iter().flat_map(|comparison| comparison.known.unwrap_or_default());
-            outcome.known_runs.extend(known.filter_map(|change| change.run_id));
+            let known = summary.comparison.and_then(|comparison| comparison.known).unwrap_or_default();
+            outcome.known_runs.extend(known.into_iter().filter_map(|change| change.run_id));
         }
 
         Ok(outcome)
@@ -123,17 +122,31 @@ impl GateFlags {
             FailOn::New => new_failures(summary),
             FailOn::Never => None,
         };
-        let worse = self.max_bug_severity.and_then(|max| worse_bugs(summary, max));
-        let unknown = self.max_bug_severity.filter(|_| worse.is_none()).and_then(|_| unknown_bugs(summary));
+        let worse: Vec<_> = summary
+            .bugs
+            .iter()
+            .flatten()
+            .filter(|(word, _)| severity(word) > self.max_bug_severity)
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        let has_unknown = summary.bugs.iter().flatten().any(|(word, _)| severity(word).is_none());
+        let is_known = summary.bugs_complete == Some(true) && !has_unknown;
 
-        for reason in [&failures, &worse, &unknown].into_iter().flatten() {
-            note(&format!("gate: {reason}"));
-        }
-        match (failures.or(unknown), worse) {
-            (Some(_), _) => ExitStatus::NotPassed,
-            (None, Some(_)) => ExitStatus::WorseBugs,
-            (None, None) => ExitStatus::Success,
-        }
+        let bugs = match self.max_bug_severity {
+            None => ExitStatus::Success,
+            Some(_) if !worse.is_empty() => {
+                note(&format!("gate: there are worse bugs than allowed: {}", worse.join(", ")));
+                ExitStatus::WorseBugs
+            }
+            Some(_) if is_known => ExitStatus::Success,
+            Some(_) => {
+                note("gate: not decided: not every bug or severity is known");
+                ExitStatus::NotPassed
+            }
+        };
+        let Some(reason) = failures else { return bugs };
+        note(&format!("gate: {reason}"));
+        ExitStatus::NotPassed
     }
 }
 
@@ -154,32 +167,18 @@ fn new_failures(summary: &Summary) -> Option<String> {
     let comparison = summary.comparison.as_ref()?;
     let new = comparison.new.as_deref().unwrap_or_default();
     let names: Vec<_> = new.iter().take(NAMED).map(|change| change.test.name.as_str()).collect();
-    let more = if new.len() > names.len() { ", ..." } else { "" };
+    let is_known =
+        comparison.new.is_some() && summary.state == "completed" && !summary.verdicts.contains_key("no_run");
 
     if !new.is_empty() {
+        let more = if new.len() > names.len() { ", ..." } else { "" };
         Some(format!("{} tests failed that did not fail before: {}{more}", new.len(), names.join(", ")))
     } else if comparison.with.is_none() {
         let why = comparison.note.as_deref().unwrap_or("no result was found");
         Some(format!("not decided: there is nothing to compare with: {why}"))
-    } else if let Some(count) = summary.verdicts.get("no_run") {
-        Some(format!("not decided: {count} tests were not run"))
     } else {
-        let is_known = comparison.new.is_some() && summary.state == "completed";
-        (!is_known).then(|| "not decided: not every result is known".to_owned())
+        (!is_known).then(|| "not decided: not every test has a known result".to_owned())
     }
-}
-
-fn worse_bugs(summary: &Summary, max: Severity) -> Option<String> {
-    let bugs = summary.bugs.iter().flatten();
-    let worse = bugs.filter(|(word, _)| severity(word).is_some_and(|severity| severity > max));
-    let worse: Vec<_> = worse.map(|(word, count)| format!("{count} {word}")).collect();
-    (!worse.is_empty()).then(|| format!("there are worse bugs than allowed: {}", worse.join(", ")))
-}
-
-fn unknown_bugs(summary: &Summary) -> Option<String> {
-    let has_unknown = summary.bugs.iter().flatten().any(|(word, _)| severity(word).is_none());
-    let is_known = summary.bugs_complete == Some(true) && !has_unknown;
-    (!is_known).then(|| "not decided: not every bug or severity is known".to_owned())
 }
 
 #[cfg(test)]
@@ -188,33 +187,18 @@ mod tests {
 
     use super::*;
 
-    /// Returns the status of two finished tests that passed, with the changed fields.
-    fn status(flags: &GateFlags, changed: &Value) -> ExitStatus {
-        let mut fields = json!({
-            "target_type": "test_plan_execution", "target_id": "e", "state": "completed", "all_passed": true,
-            "finished": 2, "total": 2, "verdicts": {"SUCCESS": 2}, "bugs": {}, "bugs_complete": true,
-        });
-        let changed = changed.as_object().expect("an object").clone();
-        fields.as_object_mut().expect("an object").extend(changed);
-        flags.status(&serde_json::from_value(fields).expect("a summary"))
-    }
-
     #[test]
     fn a_gate_is_open_only_if_nothing_that_could_close_it_is_found_or_missing() {
         let any = GateFlags { fail_on: Some(FailOn::Any), ..GateFlags::default() };
         let new = GateFlags { compare_with: Some("b".to_owned()), ..GateFlags::default() };
-        let bugs = GateFlags {
-            fail_on: Some(FailOn::Never),
-            max_bug_severity: Some(Severity::High),
-            ..GateFlags::default()
-        };
-        let failed = json!({"SUCCESS": 1, "FAILED": 1});
+        let max_bug_severity = Some(Severity::High);
+        let bugs = GateFlags { fail_on: Some(FailOn::Never), max_bug_severity, compare_with: None };
         let with = json!({"target_type": "test_plan_execution", "target_id": "b"});
-        let compared = |new: Value| json!({"verdicts": failed, "comparison": {"with": with, "new": new}});
+        let compared = |new: Value| json!({"all_passed": false, "comparison": {"with": with, "new": new}});
 
         for (flags, changed, expected) in [
             (&any, json!({}), ExitStatus::Success),
-            (&any, json!({"all_passed": false, "verdicts": failed}), ExitStatus::NotPassed),
+            (&any, json!({"verdicts": {"SUCCESS": 1, "ERROR": 1}}), ExitStatus::NotPassed),
             (&any, json!({"all_passed": null}), ExitStatus::NotPassed),
             (&any, json!({"total": 0, "verdicts": {}}), ExitStatus::NotPassed),
             (&new, compared(json!([])), ExitStatus::Success),
@@ -226,7 +210,14 @@ mod tests {
             (&bugs, json!({"bugs": {"odd": 1}}), ExitStatus::NotPassed),
             (&bugs, json!({"bugs_complete": false}), ExitStatus::NotPassed),
         ] {
-            assert_eq!(status(flags, &changed), expected, "{changed}");
+            let mut fields = json!({
+                "target_type": "test_plan_execution", "target_id": "e", "state": "completed", "all_passed": true,
+                "finished": 2, "total": 2, "verdicts": {"SUCCESS": 2}, "bugs": {}, "bugs_complete": true,
+            });
+            let all = fields.as_object_mut().expect("an object");
+            all.extend(changed.as_object().expect("an object").clone());
+            let summary = serde_json::from_value(fields).expect("a summary");
+            assert_eq!(flags.status(&summary), expected, "{changed}");
         }
     }
 }
