@@ -102,7 +102,7 @@ Passed with bugs
   bug            low: Flickers (b9)
 
 Slowest
-  Run: 61 s
+  Run: 1m01s
 
 Compared with exec_1, 2026-03-01 02:30 UTC (33 h ago)
   note           the same plan
@@ -113,9 +113,9 @@ Compared with exec_1, 2026-03-01 02:30 UTC (33 h ago)
 
 Last 2 results: 2 tests, 1 changing, 1 flaky
 
-             1  2
-  Jump       S  F  flaky
-  Swim far   F  F
+            1  2
+  Jump      S  F  flaky
+  Swim far  F  F
 
   S SUCCESS, F FAILED
 

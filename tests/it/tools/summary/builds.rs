@@ -56,7 +56,7 @@ async fn the_latest_earlier_result_that_passed_is_compared_with() {
     assert_eq!(comparison["with"]["target_id"], uuid(0xe, 0));
     assert_eq!(
         each(&comparison["new"], "/test/name"),
-        ["Test 002", "Test 001"],
+        ["Test 004", "Test 005", "Test 002", "Test 001"],
         "the worst verdict comes first"
     );
     assert_eq!(comparison["known"], json!([]));
