@@ -20,11 +20,20 @@ use std::{ffi::OsString, path::Path};
 use clap::ArgMatches;
 use serde::Serialize;
 
-pub(crate) use self::definition::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, PROJECT_ID, READ_ONLY};
+pub(crate) use self::definition::READ_ONLY;
+use self::{
+    configuration_file::profile_settings,
+    definition::{
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, PROJECT_ID,
+        ServerSettings,
+    },
+    problem::{SettingProblem, parse_values},
+    profile::add_profile,
+    values::Values,
+};
 pub use self::{
     configuration_file::{
-        Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile,
-        profile_settings, user_directory,
+        Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile, user_directory,
     },
     definition::{
         FIRST_PROFILE, LogFormat, SETTINGS, Setting, complete_address, is_loopback_host, service_variables,
@@ -32,12 +41,6 @@ pub use self::{
     flags::{flags, http_flags, profile_completer},
     http::{HTTP_SETTINGS, HttpSettings, OauthSettings},
     values::Origin,
-};
-use self::{
-    definition::{BASE_URL, CA_FILE, KNOWLEDGE_URL, PROFILE, ServerSettings},
-    problem::{SettingProblem, parse_values},
-    profile::add_profile,
-    values::Values,
 };
 use crate::{
     client::{ApiKey, KeyKind, KeySource, KeyStore},
@@ -116,14 +119,10 @@ impl Settings {
     pub fn read(matches: Option<&ArgMatches>) -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
         let settings = Self::from_sources(matches, |variable| std::env::var_os(variable));
-        let accounts = user_directory().map(|directory| KeyStore::in_directory(&directory));
+        let Some(directory) = user_directory() else { return settings };
 
-        let settings = Self { accounts, ..settings };
-
-        match ConfigurationFile::of_user() {
-            Some(file) => settings.with_configuration(&file),
-            None => settings,
-        }
+        let accounts = Some(KeyStore::in_directory(&directory));
+        Self { accounts, ..settings }.with_configuration(&ConfigurationFile::in_directory(&directory))
     }
 
     /// Reads the settings from the command line and from `variable`, which returns the value of an environment
@@ -186,7 +185,7 @@ impl Settings {
         // A new project key may belong to another project than the one in the file. With an organization key the project of
         // the file stays, because the service has no request for the projects of such a key.
         let is_of_project = ApiKey::parse(key).is_ok_and(|key| key.kind() == KeyKind::Project);
-        if is_of_project && values.origin(PROJECT_ID).is_some_and(Origin::is_file) {
+        if is_of_project && matches!(values.origin(PROJECT_ID), Some(Origin::Profile { .. })) {
             values.remove(PROJECT_ID);
         }
 
@@ -195,9 +194,9 @@ impl Settings {
 
     /// Replaces the URLs and the key by those of an embedded sandbox. Nothing of the real service is used.
     pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
-        self.values.set(BASE_URL, base_url, Origin::Sandbox);
-        self.values.set(KNOWLEDGE_URL, knowledge_url, Origin::Sandbox);
-        self.values.set(API_KEY, key, Origin::Sandbox);
+        for (name, text) in service_variables(base_url, knowledge_url, key) {
+            self.values.set(name, text, Origin::Sandbox);
+        }
         self.values.remove(API_KEY_FILE);
         self.values.remove(CA_FILE);
         self.parsed = ParsedValues::new(&self.values);
@@ -241,16 +240,14 @@ impl Settings {
         }
         let key = self.parsed.key.as_ref().and_then(|key| key.known_key().ok());
 
+        let is_unusable = |name: &str| problems.iter().any(|problem| problem.setting == name);
         let shown = |(setting, text, origin): (&Setting, &str, &Origin)| SettingValue {
             setting: setting.name(),
-            value: match (setting, &key) {
+            value: match &key {
                 _ if setting.is_secret() => "[set]".to_owned(),
-                _ if problems.iter().any(|problem| problem.setting == setting.name()) => {
-                    "[unusable]".to_owned()
-                }
-                _ if setting.is_command() => shown_command(text),
-                (_, Some(key)) => key.mask_text(text.to_owned()),
-                _ => text.to_owned(),
+                _ if is_unusable(setting.name()) => "[unusable]".to_owned(),
+                Some(key) => key.mask_text(text.to_owned()),
+                None => text.to_owned(),
             },
             origin: origin.to_string(),
         };
@@ -260,19 +257,15 @@ impl Settings {
     /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.
     pub fn given_flags(&self) -> Vec<String> {
         let key = self.values.text(API_KEY);
-        let given = SETTINGS
-            .iter()
-            .filter(|setting| self.is_flag(setting.name()) && self.values.text(setting.name()) != key);
-
-        let words = given.flat_map(|setting| {
-            let value = self.values.text(setting.name()).filter(|_| !setting.is_switch());
-            std::iter::once(format!("--{}", setting.flag)).chain(value.map(str::to_owned))
-        });
-        words.collect()
-    }
-
-    fn is_flag(&self, name: &str) -> bool {
-        matches!(self.values.origin(name), Some(Origin::Flag(_)))
+        let mut words = Vec::new();
+        for (setting, text) in SETTINGS.iter().filter_map(|one| Some((one, self.values.text(one.name())?))) {
+            if !self.values.is_flag(setting.name()) || Some(text) == key {
+                continue;
+            }
+            words.push(format!("--{}", setting.flag));
+            words.extend((!setting.is_switch()).then(|| text.to_owned()));
+        }
+        words
     }
 
     /// Returns the usable values, and the defaults of the others.
@@ -285,24 +278,9 @@ impl Settings {
         &self.upload_timing
     }
 
-    /// Returns the text of the setting with this name, if it is set.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.values.text(name)
-    }
-
-    /// Returns the origin of the setting with this name, if it is set.
-    pub(crate) fn origin(&self, name: &str) -> Option<&Origin> {
-        self.values.origin(name)
-    }
-
-    /// Returns the setting that the API key is taken from, if there is one.
-    pub(crate) fn key_setting(&self) -> Option<&'static str> {
-        self.values.key_setting()
-    }
-
     /// Returns the address of the main API as text, if it is set.
     pub fn base_url(&self) -> Option<&str> {
-        self.text(BASE_URL)
+        self.values.text(BASE_URL)
     }
 
     /// Returns what a user should know about an address of the main API that is not complete.
@@ -378,14 +356,8 @@ impl Settings {
     }
 }
 
-/// Returns the program of the command that prints the key. Its arguments could be secret, and so could a single word.
-fn shown_command(text: &str) -> String {
-    let program = text.split_once(char::is_whitespace).map(|(program, _)| format!("{program} …"));
-    program.unwrap_or("[set]".to_owned())
-}
-
 /// Returns the absolute form of `path`, which is relative to `directory`: the same file in every working directory.
-pub(crate) fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
+fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
     let path = directory.join(&*expand_home(path));
     let path = std::path::absolute(&path).unwrap_or(path);
     let text = path.to_str().map(str::to_owned);

@@ -64,13 +64,6 @@ impl Settings {
         self.file_problem.iter().chain(&self.parsed.problems)
     }
 
-    /// Checks that every value can be used, whatever the API key is. `what` begins the message of a failure.
-    pub(crate) fn check_without_key(&self, what: &str) -> Result<(), Failure> {
-        let problems: Vec<_> =
-            self.problems().filter(|problem| problem.setting != API_KEY).cloned().collect();
-        if problems.is_empty() { Ok(()) } else { Err(unusable(what, &problems)) }
-    }
-
     /// Returns the problems that disable all tools, in the order of the documentation.
     fn problems_of_all_tools(&self, needs_key: bool) -> Vec<SettingProblem> {
         let is_of_all = |problem: &&SettingProblem| !FOR_SOME_TOOLS.contains(&problem.setting);

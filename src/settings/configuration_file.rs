@@ -290,7 +290,7 @@ fn check_name(name: &str) -> Result<(), String> {
 
 /// Returns the settings that a profile may contain: every setting with a flag and a variable, except the profile itself. A key
 /// has no flag.
-pub fn profile_settings() -> impl Iterator<Item = &'static Setting> {
+pub(super) fn profile_settings() -> impl Iterator<Item = &'static Setting> {
     let in_files = |setting: &&Setting| !setting.flag.is_empty() && !setting.variable.is_empty();
     SETTINGS.iter().filter(in_files).filter(|setting| setting.name() != PROFILE)
 }

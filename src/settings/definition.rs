@@ -253,7 +253,7 @@ impl Setting {
 
     /// Returns whether the value must not be shown.
     pub(super) fn is_secret(&self) -> bool {
-        self.argument.get::<WithoutFlag>() == Some(&WithoutFlag::Secret)
+        self.argument.get::<WithoutFlag>().is_some()
     }
 
     /// Returns whether the value is a command line.

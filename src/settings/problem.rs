@@ -125,7 +125,7 @@ fn check_form(setting: &Setting, text: &str) -> Result<(), String> {
 
 /// Returns whether the value may be a key, or contain one.
 fn is_for_key(setting: &Setting) -> bool {
-    setting.is_secret() || setting.is_command() || setting.name() == API_KEY_FILE
+    setting.is_secret() || setting.name() == API_KEY_FILE
 }
 
 /// Returns the placeholder in a value that nobody has replaced.

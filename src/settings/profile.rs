@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{
-    configuration_file::{Configuration, Profile},
+    configuration_file::Configuration,
     definition::{API_KEY, API_KEY_COMMAND, API_KEY_FILE, BASE_URL, KNOWLEDGE_URL, PROFILE},
     values::{Origin, Values},
 };
@@ -26,7 +26,7 @@ pub(super) fn add_profile(values: &mut Values, configuration: &Configuration, pa
         return;
     };
 
-    let overrides_variables = matches!(values.origin(PROFILE), Some(Origin::Flag(_)));
+    let overrides_variables = values.is_flag(PROFILE);
     let origin = Origin::Profile { name, file: path.to_owned() };
     let is_free = |origin: Option<&Origin>| match origin {
         None => true,
@@ -44,20 +44,10 @@ pub(super) fn add_profile(values: &mut Values, configuration: &Configuration, pa
         values.withheld_key = Some(format!("is not set, because {reason} ({origin})"));
     }
 
-    add_values(values, profile, &origin, |name, present| {
-        is_free(present) && (uses_address || !has_address || !ACCOUNT.contains(&name))
-    });
-}
-
-fn add_values(
-    values: &mut Values,
-    profile: &Profile,
-    origin: &Origin,
-    is_used: impl Fn(&str, Option<&Origin>) -> bool,
-) {
     for (setting, text) in profile.values() {
         let name = setting.name();
-        if is_used(name, values.origin(name)) {
+        let is_used = uses_address || !has_address || !ACCOUNT.contains(&name);
+        if is_used && is_free(values.origin(name)) {
             values.set(name, text, origin.clone());
         }
     }

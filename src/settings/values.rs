@@ -67,8 +67,7 @@ impl Values {
         http_settings: &'static [Setting],
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
-        let subcommand = matches.and_then(ArgMatches::subcommand).filter(|(name, _)| *name == "http");
-        let http_matches = subcommand.map(|(_, matches)| matches);
+        let http_matches = matches.and_then(|matches| matches.subcommand_matches("http"));
         let server = SETTINGS.iter().map(|setting| (setting, matches));
         let http = http_settings.iter().map(|setting| (setting, http_matches));
 
@@ -86,7 +85,7 @@ impl Values {
         }
 
         let is_verbose = matches.is_some_and(|matches| matches.get_flag(VERBOSE));
-        if is_verbose && !matches!(values.origin(LOG), Some(Origin::Flag(_))) {
+        if is_verbose && !values.is_flag(LOG) {
             values.set(LOG, VERBOSE_FILTER, Origin::Flag(VERBOSE));
         }
 
@@ -104,12 +103,10 @@ impl Values {
         self.texts.remove(name);
     }
 
-    /// Returns why the text of a setting cannot be used, whatever the setting is.
     pub(super) fn problem(&self, name: &str) -> Option<&str> {
         self.texts.get(name)?.problem.as_deref()
     }
 
-    /// Records why the text of a setting cannot be used.
     pub(super) fn set_problem(&mut self, name: &str, reason: String) {
         if let Some(value) = self.texts.get_mut(name) {
             value.problem = Some(reason);
@@ -128,7 +125,10 @@ impl Values {
         self.texts.get(name).map(|value| &value.origin)
     }
 
-    /// Returns all texts, with the settings and the origins.
+    pub(super) fn is_flag(&self, name: &str) -> bool {
+        matches!(self.origin(name), Some(Origin::Flag(_)))
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         self.texts.values().map(|value| (value.setting, value.text.as_str(), &value.origin))
     }
@@ -136,17 +136,9 @@ impl Values {
     /// Returns the setting that the API key is taken from: the key itself, the file with the key, or else the command that
     /// prints it. The file comes first if a flag names it.
     pub(super) fn key_setting(&self) -> Option<&'static str> {
-        let is_flag = matches!(self.origin(API_KEY_FILE), Some(Origin::Flag(_)));
-        let first = is_flag.then_some(API_KEY_FILE);
+        let first = self.is_flag(API_KEY_FILE).then_some(API_KEY_FILE);
         let order = first.into_iter().chain([API_KEY, API_KEY_FILE, API_KEY_COMMAND]);
         order.into_iter().find(|name| self.contains(name))
-    }
-}
-
-impl Origin {
-    /// Returns whether the value is in a file that a later process reads too.
-    pub(crate) fn is_file(&self) -> bool {
-        matches!(self, Self::Profile { .. } | Self::ConfigurationFile(_))
     }
 }
 

@@ -84,12 +84,10 @@ fn the_command_is_used_after_the_key_and_its_file() {
 }
 
 #[test]
-fn the_arguments_of_the_command_are_not_shown() {
-    for (command, expected) in
-        [("echo svc_planted", "echo …"), ("svc_planted", "[set]"), ("pass 'svc_planted", "[unusable]")]
-    {
+fn the_command_is_not_shown() {
+    for command in ["echo svc_planted", "svc_planted", "pass 'svc_planted"] {
         let shown = settings(&[("TAS_API_KEY_COMMAND", command)]).shown_values();
         let values: Vec<_> = shown.iter().map(|value| value.value.as_str()).collect();
-        assert_eq!(values, [expected], "{command}");
+        assert_eq!(values, ["[set]"], "{command}");
     }
 }
