@@ -1,7 +1,7 @@
 //! The checks of `tas-mcp status` and `login`: whether the settings can be used, whether the hosts can be reached, and what the
 //! key permits, as far as reading operations show it. Nothing is changed at the service, and no result contains a secret.
 
-use std::{fmt, time::Instant};
+use std::fmt;
 
 use serde::Serialize;
 use serde_json::json;
@@ -70,7 +70,6 @@ pub(super) struct PermissionProbe {
     /// Permission that the operation requires.
     needs: String,
     project: Option<String>,
-    milliseconds: u128,
     failure: Option<Failure>,
 }
 
@@ -171,29 +170,10 @@ impl Checks {
         refusals.all(|refusal| refusal.is_some()).then_some(first)
     }
 
-    /// Returns whether the key has each permission. Permissions that are refused for the same reason are named together. A missing
-    /// permission is no defect: a key for reading does not need all of them.
+    /// Returns whether the key has each permission. A missing permission is no defect: a key for reading does not need all of them.
     fn permissions(&self) -> Vec<Finding> {
-        let mut found = Vec::new();
-        let mut refused: Vec<(&Failure, Vec<String>)> = Vec::new();
-        for probe in &self.probes {
-            let permission = probe.permission();
-            let Some(failure) = &probe.failure else {
-                found.push(Finding::new(Mark::Works, "may", &permission));
-                continue;
-            };
-            match refused.iter_mut().find(|(known, _)| reason(known) == reason(failure)) {
-                Some((_, permissions)) => permissions.push(permission),
-                None => refused.push((failure, vec![permission])),
-            }
-        }
-
-        found.extend(refused.into_iter().map(|(failure, permissions)| {
-            let finding = Finding::failed(&format!("may not {}", permissions.join(", ")), failure);
-            let mark = if failure.code == Code::PermissionDenied { Mark::Open } else { Mark::Fails };
-            Finding { mark, ..finding }
-        }));
-        if !self.probes.is_empty() {
+        let mut found: Vec<_> = self.probes.iter().map(PermissionProbe::finding).collect();
+        if !found.is_empty() {
             found.push(Finding::new(Mark::Open, "may", UNCHECKED_PERMISSIONS));
         }
         found
@@ -221,28 +201,24 @@ impl PermissionProbe {
         project: Option<String>,
     ) -> Self {
         let common = CommonArguments::in_project(project.as_deref());
-        // The time includes the owner look-up and the retries, as in a call of a host.
-        let started = Instant::now();
         let failure = caller.call(entry, ToolArguments::new(arguments, common)).await.err();
 
-        Self {
-            operation: entry.name,
-            needs: entry.access.to_string(),
-            project,
-            milliseconds: started.elapsed().as_millis(),
-            failure,
-        }
+        Self { operation: entry.name, needs: entry.access.to_string(), project, failure }
     }
 
-    /// Returns the permission in the words of a user.
-    fn permission(&self) -> String {
+    fn finding(&self) -> Finding {
         let project = self.project.as_ref().map(|project| format!(" in {project}")).unwrap_or_default();
         let permission = match self.operation {
             ListTests::NAME => "read tests",
             ListProjectKnowledgeFiles::NAME => "read knowledge files",
             _ => self.needs.as_str(),
         };
-        format!("{permission}{project}")
+
+        let Some(failure) = &self.failure else {
+            return Finding::new(Mark::Works, "may", &format!("{permission}{project}"));
+        };
+        let mark = if failure.code == Code::PermissionDenied { Mark::Open } else { Mark::Fails };
+        Finding { mark, ..Finding::failed(&format!("may not {permission}{project}"), failure) }
     }
 }
 

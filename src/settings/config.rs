@@ -51,7 +51,6 @@ impl Settings {
         Ok((http, config))
     }
 
-    /// Parses the settings of the HTTP server. Unusable values are added to `problems`.
     pub(super) fn parse_http(&self, problems: &mut Vec<SettingProblem>) -> HttpSettings {
         let earlier = problems.len();
         let http = HttpSettings::parse(&self.values, self.server().ca_file.as_deref(), problems);
@@ -59,7 +58,6 @@ impl Settings {
         http
     }
 
-    /// Returns the problems with the configuration file and with values.
     fn problems(&self) -> impl Iterator<Item = &SettingProblem> {
         self.file_problem.iter().chain(&self.parsed.problems)
     }
@@ -82,7 +80,6 @@ impl Settings {
         problems
     }
 
-    /// Returns the key that is stored for the account.
     fn stored_key(&self, base_url: &HostUrl) -> Option<KeySource> {
         let hosts = [base_url].into_iter().chain(&self.server().knowledge_url);
         let (account, withheld) = (self.account().to_owned(), self.values.withheld_key.clone());
@@ -90,7 +87,6 @@ impl Settings {
         Some(KeySource::stored(StoredKey::new(store, account, hosts, withheld)))
     }
 
-    /// Returns the value of a setting that only some tools need, or the failure of these tools.
     fn for_some_tools<T: Clone>(&self, name: &str, value: Option<&T>) -> Result<Option<T>, Failure> {
         let problem = self.parsed.problems.iter().find(|problem| problem.setting == name);
         problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
@@ -141,7 +137,6 @@ impl Settings {
     }
 }
 
-/// Returns the directory in which programs of this user keep their state.
 fn default_state_directory() -> Option<PathBuf> {
     dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
 }

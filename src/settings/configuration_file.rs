@@ -1,6 +1,9 @@
 //! The configuration file of the user: profiles, and the profile that is used by default. It contains no key.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 use indexmap::IndexMap;
@@ -74,15 +77,26 @@ pub struct UnusableFile {
 impl UnusableFile {
     /// Returns the failure of a command that reads or changes the file.
     pub fn into_failure(self) -> Failure {
-        if let Some(TextFileError::Changed) = self.problem.downcast_ref() {
-            let hint = "the file was left as it is: run the command again";
-            return Failure::new(Code::Conflict, self.to_string()).hint(hint);
-        }
-        Failure::new(Code::FileError, self.to_string()).hint("the file was left as it is: correct it")
+        let (code, hint) = match self.problem.downcast_ref() {
+            Some(TextFileError::Changed) => {
+                (Code::Conflict, "the file was left as it is: run the command again")
+            }
+            _ => (Code::FileError, "the file was left as it is: correct it"),
+        };
+        Failure::new(code, self.to_string()).hint(hint)
     }
 }
 
 impl Profile {
+    fn parse(source: &Source<'_>) -> Result<Self> {
+        let mut profile = Self::default();
+        for (word, item) in source.table.iter() {
+            let setting = source.located(word, profile_setting(word))?;
+            profile.values.push((setting, source.located(word, text_of(setting, item))?));
+        }
+        Ok(profile)
+    }
+
     /// Returns the settings with their values as text. A value may be unusable.
     pub fn values(&self) -> impl Iterator<Item = (&'static Setting, &str)> {
         self.values.iter().map(|(setting, text)| (*setting, text.as_str()))
@@ -220,7 +234,7 @@ impl ConfigurationFile {
 impl Configuration {
     fn parse(text: &str) -> Result<Self> {
         let document = parse_document(text)?;
-        let source = SourceTable { text: document.raw(), table: document.as_table() };
+        let source = Source { text: document.raw(), table: document.as_table() };
 
         let mut configuration = Self::default();
         for (name, item) in source.table.iter() {
@@ -229,34 +243,21 @@ impl Configuration {
                     let profile = item.as_str().ok_or("must be a text in quotes");
                     configuration.default_profile = Some(source.located(name, profile)?.to_owned());
                 }
-                PROFILES => configuration.profiles = parse_profiles(&source.below(name, item)?)?,
-                _ => {
-                    let reason =
-                        format!("is not known here; `{DEFAULT_PROFILE}` and `[{PROFILES}.NAME]` are");
-                    return source.located(name, Err(reason));
+                PROFILES => {
+                    let profiles = source.below(name, item)?;
+                    for (name, item) in profiles.table.iter() {
+                        profiles.located(name, check_name(name))?;
+                        let profile = Profile::parse(&profiles.below(name, item)?)?;
+                        configuration.profiles.insert(name.to_owned(), profile);
+                    }
                 }
+                _ => source
+                    .located(name, Err("is not known here; `default_profile` and `[profile.NAME]` are"))?,
             }
         }
 
         Ok(configuration)
     }
-}
-
-fn parse_profiles(source: &SourceTable<'_>) -> Result<IndexMap<String, Profile>> {
-    let mut profiles = IndexMap::new();
-    for (name, item) in source.table.iter() {
-        source.located(name, check_name(name))?;
-        let source = source.below(name, item)?;
-
-        let mut profile = Profile::default();
-        for (word, item) in source.table.iter() {
-            let setting = profile_setting(word).map_err(|reason| source.problem(word, &reason))?;
-            profile.values.push((setting, source.located(word, text_of(setting, item))?));
-        }
-        profiles.insert(name.to_owned(), profile);
-    }
-
-    Ok(profiles)
 }
 
 /// Parses a text, with the positions of its parts. An error names the line, and does not quote it, because it may contain a
@@ -297,38 +298,36 @@ pub(super) fn profile_settings() -> impl Iterator<Item = &'static Setting> {
 
 /// Returns the setting that is named `word` in a profile, or why a profile cannot contain it.
 fn profile_setting(word: &str) -> Result<&'static Setting, String> {
-    if let Some(setting) = profile_settings().find(|setting| setting.word == word) {
-        return Ok(setting);
-    }
-
     let letters = word.replace('-', "_").to_lowercase();
-    if KEY_WORDS.contains(&letters.as_str()) {
-        return Err(format!("`{word}` is never in a file of settings: store a key with `tas-mcp login`"));
-    }
-
     let words: Vec<_> = profile_settings().map(|setting| setting.word).collect();
-    Err(match most_similar(&letters, words.iter().copied()) {
-        Some(similar) => format!("`{word}` is not a setting of a profile; `{similar}` is"),
-        None => format!("`{word}` is not a setting of a profile; these are: {}", words.join(", ")),
+
+    profile_settings().find(|setting| setting.word == word).ok_or_else(|| {
+        match most_similar(&letters, words.iter().copied()) {
+            _ if KEY_WORDS.contains(&&*letters) => {
+                "is never in a file of settings: store a key with `tas-mcp login`".to_owned()
+            }
+            Some(similar) => format!("is not a setting of a profile; `{similar}` is"),
+            None => format!("is not a setting of a profile; these are: {}", words.join(", ")),
+        }
     })
 }
 
-/// Returns the text of a value in TOML, or the form that it must have, as the end of a sentence that begins with the word of the
-/// setting.
+/// Returns the text of a value in TOML, or the form that it must have.
 fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
-    let text = if setting.is_switch() {
-        item.as_bool().map(|value| value.to_string()).ok_or("must be true or false, without quotes")?
-    } else if setting.is_number() {
-        item.as_integer().map(|value| value.to_string()).ok_or("must be a whole number, without quotes")?
-    } else {
-        item.as_str().map(str::to_owned).ok_or("must be a text in quotes")?
-    };
-
-    if setting.is_path() && !Path::new(&*expand_home(&text)).is_absolute() {
-        return Err("must be an absolute path, or begin with `~/`");
+    if setting.is_switch() {
+        let value = item.as_bool().ok_or("must be true or false, without quotes")?;
+        return Ok(value.to_string());
+    }
+    if setting.is_number() {
+        let value = item.as_integer().ok_or("must be a whole number, without quotes")?;
+        return Ok(value.to_string());
     }
 
-    Ok(text)
+    let text = item.as_str().ok_or("must be a text in quotes")?;
+    if setting.is_path() && !Path::new(&*expand_home(text)).is_absolute() {
+        return Err("must be an absolute path, or begin with `~/`");
+    }
+    Ok(text.to_owned())
 }
 
 /// Returns a usable value in TOML.
@@ -343,27 +342,23 @@ fn item_of(setting: &Setting, text: &str) -> Item {
 }
 
 /// A table, with the text that it is a part of.
-struct SourceTable<'a> {
+struct Source<'a> {
     text: &'a str,
     table: &'a dyn TableLike,
 }
 
-impl<'a> SourceTable<'a> {
-    /// Returns the table that is the value `item` of the field `name`. Any other value is a problem in the line of `name`.
+impl<'a> Source<'a> {
     fn below(&self, name: &str, item: &'a Item) -> Result<Self> {
-        let table = item.as_table_like().ok_or("must be a table");
-        Ok(Self { text: self.text, table: self.located(name, table)? })
+        let table = self.located(name, item.as_table_like().ok_or("must be a table"))?;
+        Ok(Self { text: self.text, table })
     }
 
     /// Returns the value, or its error, which is the end of a sentence that begins with `name`, with the line of `name`.
-    fn located<T>(&self, name: &str, value: Result<T, impl AsRef<str>>) -> Result<T> {
-        value.map_err(|reason| self.problem(name, &format!("`{name}` {}", reason.as_ref())))
-    }
-
-    /// Returns a problem in the line of `name`.
-    fn problem(&self, name: &str, reason: &str) -> anyhow::Error {
-        let span = self.table.get_key_value(name).and_then(|(key, _)| key.span());
-        let line = span.map_or(1, |span| line_number(self.text, span.start));
-        anyhow::anyhow!("line {line}: {reason}")
+    fn located<T>(&self, name: &str, value: Result<T, impl Display>) -> Result<T> {
+        value.map_err(|reason| {
+            let span = self.table.get_key_value(name).and_then(|(key, _)| key.span());
+            let line = span.map_or(1, |span| line_number(self.text, span.start));
+            anyhow::anyhow!("line {line}: `{name}` {reason}")
+        })
     }
 }

@@ -210,12 +210,10 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
     settings(&COMMAND)
 });
 
-/// Returns the settings that are arguments of a command.
 pub(super) fn settings(command: &'static Command) -> Vec<Setting> {
     command.get_arguments().map(Setting::new).collect()
 }
 
-/// Returns the setting of every command with this name.
 pub(super) fn setting(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name() == name)
 }
@@ -251,12 +249,10 @@ impl Setting {
         self.argument.get_long().unwrap_or_default()
     }
 
-    /// Returns whether the value must not be shown.
     pub(super) fn is_secret(&self) -> bool {
         self.argument.get::<WithoutFlag>().is_some()
     }
 
-    /// Returns whether the value is a command line.
     pub(super) fn is_command(&self) -> bool {
         self.argument.get::<WithoutFlag>() == Some(&WithoutFlag::Command)
     }
@@ -266,7 +262,6 @@ impl Setting {
         matches!(self.argument.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath)
     }
 
-    /// Returns whether the value is a whole number.
     pub(super) fn is_number(&self) -> bool {
         let value = self.argument.get_value_parser().type_id();
         value == TypeId::of::<usize>() || value == TypeId::of::<Duration>()
@@ -323,18 +318,14 @@ pub fn service_variables<'a>(
 
 /// Parses a project id. The id becomes one segment of a path, so `.` and `..` are refused.
 fn project_id(text: &str) -> Result<String, String> {
-    if text == "." || text == ".." || encoded(text).len() > MAX_PROJECT_ID_BYTES {
-        return Err("is not a project id".to_owned());
-    }
-    Ok(text.to_owned())
+    let is_segment = text != "." && text != ".." && encoded(text).len() <= MAX_PROJECT_ID_BYTES;
+    if is_segment { Ok(text.to_owned()) } else { Err("is not a project id".to_owned()) }
 }
 
-/// Parses a comma-separated list of project ids.
 fn project_ids(text: &str) -> Result<Vec<String>, String> {
     text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
 }
 
-/// Returns the path of a file if the file contains certificates.
 fn certificate_file(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     read_certificates(&path).map(|_| path)
@@ -343,14 +334,10 @@ fn certificate_file(path: &str) -> Result<PathBuf, String> {
 /// Parses the word for the test-management system, which becomes a part of paths and field names.
 fn tmsys_name(text: &str) -> Result<String, String> {
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    if is_word {
-        Ok(text.to_owned())
-    } else {
-        Err("must contain only lower-case letters, digits and `_`".to_owned())
-    }
+    let refusal = || "must contain only lower-case letters, digits and `_`".to_owned();
+    is_word.then(|| text.to_owned()).ok_or_else(refusal)
 }
 
-/// Parses the time limit of one request.
 fn timeout(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().filter(|seconds| (1..=MAX_TIMEOUT_S).contains(seconds));
     seconds
@@ -358,7 +345,6 @@ fn timeout(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("must be a whole number from 1 to {MAX_TIMEOUT_S}"))
 }
 
-/// Parses the maximum length of a reply.
 fn reply_length(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (2_000..=1_000_000).contains(number));
     number.ok_or_else(|| "must be a whole number from 2000 to 1000000".to_owned())

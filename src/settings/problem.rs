@@ -34,7 +34,6 @@ pub(super) struct SettingProblem {
 }
 
 impl SettingProblem {
-    /// Returns a problem with the value of a setting, or with its absence.
     pub(super) fn new(values: &Values, setting: &'static str, reason: impl Into<String>) -> Self {
         let origin = values.origin(setting).map_or(NOT_SET.to_owned(), ToString::to_string);
         Self { setting, origin, reason: reason.into() }
@@ -123,12 +122,10 @@ fn check_form(setting: &Setting, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns whether the value may be a key, or contain one.
 fn is_for_key(setting: &Setting) -> bool {
     setting.is_secret() || setting.name() == API_KEY_FILE
 }
 
-/// Returns the placeholder in a value that nobody has replaced.
 fn unreplaced<'a>(setting: &Setting, text: &'a str) -> Option<&'a str> {
     // The words of a command may have the other forms of placeholders, and a key may be inside of one.
     let is_name =

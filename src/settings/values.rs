@@ -92,7 +92,6 @@ impl Values {
         values
     }
 
-    /// Sets the value of a setting of every command, in place of an earlier one.
     pub(super) fn set(&mut self, name: &str, text: &str, origin: Origin) {
         if let Some(setting) = setting(name) {
             self.texts.insert(setting.name(), SourcedText::new(setting, text, origin));
