@@ -217,7 +217,9 @@ impl PermissionProbe {
         let Some(failure) = &self.failure else {
             return Finding::new(Mark::Works, "may", &format!("{permission}{project}"));
         };
-        let mark = if failure.code == Code::PermissionDenied { Mark::Open } else { Mark::Fails };
+        // A key that no operation accepts is reported as such.
+        let is_refused = matches!(failure.code, Code::PermissionDenied | Code::Unauthenticated);
+        let mark = if is_refused { Mark::Open } else { Mark::Fails };
         Finding { mark, ..Finding::failed(&format!("may not {permission}{project}"), failure) }
     }
 }

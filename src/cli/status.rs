@@ -91,13 +91,15 @@ fn verdict(failed: usize) -> String {
 
 impl StatusReport {
     async fn of(settings: &Settings) -> Self {
+        let shown = settings.shown_values();
+        let value = |name: &str| shown.iter().find(|shown| shown.setting == name);
         Self {
             version: env!("CARGO_PKG_VERSION"),
             accounts: list_accounts(settings).await,
-            settings: settings.shown_values(),
-            project: settings.project().map(str::to_owned),
+            project: value("TAS_PROJECT_ID").map(|project| project.value.clone()),
+            files_root: files_root(value("TAS_FILES_ROOT")),
+            settings: shown,
             key_source: settings.key_origin(),
-            files_root: files_root(settings),
             tools: settings.selection().tools().count(),
             checks: Checks::make(settings).await,
         }
@@ -153,8 +155,7 @@ async fn list_accounts(settings: &Settings) -> Vec<Account> {
 }
 
 /// Returns the files root with its origin, or why there is none.
-fn files_root(settings: &Settings) -> String {
-    let set = settings.shown_values().into_iter().find(|setting| setting.setting == "TAS_FILES_ROOT");
+fn files_root(set: Option<&SettingValue>) -> String {
     match (set, FilesRoot::working_directory()) {
         (Some(set), _) => format!("{} (from {})", set.value, set.origin),
         (None, Ok(root)) => format!("{} (the working directory)", root.path().display()),

@@ -44,7 +44,7 @@ pub(super) fn find_tool(name: &str) -> Result<Tool, Failure> {
     catalog::find_tool(name).ok_or_else(|| {
         let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
         match catalog::nearest_name(name) {
-            Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
+            Some(nearest) => failure.hint(format!("did you mean `tool:{nearest}`?")),
             None => failure.hint("`tas-mcp tools` lists the tools"),
         }
     })

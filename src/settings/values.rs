@@ -67,7 +67,8 @@ impl Values {
         http_settings: &'static [Setting],
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
-        let http_matches = matches.and_then(|matches| matches.subcommand_matches("http"));
+        let subcommand = matches.and_then(ArgMatches::subcommand).filter(|(name, _)| *name == "http");
+        let http_matches = subcommand.map(|(_, matches)| matches);
         let server = SETTINGS.iter().map(|setting| (setting, matches));
         let http = http_settings.iter().map(|setting| (setting, http_matches));
 

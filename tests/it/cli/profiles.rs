@@ -104,11 +104,7 @@ async fn a_profile_provides_the_account_of_a_command_and_of_the_server() {
 async fn an_unknown_profile_is_named_with_the_known_ones() {
     let home = home("[profile.a]\n[profile.b]\n");
     let variables = [("TAS_BASE_URL", ADDRESS), ("TAS_API_KEY", "svc_0123456789abcdef")];
-    for arguments in [
-        &["--profile", "c", "runs"][..],
-        &["profile", "use", "c"],
-        &["install", "cursor", "--profile", "c", "--yes"],
-    ] {
+    for arguments in [&["--profile", "c", "runs"][..], &["profile", "use", "c"]] {
         let end = home.run(arguments, &variables).await;
         assert!(end.code != Some(0) && end.errors.contains("a, b"), "{arguments:?}: {}", end.errors);
     }
@@ -185,17 +181,8 @@ async fn an_installed_entry_names_the_profile_and_no_value_of_it() {
     let home = home(&format!(
         "default_profile = 'a'\n[profile.a]\nbase_url = '{ADDRESS}'\n[profile.b]\nproject = 'x'\n"
     ));
-    let root = home.at("repository").to_str().expect("Unicode").to_owned();
-
-    for (flags, expected) in [
-        (&["--profile", "b"][..], vec!["--profile", "b", "--files-root", &root]),
-        (&[], vec!["--files-root", &root]),
-    ] {
-        let arguments = [&["install", "cursor", "--yes"], flags].concat();
-        let end = home.run_in("repository", &arguments, &[]).await;
-        assert_eq!(end.code, Some(0), "{}", end.errors);
-        assert_eq!(home.entry(".cursor/mcp.json", "mcpServers")["args"], json!(expected));
-    }
+    let end = home.run(&["install", "cursor", "--profile", "b"], &[]).await;
+    assert_eq!(end.printed["mcpServers"]["tas"]["args"], json!(["--profile", "b"]), "{}", end.errors);
 }
 
 #[tokio::test]
