@@ -15,10 +15,9 @@ const FILE: &str = ".config/tas-mcp/config.toml";
 
 const ADDRESS: &str = "https://tas.example/api/v1";
 
-/// Returns a home directory with a configuration file, and another directory.
+/// Returns a home directory with a configuration file, unless it is empty.
 fn home(configuration: &str) -> Home {
-    let files = [(FILE, configuration)].into_iter().filter(|(_, text)| !text.is_empty());
-    Home::with(&files.chain([("repository/src/x", "")]).collect::<Vec<_>>())
+    if configuration.is_empty() { Home::with(&[]) } else { Home::with(&[(FILE, configuration)]) }
 }
 
 /// Returns a profile for a service.

@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::Output};
 
 use serde_json::Value;
 
-use super::binary::{binary, run_binary};
+use super::binary::run_binary;
 
 /// Variables that move the files of hosts. An empty value counts as not set.
 const MOVING_VARIABLES: [&str; 2] = ["XDG_CONFIG_HOME", "FLATPAK_XDG_CONFIG_HOME"];
@@ -63,24 +63,6 @@ impl Home {
     /// Runs the binary.
     pub(crate) async fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
         Outcome::new(run_binary(arguments, &self.variables(variables), &[]).await)
-    }
-
-    /// Runs the binary in a directory below the home directory.
-    pub(crate) async fn run_in(
-        &self,
-        directory: &str,
-        arguments: &[&str],
-        variables: &[(&str, &str)],
-    ) -> Outcome {
-        let mut command = binary(arguments, &self.variables(variables));
-        Outcome::new(command.current_dir(self.at(directory)).output().await.expect("an end"))
-    }
-
-    /// Returns the entry in the file of a host.
-    pub(crate) fn entry(&self, file: &str, container: &str) -> Value {
-        let text = self.text(file);
-        let document: Value = serde_json::from_str(&text).expect("JSON");
-        document[container]["tas"].clone()
     }
 }
 
