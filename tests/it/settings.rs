@@ -216,7 +216,7 @@ async fn a_path_that_begins_with_a_tilde_is_below_the_home_directory() {
     for (arguments, variables) in [
         (vec!["call", "upload_build", "--path", "game.apk"], [("TAS_FILES_ROOT", "~/builds")]),
         (vec!["call", "upload_build", "--path", "~/builds/game.apk"], [("TAS_FILES_ROOT", "~")]),
-        (vec!["upload", "~/builds/*.apk"], [("TAS_STATE_DIR", "~/state")]),
+        (vec!["upload", "~/builds/game.apk"], [("TAS_STATE_DIR", "~/state")]),
         (vec!["download", "run", run, "--to=~/out"], [("TAS_STATE_DIR", "~/state")]),
         (vec!["report", run, "--html=~/report.html"], [("TAS_STATE_DIR", "~/state")]),
     ] {
