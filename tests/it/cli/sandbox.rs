@@ -142,7 +142,7 @@ async fn the_program_does_not_panic_without_descriptors() {
 /// A terminal that is closed sends SIGHUP.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_hangup_ends_the_sandbox_and_removes_the_uploaded_bytes() {
+async fn a_signal_ends_the_sandbox_and_removes_the_uploaded_bytes() {
     let directory = tempfile::tempdir().expect("a directory");
     let build = directory.path().join("game.apk");
     std::fs::write(&build, b"abc").expect("a file");
@@ -167,7 +167,7 @@ async fn a_hangup_ends_the_sandbox_and_removes_the_uploaded_bytes() {
     assert_eq!(std::fs::read_dir(&temporary).expect("a directory").count(), 1);
 
     let id = sandbox.id().expect("it runs").to_string();
-    let sent = tokio::process::Command::new("kill").args(["-HUP", &id]).status().await.expect("kill runs");
+    let sent = tokio::process::Command::new("kill").args(["-TERM", &id]).status().await.expect("kill runs");
     assert!(sent.success());
 
     assert!(sandbox.wait().await.expect("a status").success());
