@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::{Component, Path, PathBuf},
+    path::{Component, MAIN_SEPARATOR, Path, PathBuf},
     sync::Arc,
 };
 
@@ -210,23 +210,27 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
         return Ok(vec![name.to_owned()]);
     }
 
-    let components = Path::new(name).components();
     let is_fixed = |component: &Component<'_>| !is_pattern(&component.as_os_str().to_string_lossy());
-    let fixed: PathBuf = components.clone().take_while(is_fixed).collect();
-    let directory = root.path().join(&fixed);
+    let components = Path::new(name).components();
+    let directory: PathBuf = root.path().join(components.clone().take_while(is_fixed).collect::<PathBuf>());
+    let variable = components.skip_while(is_fixed).map(|one| one.as_os_str().to_string_lossy());
+    let segments: Vec<_> = variable.collect();
 
-    let pattern = FilePattern::new(&root.path().join(name).to_string_lossy()).map_err(|problem| {
+    let pattern = FilePattern::new(&segments.join("/")).map_err(|problem| {
         let message = format!("upload: `{name}` is not a pattern: {problem}");
         Failure::new(Code::InvalidArguments, message).hint("nothing was sent")
     })?;
-    let depth = if name.contains("**") { usize::MAX } else { components.skip_while(is_fixed).count() };
+    let depth = if name.contains("**") { usize::MAX } else { segments.len() };
     let mut files = Vec::new();
     add_files_below(&directory, depth, &mut files).map_err(|error| {
         read_error(&relative_name(root, &directory), &error)
             .hint("the pattern may match files in it; nothing was sent")
     })?;
 
-    files.retain(|path| pattern.is_match(&path.to_string_lossy().replace('\\', "/")));
+    files.retain(|path| {
+        let below = path.strip_prefix(&directory).unwrap_or(path).to_string_lossy();
+        pattern.is_match(&below.replace(MAIN_SEPARATOR, "/"))
+    });
     files.sort();
     if files.is_empty() {
         return Err(file_error(name, "matches no file").hint("nothing was sent"));

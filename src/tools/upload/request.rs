@@ -157,11 +157,13 @@ impl UploadRequest<'_> {
             return Err(source.modified_error());
         }
 
-        let file = UploadedFile { file_name: source.file_name(), file_size: source.size() };
+        let file = UploadedFile { file_name: source.file_name(), file_size: 0 };
         let mut initiation = self.build.into_initiation(file)?;
 
-        // The digest covers only what follows from the request. The details may differ at the next attempt.
+        // The digest covers only what follows from the request: the details may differ at the next attempt, and an unfinished
+        // upload of a file that has changed is found and cancelled.
         let request_digest = hexadecimal(digest(&SHA256, json!(initiation).to_string().as_bytes()));
+        initiation.file.file_size = source.size();
         let time_limit = choose_time_limit(&mut initiation);
         add_details(&mut initiation, self.origin, self.method);
 
