@@ -222,8 +222,8 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     })?;
     let depth = if name.contains("**") { usize::MAX } else { segments.len() };
     let mut files = Vec::new();
-    add_files_below(&directory, depth, &mut files).map_err(|error| {
-        read_error(&relative_name(root, &directory), &error)
+    add_files_below(&directory, depth, &mut files).map_err(|(unreadable, error)| {
+        read_error(&relative_name(root, &unreadable), &error)
             .hint("the pattern may match files in it; nothing was sent")
     })?;
 
@@ -245,14 +245,19 @@ fn is_pattern(name: &str) -> bool {
 
 /// Adds the regular files of `directory` and of the directories in it, down to `depth` levels. Links to directories are not
 /// followed.
-fn add_files_below(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+fn add_files_below(
+    directory: &Path,
+    depth: usize,
+    files: &mut Vec<PathBuf>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let unreadable = |error| (directory.to_owned(), error);
     let entries = match directory.read_dir() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
+        entries => entries.map_err(unreadable)?,
     };
     for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_type().map_err(unreadable)?.is_dir() {
             if depth > 1 {
                 add_files_below(&entry.path(), depth - 1, files)?;
             }
