@@ -75,6 +75,9 @@ const MOST_WORDS: usize = 12;
 /// Largest number of builds.
 const MOST_BUILDS: usize = 5;
 
+/// Room for the number of rows that are left out, in characters.
+const LEFT_OUT_CHARS: usize = 200;
+
 /// How to get what is left out.
 const HOW: &str =
     "[[`tool:list_runs` finds the runs; ]][[`tool:get_run` and `tool:list_run_bugs` show one in full]]";
@@ -352,7 +355,7 @@ impl Summary {
         // With selected fields, the history may be no whole one.
         let Some(Ok(mut history)) = summary.get("history").map(History::deserialize) else { return };
         let rest = length(summary).saturating_sub(length(&json!(history)));
-        let is_too_long = |history: &History| rest + length(&json!(history)) > max_chars;
+        let is_too_long = |history: &History| rest + length(&json!(history)) + LEFT_OUT_CHARS > max_chars;
 
         if is_too_long(&history) {
             history.tests.iter_mut().for_each(|test| test.test.id = None);
