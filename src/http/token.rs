@@ -75,8 +75,9 @@ fn validation(algorithm: Algorithm, issuer: &str, audiences: &[String]) -> Valid
 }
 
 fn check_claims(claims: Fields) -> Result<Fields, TokenError> {
-    if ID_TOKEN_CLAIMS.iter().any(|claim| claims.contains_key(*claim)) {
-        return Err("the token is an ID token, and no access token".into());
+    if let Some(claim) = ID_TOKEN_CLAIMS.iter().find(|claim| claims.contains_key(**claim)) {
+        let problem = format!("the token is an ID token, as its claim {claim} shows, and no access token");
+        return Err(TokenError::Invalid(problem));
     }
     let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
     if subject.is_empty() || subject.len() > MAX_SUBJECT_BYTES {

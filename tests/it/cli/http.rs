@@ -132,8 +132,6 @@ async fn the_page_tells_how_each_host_connects() {
         &format!(
             "claude mcp add --header &#39;X-Api-Key: ${{TAS_API_KEY}}&#39; --transport http --scope user tas {url}"
         ),
-        "cursor://anysphere.cursor-deeplink/mcp/install?name=tas&amp;config=",
-        "vscode:mcp/install?",
         &format!("codex mcp add tas --bearer-token-env-var TAS_API_KEY --url {url}"),
         "gemini mcp add",
         "Windsurf",

@@ -104,7 +104,7 @@ async fn address_and_headers_narrow_the_tools() {
 #[tokio::test]
 async fn an_unknown_address_or_word_is_refused() {
     let service = Service::start().await;
-    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000"), ("TAS_PROJECT", "demo")]].concat();
+    let variables = [&FREE_PORTS[..], &[("TAS_HTTP_RATE", "1000"), ("TAS_PROJECT_ID", "demo")]].concat();
     let server = HttpUnderTest::start(&service.settings("", &variables));
     let many = "lean,".repeat(64);
     let cases: [(&str, &[_], u16, &str); 13] = [
