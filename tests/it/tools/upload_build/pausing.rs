@@ -10,7 +10,7 @@ use crate::support::fixture::Session;
 
 /// Opens a session whose calls begin no part after a short time, with a file of ten parts that the storage host holds back.
 async fn open_with_short_wait_limit() -> Session {
-    let timing = UploadTiming { wait_limit: Duration::from_millis(20), ..super::short_pauses() };
+    let timing = UploadTiming { wait_limit: Duration::from_secs(2), ..super::short_pauses() };
     let session = fixture().upload_timing(timing).open().await;
     session.write("game.apk", &bytes(10 * PART));
     hold_parts(&session.service, 0).await;
@@ -23,7 +23,7 @@ async fn an_equal_call_sends_only_the_parts_that_are_missing() {
     let mut session = open_with_short_wait_limit().await;
     let call = session.start_upload(json!({"path": "game.apk"})).await;
     session.wait_for_pending_parts(4).await;
-    tokio::time::sleep(Duration::from_millis(60)).await;
+    tokio::time::sleep(Duration::from_millis(2_200)).await;
     session.service.release().await;
 
     // The parts that have begun are finished.
@@ -47,7 +47,7 @@ async fn wait_true_waits_for_the_end() {
     let mut session = open_with_short_wait_limit().await;
     let call = session.start_upload(json!({"path": "game.apk", "wait": true})).await;
     session.wait_for_pending_parts(4).await;
-    tokio::time::sleep(Duration::from_millis(60)).await;
+    tokio::time::sleep(Duration::from_millis(2_200)).await;
     session.service.heal().await;
     session.service.release().await;
 

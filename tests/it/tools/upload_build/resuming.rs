@@ -312,14 +312,18 @@ async fn two_processes_with_one_file_make_one_build() {
     session.service.heal().await;
     session.service.release().await;
 
+    // The slower one either finds the build, or the service has the upload no more when it sends its last part.
     let mut builds = Vec::new();
     for child in [first, second] {
-        let (code, built, errors) = command::wait_for_exit(child).await;
-        assert_eq!((code, built.len()), (Some(0), 1), "{errors:?}");
-        builds.push(built[0]["build_id"].clone());
+        let (_, built, errors) = command::wait_for_exit(child).await;
+        assert!(
+            errors.iter().all(|error| text(&error["hint"]).contains("cancelled elsewhere")),
+            "{errors:?}"
+        );
+        builds.extend(built.into_iter().map(|build| build["build_id"].clone()));
     }
 
-    assert_eq!(builds[0], builds[1]);
+    assert!(!builds.is_empty() && builds.iter().all(|build| *build == builds[0]), "{builds:?}");
     assert_eq!(session.service.content(text(&builds[0])).await, Some(bytes(10_000)));
     assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
 }
