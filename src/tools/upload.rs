@@ -265,24 +265,24 @@ impl UploadJob {
     }
 
     /// Returns the recorded upload if the service still has it. One that cannot be continued is cancelled.
-    async fn continued(&self, mut state: UploadState) -> Result<Option<OpenUpload>, Failure> {
-        let Some(plan) = state.plan(&self.source) else {
-            self.session.cancel_leftover(&state.ids).await?;
+    async fn continued(&self, mut recorded: UploadState) -> Result<Option<OpenUpload>, Failure> {
+        let Some(plan) = recorded.plan(&self.source) else {
+            self.session.cancel_leftover(&recorded.ids).await?;
             return Ok(None);
         };
         let total = plan.total_parts();
-        state.etags.retain(|number, _| (1..=total).contains(number));
+        recorded.etags.retain(|number, _| (1..=total).contains(number));
 
         let stage = if self.session.upload_exists(&plan).await? {
             UploadStage::Initiated
-        } else if state.etags.len() as u64 == total && self.session.is_built(&plan.ids.build_id).await? {
+        } else if recorded.etags.len() as u64 == total && self.session.is_built(&plan.ids.build_id).await? {
             // The process ended while it waited for the answer to the completion.
             UploadStage::Built
         } else {
             return Ok(None);
         };
 
-        Ok(Some(OpenUpload { plan, state, stage }))
+        Ok(Some(OpenUpload { plan, state: recorded, stage }))
     }
 
     /// Initiates the upload and returns the plan that the service chose.
