@@ -173,31 +173,3 @@ impl Caller {
         Ok(user.key.derive_key(&[purpose, b"\0", user.principal.as_bytes()].concat()))
     }
 }
-
-#[cfg(test)]
-impl Caller {
-    /// Returns a caller in global scope whose requests fail, because no service is there.
-    pub(crate) fn of_no_service() -> Self {
-        Self::of_key_source(crate::client::KeySource::Fixed(ApiKey::parse("svc_demo_key").expect("a key")))
-    }
-
-    fn of_key_source(key: crate::client::KeySource) -> Self {
-        let client = crate::client::ClientConfig {
-            base_url: crate::client::HostUrl::parse("http://127.0.0.1:9").expect("an address"),
-            knowledge_url: Ok(None),
-            key,
-            ca_file: None,
-            timeout: std::time::Duration::from_secs(1),
-        };
-
-        Self::new(CallConfig {
-            client,
-            project: None,
-            projects: Vec::new(),
-            tmsys_name: "tmsys".to_owned(),
-            max_reply_chars: 1_000,
-            asks_first: false,
-            read_only: false,
-        })
-    }
-}

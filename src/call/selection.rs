@@ -127,16 +127,14 @@ fn path<'a>(tool: &ToolDefinition, name: &'a str) -> Result<Vec<&'a str>, String
         }
 
         let Some(field) = fields.get(*part) else {
-            return Err(unknown_name(UNKNOWN, "which has", part, fields));
+            let unknown = format!("names `{name}`, which is not a field of the answer");
+            return Err(unknown_name(&unknown, "which has", part, fields));
         };
         object = field.get("items").unwrap_or(field).as_object();
     }
 
     Ok(parts)
 }
-
-/// The rule that a name breaks which the tool does not know.
-const UNKNOWN: &str = "is not a field of the answer";
 
 /// Returns the field with the id of a record with these fields, if it is not called `id`.
 fn id_field(fields: &Fields) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! Completion of command lines: `tas-mcp completions` prints the script that registers this program with a shell, and the
 //! script runs the program with the variable `TAS_COMPLETE`. Some arguments are completed with names and ids from the service.
 
-use std::{env, ffi::OsStr, time::Duration};
+use std::{env, ffi::OsStr, sync::OnceLock, time::Duration};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use clap_complete::{
@@ -31,10 +31,11 @@ use crate::{
     text::visible,
 };
 
-const EXAMPLES: [&str; 1] = ["source <(tas-mcp completions bash)"];
-
-/// Variable with the name of the shell whose command line is to be completed.
+/// Names the shell whose command line is to be completed.
 const VARIABLE: &str = "TAS_COMPLETE";
+
+/// Whether bash asks. The library removes the variable before it asks for names.
+static IS_BASH: OnceLock<bool> = OnceLock::new();
 
 /// A user does not wait longer for candidates.
 const READ_LIMIT: Duration = Duration::from_secs(1);
@@ -48,11 +49,9 @@ struct CompletionsArguments {
 
 /// Returns the definition of the command.
 pub(super) fn command() -> Command {
-    let command = Command::new("completions")
-        .about("Prints a completion script for a shell")
-        .after_help(help_end(&EXAMPLES, ""));
-
-    CompletionsArguments::augment_args(command)
+    let end = help_end(&["source <(tas-mcp completions bash)"], "");
+    let command = Command::new("completions").about("Prints a completion script for a shell");
+    CompletionsArguments::augment_args(command.after_help(end))
 }
 
 /// Prints the script of the shell.
@@ -72,6 +71,10 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
 /// # Errors
 /// The variable names no shell, or the candidates cannot be written.
 pub fn complete_command_line(program: fn() -> Command) -> clap::error::Result<bool> {
+    #[expect(clippy::disallowed_methods, reason = "the variable says which shell asks, and is no setting")]
+    let is_bash = env::var_os(VARIABLE).is_some_and(|shell| shell == "bash");
+    IS_BASH.get_or_init(|| is_bash);
+
     let directory = env::current_dir().ok();
     CompleteEnv::with_factory(program).var(VARIABLE).try_complete(env::args_os(), directory.as_deref())
 }
@@ -125,13 +128,10 @@ fn candidate(record: &Value, [id, name]: [&str; 2], typed: &str) -> Option<Compl
     let text = |field| Some(visible(field_at(record, field)?.as_str()?).into_owned());
     let (id, name) = (text(id)?, text(name)?);
     let (value, help) = if name.starts_with(typed) { (name, id) } else { (id, name) };
-
     value.starts_with(typed).then(|| CompletionCandidate::new(for_shell(&value)).help(Some(help.into())))
 }
 
 /// Returns a value as it stands on the command line. The script of bash inserts it as it is; the other scripts quote it.
 fn for_shell(value: &str) -> String {
-    #[expect(clippy::disallowed_methods, reason = "the variable says which shell asks, and is no setting")]
-    let shell = env::var_os(VARIABLE);
-    if shell.is_some_and(|shell| shell == "bash") { quoted(value) } else { value.to_owned() }
+    if IS_BASH.get() == Some(&true) { quoted(value) } else { value.to_owned() }
 }

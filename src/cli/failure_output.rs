@@ -124,6 +124,10 @@ fn violation_line(violation: &Violation) -> String {
     match path.split_once('.') {
         _ if path.is_empty() => rule,
         None => format!("`{}` {rule}", flag(&path)),
+        // A flag may be repeated, and the number of an item means nothing to its user.
+        Some((argument, inner)) if inner.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("`{}` {rule}", flag(argument))
+        }
         Some((argument, inner)) => format!("`{}`: `{inner}` {rule}", flag(argument)),
     }
 }

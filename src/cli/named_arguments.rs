@@ -209,6 +209,12 @@ pub(super) async fn resolve_results(
         let name = arguments.get(argument).and_then(Value::as_str);
         let Some(name) = name.filter(|name| !name.is_empty() && !is_result_id(kind, name)) else { continue };
 
+        if kind == ResultKind::Run {
+            let run = resolver.run(name).await?;
+            arguments.insert(argument.to_owned(), json!(run));
+            continue;
+        }
+
         let result = resolver.result(name, Latest::Result).await?;
         if result.kind != kind {
             let message = format!("`{name}` is a {}, and not a {}", result.kind.noun(), kind.noun());

@@ -22,7 +22,7 @@ impl Operation for ListTestFolders {
 pub struct CreateTestFolder {
     /// Without `/`; no outer whitespace.
     pub name: String,
-    /// Such as `Levels/World 1`; `/` is the root. Not with `parent_folder_id`.
+    /// Such as `Levels/World 1`; `/` is the root. Not with `argument:parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
     /// From `tool:list_test_folders`.

@@ -170,7 +170,7 @@ pub struct StartTestPlanRun {
     /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country),
     /// `mobile_gpslocation` (`auto` or `{lat, long}`).
     pub options: Option<RunOptions>,
-    /// One run per device of a mobile config; default false. Not with `slot_deployment_configs`.
+    /// One run per device of a mobile config; default false. Not with `argument:slot_deployment_configs`.
     #[schemars(extend("default" = false))]
     pub run_on_all_configured_devices: Option<bool>,
 }

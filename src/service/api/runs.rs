@@ -29,20 +29,20 @@ pub struct StartRun {
     /// [[From `tool:list_builds`. ]]Default: the service chooses; the reply names it. Needs a device with `providerType`
     /// `build-storage`.
     pub build_id: Option<Uuid>,
-    /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `multiplayer_test_id`. One player per
+    /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `argument:multiplayer_test_id`. One player per
     /// private device.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
     /// From `tool:list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
-    /// 0-10; default 0. Needs `multiplayer_test_id`. Only after ERROR (also a crash), TIMEOUT or STOPPED.
+    /// 0-10; default 0. Needs `argument:multiplayer_test_id`. Only after ERROR (also a crash), TIMEOUT or STOPPED.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Runs, for each device 1-10; default 1. Needs `multiplayer_test_id`.
+    /// Runs, for each device 1-10; default 1. Needs `argument:multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// One run per device of `deployment_config_id`, a mobile config for several devices; default false. Not with
+    /// One run per device of `argument:deployment_config_id`, a mobile config for several devices; default false. Not with
     /// `player_deployment_configs`.
     #[schemars(extend("default" = false))]
     pub run_on_all_configured_devices: Option<bool>,
@@ -108,7 +108,7 @@ pub struct ListRuns {
     pub tags: Option<Vec<String>>,
     /// Only runs with bugs.
     pub bugs: Option<bool>,
-    /// 1-50 newest runs. Not with `page` or `page_size`.
+    /// 1-50 newest runs. Not with `page` or `argument:page_size`.
     #[schemars(range(min = 1, max = 50))]
     pub newest: Option<u8>,
     pub page: Option<PageNumber>,

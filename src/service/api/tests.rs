@@ -14,7 +14,7 @@ use super::{
 /// Without a folder, the service may list only tests of the root; `covers` says so.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
-    /// Such as `Levels/World 1`; `/` is the root. Not with `folder_id`.
+    /// Such as `Levels/World 1`; `/` is the root. Not with `argument:folder_id`.
     pub folder_path: Option<String>,
     /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
@@ -73,7 +73,7 @@ pub struct CreateTest {
     /// Requires `name`. `max_seconds` up to 19800; no `min_seconds` for verification. No `test_step_id`.
     #[schemars(schema_with = "passed_through::<NewTest>")]
     pub test: Open,
-    /// Default `/`, the root. Not with `folder_id`.
+    /// Default `/`, the root. Not with `argument:folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
     /// From `tool:list_test_folders`.
@@ -128,7 +128,7 @@ pub struct UpdateTest {
     /// Changed fields, without `id` and `test_step_id`. Null cannot delete a key.
     #[schemars(schema_with = "passed_through::<TestPatch>")]
     pub patch: Open,
-    /// New folder; `/` is the root. Not with `folder_id`.
+    /// New folder; `/` is the root. Not with `argument:folder_id`.
     #[serde(default, deserialize_with = "nullable_text")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,

@@ -183,7 +183,7 @@ pub struct BuildOptions {
     /// Deletes old builds if storage is full; default false.
     #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,
-    /// First to delete; default `least_recent`. Needs `auto_delete`.
+    /// First to delete; default `least_recent`. Needs `argument:auto_delete`.
     #[schemars(extend("default" = "least_recent"))]
     pub deletion_policy: Option<DeletionPolicy>,
     /// Tags of 1-50 characters.

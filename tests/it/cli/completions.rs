@@ -41,7 +41,6 @@ async fn commands_and_flags_are_completed() {
         (&["run", ""], "plan"),
         (&["call", "get_r"], "get_run_artifact"),
         (&["report", "--com"], "--compare-with"),
-        (&["--confirm", ""], "never"),
         (&["completions", "f"], "fish"),
     ] {
         assert!(values(&[], words).await.contains(&expected.to_owned()), "{words:?}");

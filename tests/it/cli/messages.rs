@@ -51,7 +51,7 @@ async fn a_refused_command_says_what_is_wrong_in_the_words_of_the_command_line()
         (
             &["runs", "--fields", "test.nam"],
             2,
-            "records have no field test.nam\nhint: valid fields: test.id, test.name",
+            "`--fields` names `test.nam`, which is not a field of the answer; the nearest is `name`",
         ),
         (
             &["runs", "--test", "Pause an resume"],

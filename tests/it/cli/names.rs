@@ -86,7 +86,7 @@ async fn a_wait_follows_the_latest_start_even_if_it_is_queued() {
     }
 
     let (_, waited, error) = run(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
-    assert_eq!(waited["target_type"], "job", "{error}");
+    assert_eq!(waited["target_id"], seed::EXECUTION_QUEUED, "{error}");
 }
 
 #[tokio::test]
@@ -287,6 +287,6 @@ async fn the_latest_is_the_newest_start_and_says_which_it_is() {
     for command in [&["wait", "latest", "--timeout-seconds", "1"][..], &["report", "latest"]] {
         let (_, result, notes) = run(&service, command).await;
         assert_eq!(result["target_id"], execution, "{command:?}: {notes}");
-        assert!(notes.contains(&format!("latest: execution {execution}, Release smoke")), "{notes}");
+        assert!(notes.contains(&format!("latest: plan execution {execution}, Release smoke")), "{notes}");
     }
 }

@@ -35,7 +35,7 @@ const SHOWN: [(&str, &str, &[&str]); 10] = [
         "job  Beat the Cinder Golem  SUCCESS\n",
         &["  plan execution: Release smoke (4ea293c9)", "\nruns\n"],
     ),
-    ("57a17b45", "job  Pause and resume  FAILED\n", &["  bugs: 1\n"]),
+    ("57a17b45", "job  Pause and resume  FAILED\n", &["  device: Pixel 8\n"]),
     (
         seed::EXECUTION_COMPLETED,
         "plan execution  Release smoke  completed\n",
@@ -62,7 +62,7 @@ const SHOWN: [(&str, &str, &[&str]); 10] = [
             "Emberfall 1.4.0 nightly 412  Pause and resume",
         ],
     ),
-    ("latest", "run  ", &[]),
+    ("latest", "plan execution  ", &[]),
 ];
 
 #[tokio::test]
@@ -144,8 +144,7 @@ async fn a_download_says_which_run_how_many_files_and_where() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let to = directory.path().join("files").display().to_string();
-    let (code, _, notes) =
-        run(&service, &["download", "run", "x03031trjx0", "--to", &to, "-o", "table"]).await;
+    let (code, _, notes) = run(&service, &["download", "run", "x03031trjx0", "--to", &to]).await;
 
     assert_eq!(code, Some(0), "{notes}");
     assert!(notes.contains("run x03031trjx0: 5 files, ") && notes.contains(&format!("s: {to}")), "{notes}");
@@ -154,7 +153,7 @@ async fn a_download_says_which_run_how_many_files_and_where() {
 #[tokio::test]
 async fn a_warning_of_an_export_names_the_test_and_the_case() {
     let service = Service::start().await;
-    let (code, text, error) = run(&service, &["export", "x03031trjx0", "--yes", "-o", "table"]).await;
+    let (code, text, error) = run(&service, &["export", "x03031trjx0", "--yes"]).await;
     assert_eq!(code, Some(0), "{error}");
     assert!(text.contains("exported 1 test case of the run x03031trjx0\n"), "{text}");
     assert!(

@@ -218,7 +218,8 @@ async fn a_task_ends_as_timed_out_at_the_end_of_the_wait() {
 
     session.pass_seconds(1).await;
     let task = session.get_task(&id).await;
-    assert_eq!(task["result"]["structuredContent"], json!({"finished": 0, "status": "timed_out"}), "{task}");
+    let result = &task["result"]["structuredContent"];
+    assert_eq!((&result["finished"], &result["status"]), (&json!(0), &json!("timed_out")), "{task}");
 }
 
 #[tokio::test]
