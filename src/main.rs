@@ -88,7 +88,7 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
         tokio::task::yield_now().await;
         let mut signals = TerminationSignals::new();
         tokio::select! {
-            _ = signals.next() => {}
+            () = signals.next() => {}
             () = mcp::parent_exit() => {}
         }
         stopping.cancel();

@@ -76,8 +76,8 @@ pub(super) fn find_malformed(answer: &Value) -> Option<&str> {
     // An older form of an answer has all its fields in `data` (service.md 1.7).
     let levels = [Some(answer), data.filter(|data| data.is_object())].into_iter().flatten();
 
-    let own = levels.map(|level| (level, true)).chain(records.iter().map(|record| (record, false)));
-    own.filter_map(|(record, is_answer)| find_in_record(record.as_object()?, is_answer)).next()
+    let mut own = levels.map(|level| (level, true)).chain(records.iter().map(|record| (record, false)));
+    own.find_map(|(record, is_answer)| find_in_record(record.as_object()?, is_answer))
 }
 
 fn find_in_record(record: &Fields, is_answer: bool) -> Option<&str> {

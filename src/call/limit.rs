@@ -179,12 +179,15 @@ struct Limits {
     fields: usize,
 }
 
+/// The least number of what stays, and the limits for a number.
+type Means = (usize, fn(usize) -> Limits);
+
 impl Limits {
     const NONE: Self =
         Self { records: usize::MAX, entries: usize::MAX, characters: usize::MAX, fields: usize::MAX };
 
     /// What may be cut, the first means that is enough: the least number of what stays, and the limits for a number.
-    const MEANS: [(usize, fn(usize) -> Self); 6] = [
+    const MEANS: [Means; 6] = [
         (usize::MAX, |_| Self::NONE),
         (1, |records| Self { records, ..Self::NONE }),
         (1, |entries| Self { records: entries, entries, ..Self::NONE }),

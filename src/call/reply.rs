@@ -169,7 +169,7 @@ impl Reply {
     }
 
     /// Removes all fields that the caller did not select.
-    pub fn select(&mut self, selection: FieldSelection) {
+    pub fn select(&mut self, selection: &FieldSelection) {
         selection.apply(&mut self.value);
     }
 
@@ -287,7 +287,7 @@ impl Conversion {
         let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;
         let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
         if let Some(selection) = self.selection {
-            reply.select(selection);
+            reply.select(&selection);
         }
         if self.request.entry.takes_pages() {
             reply.add_next_page();

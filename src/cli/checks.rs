@@ -94,9 +94,10 @@ impl Checks {
     pub(super) async fn make(settings: &Settings) -> Self {
         // Each client of the HTTP server may send its own key.
         let needs_key = !settings.has_http_values() || settings.has_key();
-        let config = match settings.has_http_values() {
-            true => settings.http_config().map(|(_, config)| config),
-            false => settings.tools_config(),
+        let config = if settings.has_http_values() {
+            settings.http_config().map(|(_, config)| config)
+        } else {
+            settings.tools_config()
         };
 
         match config {
@@ -279,9 +280,10 @@ impl fmt::Display for Finding {
             Mark::Open => '-',
         };
         let subject = single_line(&self.subject);
-        match self.found.contains('\n') {
-            true => writeln!(formatter, "{mark} {subject}: {}", self.found),
-            false => writeln!(formatter, "{mark} {subject:<9} {}", self.found),
+        if self.found.contains('\n') {
+            writeln!(formatter, "{mark} {subject}: {}", self.found)
+        } else {
+            writeln!(formatter, "{mark} {subject:<9} {}", self.found)
         }
     }
 }

@@ -61,7 +61,6 @@ fn words(words: &'static [&'static str]) -> ArgValueCandidates {
 }
 
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 struct UploadArguments {
     /// Files to upload, or patterns such as `out/*.apk`
     #[arg(value_name = "FILE", num_args = 1.., required = true, value_hint = ValueHint::FilePath)]

@@ -146,14 +146,18 @@ impl WaitSubject<'_> {
             signal = signals.receive() => return Ok(self.interrupted_by(signal)),
         };
 
-        let mut status = self.print(&completion, &output.output)?;
+        let mut status = self.print(&completion, output.output)?;
         let mut known_runs = BTreeSet::new();
         if status == ExitStatus::TimedOut {
             note(&self.advice());
         } else if let Some(gate) = output.gate.filter(|_| self.not_started.is_empty()) {
             let outcome = gate.decide(self.caller, self.project, &self.target).await;
             let outcome = outcome.map_err(CommandError::AfterRequests)?;
-            (status, known_runs) = (outcome.status, outcome.known_runs);
+            known_runs = outcome.known_runs;
+            // An output that could not be written stays a failure.
+            if status != ExitStatus::Rejected || outcome.status != ExitStatus::Success {
+                status = outcome.status;
+            }
         }
 
         // The file is written even if standard output is closed.
@@ -192,7 +196,7 @@ impl WaitSubject<'_> {
         }
     }
 
-    fn print(&self, completion: &Completion, output: &Output) -> Result<ExitStatus, CommandError> {
+    fn print(&self, completion: &Completion, output: Output) -> Result<ExitStatus, CommandError> {
         let status = self.exit_status(completion);
         let (table, summary) = (self.verdict_table(completion), self.summary(completion));
         if output.is_text() {

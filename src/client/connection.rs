@@ -183,6 +183,7 @@ impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let addresses = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            #[expect(clippy::disallowed_methods, reason = "the HTTP library reads these variables, too")]
             let is_proxy = is_proxy(name.as_str(), |variable| std::env::var(variable).ok());
             let public: Vec<_> =
                 addresses.filter(|address| is_proxy || !is_local_address(address.ip())).collect();

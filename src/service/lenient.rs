@@ -136,5 +136,5 @@ fn pointer(path: &Path) -> String {
         Segment::Map { key } => Some(key.replace('~', "~0").replace('/', "~1")),
         Segment::Enum { .. } | Segment::Unknown => None,
     });
-    segments.map(|segment| format!("/{segment}")).collect()
+    segments.flat_map(|segment| ["/".to_owned(), segment]).collect()
 }

@@ -123,7 +123,7 @@ fn name_arguments<'a>(text: &'a str, tools: &dyn OfferedTools) -> Cow<'a, str> {
         let (argument, after) = piece.split_once('`').unwrap_or((piece, ""));
         let (name, value) =
             argument.split_once(": ").map_or((argument, None), |(name, value)| (name, Some(value)));
-        written.push_str(&format!("`{}`{after}", tools.argument(name, value)));
+        written.extend(["`", &tools.argument(name, value), "`", after]);
     }
     written.into()
 }

@@ -152,7 +152,7 @@ async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<
 
     let mut reply = Reply::from_value(answer);
     if let Some(selection) = selection {
-        reply.select(selection);
+        reply.select(&selection);
     }
     let mut answer = reply.into_value();
     T::shorten(&mut answer, max_chars);

@@ -271,7 +271,7 @@ impl DownloadJob {
     ) -> Result<(), Failure> {
         let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
             let PlannedFile { artifact, target } = file;
-            let remote = RemoteFile::OfRun(caller.clone(), artifact.clone());
+            let remote = RemoteFile::OfRun(Box::new(caller.clone()), artifact.clone());
             (place, artifact, save_file(&remote, target, context.clone()).await)
         });
         // A file that has begun is finished after the deadline, because another call would begin it anew.

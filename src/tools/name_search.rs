@@ -328,7 +328,7 @@ impl Search {
         let reason = shorten_line(&reasons.join("; "), LONGEST_REASON);
         let is_absent = |result: &&mut NameResult| {
             let is_found = matches!(result.r#match, NameMatch::Exact | NameMatch::Case);
-            !unread.is_empty() && !(is_forbidden && is_found)
+            !(unread.is_empty() || is_forbidden && is_found)
         };
         for result in results.iter_mut().filter(is_absent) {
             result.r#match = NameMatch::Incomplete;

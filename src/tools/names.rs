@@ -91,7 +91,7 @@ pub fn platform_family(platform: &str) -> &str {
 }
 
 fn platform(player: &RunPlayer) -> Platform {
-    player.platform.as_ref().map(|platform| view(platform)).unwrap_or_default()
+    player.platform.as_ref().map(view).unwrap_or_default()
 }
 
 /// Who started a run, in the forms that are known. The form is open (service.md 2.2).

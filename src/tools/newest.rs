@@ -166,7 +166,7 @@ async fn read_all(
 fn reply(answer: Value, checked: CheckedArguments) -> Reply {
     let mut reply = Reply::from_value(answer);
     if let Some(selection) = checked.selection {
-        reply.select(selection);
+        reply.select(&selection);
     }
 
     reply

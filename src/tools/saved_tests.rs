@@ -79,7 +79,7 @@ pub(super) async fn list(
         list_as_answered(caller, own, project_id.as_deref()).await?
     };
     if let Some(selection) = selection {
-        reply.select(selection);
+        reply.select(&selection);
     }
 
     Ok(reply.with_statement(coverage.into_fields()))

@@ -109,7 +109,7 @@ pub struct ChangePlanTests {
     pub remove: Option<Vec<Uuid>>,
     /// Ids of tests in pairs.
     pub replace: Option<Vec<ReplacedTest>>,
-    /// Number of plans to whose change a person has agreed, with `confirm`.
+    /// Number of plans to whose change a person has agreed, 1-50; with `argument:confirm`.
     #[schemars(range(min = 1, max = 50))]
     pub max_plans: Option<usize>,
 }
@@ -126,7 +126,6 @@ pub struct ReplacedTest {
 impl CompositeTool for ChangePlanTests {
     const TOOL: ToolInfo =
         ToolInfo::replaces("change_plan_tests", "Change the tests of plans", Toolset::Plans)
-            .core()
             .needs("project:edit-tests")
             .rules(&[
                 Rule::ExactlyOne(&["test_plan_id", "plan_name"]),

@@ -27,7 +27,7 @@ use crate::{
 /// A remote file that can be opened repeatedly.
 #[derive(Clone, Debug)]
 pub(super) enum RemoteFile {
-    OfRun(Caller, Artifact),
+    OfRun(Box<Caller>, Artifact),
     AtLink(Arc<StorageClient>, String),
 }
 

@@ -206,7 +206,7 @@ fn letter(result: &Subject, key: &str, cell: Option<&EndedTest<'_>>) -> char {
     let Some((end, _)) = cell else { return ABSENT };
     // Another job of the same test in this result may be the one that was repeated.
     let mut jobs = result.tests.iter().filter(|test| test.key().as_deref() == Some(key));
-    if matches!(end, TestEnd::Passed(_)) && jobs.any(|job| job.passed_after_retry()) {
+    if matches!(end, TestEnd::Passed(_)) && jobs.any(super::result::TestResult::passed_after_retry) {
         return RETRIED;
     }
 

@@ -56,7 +56,7 @@ impl PartSender<'_> {
         file: &StateFile,
         pause_at: Option<Instant>,
     ) -> Result<(), Failure> {
-        let missing = missing_parts(self.plan.total_parts(), state.etags.keys().copied().collect());
+        let missing = missing_parts(self.plan.total_parts(), &state.etags.keys().copied().collect());
 
         // Addresses expire, so that the next batch is requested only when the last one is used up.
         let addresses = stream::iter(batches(missing))
@@ -169,7 +169,7 @@ async fn stall(sent: &AtomicU64, limit: Duration) {
     }
 }
 
-fn missing_parts(total: u64, sent: BTreeSet<u64>) -> Vec<u64> {
+fn missing_parts(total: u64, sent: &BTreeSet<u64>) -> Vec<u64> {
     (1..=total).filter(|number| !sent.contains(number)).collect()
 }
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn batches_have_three_to_ten_numbers_and_leave_out_sent_parts() {
-        let missing = missing_parts(13, BTreeSet::from([2, 9]));
+        let missing = missing_parts(13, &BTreeSet::from([2, 9]));
         let batches: Vec<_> = batches(missing).collect();
         assert_eq!(batches, [vec![1, 3, 4, 5, 6, 7, 8, 10], vec![11, 12, 13]]);
     }

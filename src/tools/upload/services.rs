@@ -18,7 +18,7 @@ pub struct FilesConfig {
     pub state: Option<PathBuf>,
     /// PEM file of certificates that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// BuildOrigin of the builds that this process uploads.
+    /// The origin of the builds that this process uploads.
     pub origin: BuildOrigin,
     /// Pauses and time limits of uploads.
     pub timing: UploadTiming,

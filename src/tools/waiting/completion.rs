@@ -243,7 +243,7 @@ impl WaitReply {
         let status = json!(self.completion.status);
         let mut reply = Reply::from_value(json!(self.completion));
         if let Some(selection) = self.selection {
-            reply.select(selection);
+            reply.select(&selection);
         }
 
         let mut value = reply.into_value();

@@ -22,8 +22,8 @@ fn request_for_all_files() -> DownloadRequest {
 #[tokio::test]
 async fn after_the_wait_limit_the_same_call_continues() {
     let mut download = DirectDownload::open(fixture()).await;
-    download.call_options.wait_limit = Some(Duration::from_millis(20));
-    let slow = json!({"delay_ms": 100, "times": 4});
+    download.call_options.wait_limit = Some(Duration::from_secs(1));
+    let slow = json!({"delay_ms": 1_500, "times": 4});
     download.fault("get_run_artifact", slow).await;
 
     let paused = download.run(request_for_all_files()).await.expect("a report");
