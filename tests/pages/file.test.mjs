@@ -98,7 +98,7 @@ test('an execution is shown with its failures and every run, the worst first', a
   const { page, seen, close } = await open(browser, url);
   assert.equal(await page.locator('h1').innerText(), 'Release smoke');
   assert.match(await page.locator('header').innerText(), /FAILED/);
-  assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Failures (1)', 'Passed only when repeated', 'Passed with bugs', 'Runs (5)']);
+  assert.deepEqual(await page.locator('h2').allInnerTexts(), ['Failures (1)', 'Passed only when repeated', 'Passed with bugs', 'Slowest', 'Runs (5)']);
   assert.deepEqual(await page.locator('section:last-of-type .verdict span:last-child').allInnerTexts(), ['FAILED', 'TIMEOUT', 'SUCCESS', 'SUCCESS', 'SUCCESS']);
   assert.match(await page.locator('.facts').innerText(), /4 of 4/);
   assertQuiet(seen, url);
