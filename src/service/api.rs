@@ -1,6 +1,6 @@
 //! Records and operations of the service, one module per resource, and what they have in common.
 //!
-//! An answer has the fields of the contract, and is read as a view ([`crate::service::view`]). Callers get the JSON of
+//! An answer has the fields of the contract, and is read as a view ([`crate::service::lenient`]). Callers get the JSON of
 //! the service as it came, so that a field which is missing here is still delivered. Fields that the contract may omit
 //! or set to `null` are optional.
 #![expect(missing_docs, reason = "the names are those of the contract")]
