@@ -183,7 +183,7 @@ fn each_selection_keeps_its_budget_of_tools_and_tokens_in_both_scopes() {
         let local = Selection::parse(words, false).expect("words");
         let remote = local.clone().without_local_files();
         // Over HTTP, the three steps of an upload take the place of one tool.
-        let steps = if words == "lean" { 150 } else { 0 };
+        let steps = 400;
         let selections =
             [(&local, false, 0), (&local, true, 0), (&remote, false, steps), (&remote, true, steps)];
         for (selection, is_global, more) in selections {
