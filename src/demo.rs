@@ -4,8 +4,8 @@
 
 use std::{io::Write as _, net::SocketAddr, process::Stdio};
 
-use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::builder::styling::{AnsiColor, Style};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},

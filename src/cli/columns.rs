@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anstyle::{AnsiColor, Style};
+use clap::builder::styling::{AnsiColor, Style};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -224,7 +224,6 @@ fn table<R: View>(columns: &[Column<R>], records: &[Value], context: &Context) -
     table
 }
 
-/// Returns the fields of the records as a table.
 pub(super) fn field_table(fields: &[&str], records: &[Value]) -> Table {
     let fields: Vec<_> = fields.iter().map(|field| field.trim_start_matches("data.")).collect();
     let mut table = Table::new(fields.iter().copied());
@@ -289,7 +288,6 @@ pub(super) fn verdict_style(verdict: &str) -> Style {
     Style::new().fg_color(Some(color.into()))
 }
 
-/// Returns a number of bytes.
 pub(super) fn size(bytes: u64) -> Cell {
     Cell::from(indicatif::HumanBytes(bytes).to_string()).exactly(&bytes.to_string())
 }
@@ -304,7 +302,6 @@ pub(super) fn age_of(time: &str, context: &Context) -> Option<i64> {
     time.parse::<Timestamp>().ok().map(|time| context.now.duration_since(time).as_secs())
 }
 
-/// Returns the devices of players.
 pub(super) fn devices_of<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> String {
     devices(players).join(", ")
 }
@@ -314,7 +311,6 @@ pub(super) fn ago(time: &str, context: &Context) -> String {
     age_of(time, context).map(text::ago).unwrap_or_default()
 }
 
-/// Returns a number with its noun.
 pub(super) fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

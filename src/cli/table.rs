@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anstyle::Style;
+use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use crate::text::visible;
@@ -88,7 +88,6 @@ impl Table {
         self.program_columns.push(column);
     }
 
-    /// Adds a row.
     pub(super) fn add_row(&mut self, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         let cells = cells.into_iter().map(Into::into).collect();
         self.rows.push(Row { cells, note: String::new() });
@@ -289,7 +288,7 @@ fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
 
 #[cfg(test)]
 mod tests {
-    use anstyle::AnsiColor;
+    use clap::builder::styling::AnsiColor;
 
     use super::*;
 

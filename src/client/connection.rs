@@ -245,12 +245,12 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_hides_no_certificate() {
-        let certificate = |name: &str| {
-            rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate").cert.pem()
-        };
+        let certificates = [
+            include_str!("../../tests/it/support/certificates/loopback-authority.pem"),
+            include_str!("../../tests/it/support/certificates/service-authority.pem"),
+        ];
         let file = tempfile::NamedTempFile::new().expect("a file");
-        std::fs::write(file.path(), format!("\u{FEFF}{}{}", certificate("a"), certificate("b")))
-            .expect("written");
+        std::fs::write(file.path(), format!("\u{FEFF}{}", certificates.concat())).expect("written");
 
         assert_eq!(read_certificates(file.path()).expect("certificates").len(), 2);
     }

@@ -78,8 +78,8 @@ async fn shutdown_limit(shutdown: CancellationToken) {
 /// Waits until the process that has started this one is gone.
 #[cfg(unix)]
 pub async fn parent_exit() {
-    let parent = rustix::process::getppid();
-    while rustix::process::getppid() == parent {
+    let parent = std::os::unix::process::parent_id();
+    while std::os::unix::process::parent_id() == parent {
         sleep(PARENT_INTERVAL).await;
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod http_client;
 pub(crate) mod http_process;
 pub(crate) mod issuer;
 pub(crate) mod peer;
+pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod stub;
 #[cfg(target_os = "linux")]

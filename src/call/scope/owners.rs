@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indexmap::IndexSet;
-use lru::LruCache;
+use moka::sync::Cache;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ use crate::{
 const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
 /// Largest number of owners, and of seen records, that are remembered. An owner never changes; the limit bounds the memory.
-const MAX_OWNERS: usize = 4_096;
+const MAX_OWNERS: u64 = 4_096;
 
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
@@ -363,79 +363,73 @@ fn project_of(record: Option<&Value>) -> Option<String> {
 
 /// Facts about projects that answers have shown. All calls share them.
 #[derive(Debug)]
-pub(super) struct OwnerMemory(Mutex<Facts>);
-
-#[derive(Debug)]
-struct Facts {
-    projects: IndexSet<String>,
-    owners: LruCache<ResultId, String>,
+pub(super) struct OwnerMemory {
+    projects: Mutex<IndexSet<String>>,
+    owners: Cache<ResultId, String>,
     /// The records that the service has answered with or about, with ids in lower case.
-    seen: LruCache<ResultId, ()>,
+    seen: Cache<ResultId, ()>,
     /// A project key and its project. The key may be replaced while the server runs.
-    project_of_key: Option<(ApiKey, String)>,
+    project_of_key: Mutex<Option<(ApiKey, String)>>,
 }
 
 impl Default for OwnerMemory {
     fn default() -> Self {
-        let (projects, owners, seen) = (IndexSet::new(), LruCache::unbounded(), LruCache::unbounded());
-        Self(Mutex::new(Facts { projects, owners, seen, project_of_key: None }))
+        Self {
+            projects: Mutex::default(),
+            owners: Cache::new(MAX_OWNERS),
+            seen: Cache::new(MAX_OWNERS),
+            project_of_key: Mutex::default(),
+        }
     }
 }
 
 impl OwnerMemory {
-    fn lock(&self) -> MutexGuard<'_, Facts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the project that owns `id`, if it is known.
     fn owner(&self, id: &ResultId) -> Option<String> {
-        self.lock().owners.get(id).cloned()
+        self.owners.get(id)
     }
 
     fn project_of_key(&self, key: &ApiKey) -> Option<String> {
-        let facts = self.lock();
-        let (_, project) = facts.project_of_key.as_ref().filter(|(known, _)| known.is_same_as(key))?;
+        let known = lock(&self.project_of_key);
+        let (_, project) = known.as_ref().filter(|(known, _)| known.is_same_as(key))?;
         Some(project.clone())
     }
 
     fn remember_project_of_key(&self, key: &ApiKey, project: &str) {
-        self.lock().project_of_key = Some((key.clone(), project.to_owned()));
+        *lock(&self.project_of_key) = Some((key.clone(), project.to_owned()));
     }
 
     /// Returns the projects that have answered, the first one first.
     pub(super) fn projects(&self) -> Vec<String> {
-        self.lock().projects.iter().cloned().collect()
+        lock(&self.projects).iter().cloned().collect()
     }
 
     pub(super) fn remember_seen(&self, ids: &[ResultId]) {
-        let mut facts = self.lock();
         for id in ids.iter().filter(|id| check_segment(&id.id).is_ok()) {
-            facts.seen.put(in_lower_case(id), ());
-            if facts.seen.len() > MAX_OWNERS {
-                facts.seen.pop_lru();
-            }
+            self.seen.insert(in_lower_case(id), ());
         }
     }
 
     pub(super) fn has_seen(&self, id: &ResultId) -> bool {
-        self.lock().seen.contains(&in_lower_case(id))
+        self.seen.contains_key(&in_lower_case(id))
     }
 
     /// Remembers that `project` has answered, and owns these ids.
     pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        let mut facts = self.lock();
-        if facts.projects.len() < MAX_PROJECTS {
-            facts.projects.insert(project.to_owned());
+        let mut projects = lock(&self.projects);
+        if projects.len() < MAX_PROJECTS {
+            projects.insert(project.to_owned());
         }
 
         // The ids are those of an answer, too, and longer ones cannot be used.
         for id in ids.into_iter().filter(|id| check_segment(&id.id).is_ok()) {
-            facts.owners.put(id, project.to_owned());
-            if facts.owners.len() > MAX_OWNERS {
-                facts.owners.pop_lru();
-            }
+            self.owners.insert(id, project.to_owned());
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn in_lower_case(id: &ResultId) -> ResultId {

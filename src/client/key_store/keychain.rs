@@ -7,9 +7,7 @@ pub(super) use system::{find, remove, save};
 
 #[cfg(feature = "keychain")]
 mod system {
-    use std::sync::Arc;
-
-    use keyring_core::{Entry, Error, api::CredentialStoreApi};
+    use keyring::{Entry, Error};
 
     use super::{KeyStoreError, StoredRecord};
     use crate::client::key_store::StoredForm;
@@ -17,7 +15,6 @@ mod system {
     /// Name of this program in the keychain.
     const SERVICE: &str = "tas-mcp";
 
-    /// Returns the key of `account`.
     pub(crate) fn find(account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
         let text = match entry(account)?.get_password() {
             Err(Error::NoEntry) => return Ok(None),
@@ -29,7 +26,6 @@ mod system {
         record.map(Some).ok_or_else(|| KeyStoreError::Damaged(account.to_owned()))
     }
 
-    /// Stores the key of `account`.
     pub(crate) fn save(account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
         let text = serde_json::to_string(&StoredForm::from(record));
         let text = text.map_err(|error| KeyStoreError::Keychain(error.to_string()))?;
@@ -45,22 +41,13 @@ mod system {
         }
     }
 
-    /// Returns the entry of `account`. Each use connects anew, so that a keychain that starts later is found.
     fn entry(account: &str) -> Result<Entry, KeyStoreError> {
-        let store = store().map_err(|error| {
+        if let Err(error) = Entry::store_status() {
             tracing::debug!(%error, "there is no keychain");
-            KeyStoreError::NoKeychain("this system offers none".to_owned())
-        })?;
-        store.build(SERVICE, account, None).map_err(|error| failed(account, &error))
-    }
+            return Err(KeyStoreError::NoKeychain("this system offers none".to_owned()));
+        }
 
-    fn store() -> Result<Arc<impl CredentialStoreApi>, Error> {
-        #[cfg(target_os = "macos")]
-        return apple_native_keyring_store::keychain::Store::new();
-        #[cfg(windows)]
-        return windows_native_keyring_store::Store::new();
-        #[cfg(all(unix, not(target_os = "macos")))]
-        return zbus_secret_service_keyring_store::Store::new();
+        Entry::new(SERVICE, account).map_err(|error| failed(account, &error))
     }
 
     fn failed(account: &str, error: &Error) -> KeyStoreError {

@@ -112,9 +112,7 @@ impl InjectedFault {
     /// Returns the response to send. `reply` is the reply of the operation, if the operation was executed.
     pub(super) fn apply(&self, reply: Option<BufferedReply>) -> Response {
         if self.reset {
-            let mut response = Response::new(Body::empty());
-            response.extensions_mut().insert(ConnectionReset);
-            return response;
+            return ConnectionReset::response();
         }
 
         let mut reply = reply.unwrap_or_else(|| self.default_reply());

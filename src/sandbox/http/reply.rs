@@ -1,11 +1,12 @@
 //! Replies that are complete in memory, so that they can be observed or changed before they are sent.
 
-use std::sync::Arc;
+use std::{future::ready, io, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
+use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -14,6 +15,17 @@ use crate::sandbox::answers::answer::HeaderList;
 /// Marks a response in place of which the connection is closed (an extension of the response).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionReset;
+
+impl ConnectionReset {
+    /// Returns a response whose body fails before anything is sent, so that the server closes the connection.
+    pub(super) fn response() -> Response {
+        let failure = stream::once(ready(Err::<Bytes, _>(io::Error::from(io::ErrorKind::ConnectionReset))));
+        let mut response = Response::new(Body::from_stream(failure));
+        response.extensions_mut().insert(Self);
+
+        response
+    }
+}
 
 /// A reply that is complete in memory.
 #[derive(Debug)]

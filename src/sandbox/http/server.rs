@@ -1,5 +1,4 @@
-//! Listening, routes and connections. The list of operations is the list of API routes. The server uses hyper below
-//! axum, because an injected reset closes the connection without a response.
+//! Listening and routes. The list of operations is the list of API routes.
 
 use std::{future::ready, io, net::SocketAddr, sync::Arc};
 
@@ -8,19 +7,16 @@ use axum::{
     extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
     response::{IntoResponse, Response},
     routing::{MethodFilter, on},
+    serve::ListenerExt as _,
 };
 use http::StatusCode;
-use hyper::{body::Incoming, server::conn::http1, service::Service as _};
-use hyper_util::{rt::TokioIo, service::TowerToHyperService};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::{AbortHandle, JoinSet},
-};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::sandbox::answers::answer::endpoints;
 use crate::sandbox::answers::presigned_url::STORAGE_PREFIX;
 use crate::sandbox::http::authentication::keys;
-use crate::sandbox::http::reply::{BufferedReply, ConnectionReset, Observer};
+use crate::sandbox::http::reply::{BufferedReply, Observer};
 use crate::sandbox::http::state::{API_PREFIX, SandboxState};
 use crate::sandbox::http::{control, operations, storage};
 use crate::sandbox::model::world::Options;
@@ -34,15 +30,20 @@ pub async fn start(listen: SocketAddr, options: Options, observer: Option<Observ
     let listener = TcpListener::bind(listen).await?;
     let address = listener.local_addr()?;
     let state = Arc::new(SandboxState::new(address, options, observer)?);
-    let accept_task = tokio::spawn(accept(listener, router(&state))).abort_handle();
+    // Without this option, small answers wait for a full packet. If it cannot be set, answers are only slower.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let stopping = CancellationToken::new();
+    let server =
+        axum::serve(listener, router(&state)).with_graceful_shutdown(stopping.clone().cancelled_owned());
+    tokio::spawn(server.into_future());
 
-    Ok(Sandbox { state, accept_task })
+    Ok(Sandbox { state, stopping })
 }
 
-/// A running sandbox. Dropping it closes every connection and removes the bytes of uploads.
+/// A running sandbox. Dropping it closes idle connections and removes the bytes of uploads.
 pub struct Sandbox {
     state: Arc<SandboxState>,
-    accept_task: AbortHandle,
+    stopping: CancellationToken,
 }
 
 impl Sandbox {
@@ -82,7 +83,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        self.accept_task.abort();
+        self.stopping.cancel();
         self.state.blob_store.close();
     }
 }
@@ -90,53 +91,6 @@ impl Drop for Sandbox {
 impl std::fmt::Debug for Sandbox {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Sandbox").field("address", &self.address()).finish_non_exhaustive()
-    }
-}
-
-/// Accepts connections until the task is aborted, which also closes the connections.
-async fn accept(listener: TcpListener, router: Router) {
-    let mut connections = JoinSet::new();
-
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(serve(stream, router.clone()));
-                }
-                // For example, no file descriptor is free. A connection that closes frees one.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
-}
-
-async fn serve(stream: TcpStream, router: Router) {
-    // Without this option, small answers wait for a full packet. If it cannot be set, answers are only slower.
-    drop(stream.set_nodelay(true));
-
-    let router = TowerToHyperService::new(router);
-    let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
-        let response = router.call(request);
-        async move {
-            match response.await {
-                Ok(response) => error_if_reset(response),
-                // The error type of the router has no values.
-                Err(never) => match never {},
-            }
-        }
-    });
-
-    // Errors of a connection are the client's: it may close the connection at any time.
-    drop(http1::Builder::new().keep_alive(true).serve_connection(TokioIo::new(stream), service).await);
-}
-
-/// Returns an error for a response that is marked as a reset, so that hyper closes the connection.
-fn error_if_reset(response: Response) -> io::Result<Response> {
-    if response.extensions().get::<ConnectionReset>().is_some() {
-        Err(io::ErrorKind::ConnectionReset.into())
-    } else {
-        Ok(response)
     }
 }
 

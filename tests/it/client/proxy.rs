@@ -15,7 +15,7 @@ use super::{answer, run};
 use crate::support::{
     binary::HOME_VARIABLES,
     peer::{Event, Peer},
-    tls::{Secure, create_certificate},
+    tls::{self, Secure},
 };
 
 /// A run, as the service answers it.
@@ -102,14 +102,14 @@ async fn tunnel(
 async fn requests_reach_the_service_through_a_proxy_that_needs_credentials() {
     for scheme in ["http", "https"] {
         let mut service = Secure::start("service.example", answer("200 OK", RUN)).await;
-        let (acceptor, proxy_authority) = create_certificate("127.0.0.1");
+        let (acceptor, proxy_authority) = tls::acceptor("127.0.0.1");
         let acceptor = (scheme == "https").then_some(acceptor);
         let target = service.address.trim_start_matches("https://").to_owned();
         let (address, mut requests) = start_tunnel(target, acceptor).await;
 
         let authorities = tempfile::NamedTempFile::new().expect("a file");
         let service_authority = std::fs::read_to_string(service.authority()).expect("a certificate");
-        std::fs::write(authorities.path(), service_authority + &proxy_authority).expect("a writable file");
+        std::fs::write(authorities.path(), service_authority + proxy_authority).expect("a writable file");
 
         let proxy = format!("{scheme}://name:planted@{address}");
         let trusted = [("TAS_CA_FILE", authorities.path().to_str().expect("a path"))];

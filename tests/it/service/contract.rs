@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::contract::{Contract, Operation, resolved, standalone};
+use crate::support::{
+    contract::{Contract, Operation, resolved, standalone},
+    schema::Validator,
+};
 
 const JSON: Option<&str> = Some("application/json");
 
@@ -43,7 +46,7 @@ fn every_request_example_keeps_the_contract() {
     let contract = Contract::load();
     for operation in contract.operations() {
         let Some(body) = operation.body else { continue };
-        let validator = jsonschema::draft202012::new(&standalone(body)).unwrap();
+        let validator = Validator::new(&standalone(body));
         let requests = contract.examples(operation.id).requests;
         assert!(!requests.is_empty(), "{}", operation.id);
         for (name, request) in requests {

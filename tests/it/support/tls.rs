@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use tempfile::NamedTempFile;
 use tokio::{
     net::TcpListener,
@@ -25,7 +24,7 @@ pub(crate) struct Secure {
 impl Secure {
     /// Starts a server with a certificate for `name`.
     pub(crate) async fn start(name: &str, answer: String) -> Self {
-        let (acceptor, pem) = create_certificate(name);
+        let (acceptor, pem) = acceptor(name);
         let authority = NamedTempFile::new().expect("a file");
         std::fs::write(authority.path(), pem).expect("a writable file");
 
@@ -59,20 +58,22 @@ impl Secure {
 }
 
 /// Returns an acceptor of connections for `name`, and the certificate of its authority in PEM form.
-pub(crate) fn create_certificate(name: &str) -> (TlsAcceptor, String) {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-
-    let key = KeyPair::generate().expect("a key");
-    let authority = params.self_signed(&key).expect("a certificate").pem();
-    let issuer = Issuer::new(params, key);
-    let key = KeyPair::generate().expect("a key");
-    let certificate = CertificateParams::new([name.to_owned()]).expect("a name").signed_by(&key, &issuer);
-    let chain = vec![certificate.expect("a certificate").der().clone()];
-    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+pub(crate) fn acceptor(name: &str) -> (TlsAcceptor, &'static str) {
+    // Valid until 2126.
+    let (server, authority) = match name {
+        "127.0.0.1" => {
+            (include_str!("certificates/loopback.pem"), include_str!("certificates/loopback-authority.pem"))
+        }
+        "service.example" => {
+            (include_str!("certificates/service.pem"), include_str!("certificates/service-authority.pem"))
+        }
+        _ => panic!("there is no certificate for {name}"),
+    };
+    let chain = CertificateDer::pem_slice_iter(server.as_bytes()).map(|der| der.expect("a certificate"));
+    let key = PrivateKeyDer::from_pem_slice(server.as_bytes()).expect("a key");
 
     drop(rustls::crypto::ring::default_provider().install_default());
-    let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
+    let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain.collect(), key);
 
     (TlsAcceptor::from(Arc::new(config.expect("a configuration"))), authority)
 }

@@ -1,6 +1,5 @@
 //! The check of arguments refuses exactly the bodies that the schemas of the contract refuse.
 
-use jsonschema::Validator;
 use serde_json::{Value, json};
 use tas_mcp::{
     fields::Fields,
@@ -12,7 +11,10 @@ use tas_mcp::{
 };
 
 use super::{fields_schema, operations_with_contract, unwrapped, wrapped};
-use crate::support::contract::{Contract, Operation, members, resolved, standalone};
+use crate::support::{
+    contract::{Contract, Operation, members, resolved, standalone},
+    schema::Validator,
+};
 
 const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";
 
@@ -40,8 +42,7 @@ fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> boo
 }
 
 fn validator(operation: &Operation) -> Option<Validator> {
-    let options = jsonschema::draft202012::options().should_validate_formats(true);
-    Some(options.build(&standalone(operation.body?)).expect("schemas of the contract are valid"))
+    Some(Validator::new(&standalone(operation.body?)))
 }
 
 /// A good value for every property of the body.

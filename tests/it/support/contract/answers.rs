@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
-use jsonschema::Validator;
 use serde_json::Value;
 
 use super::{Named, examples, members, standalone};
+use crate::support::schema::Validator;
 
 /// The answers of one operation with one status.
 pub(crate) struct Answer {
@@ -65,11 +65,7 @@ impl Answer {
 
 impl Media {
     fn violations(&self, body: &Value) -> Vec<String> {
-        let validator = self.validator.get_or_init(|| {
-            let options = jsonschema::draft202012::options().should_validate_formats(true);
-            options.build(&standalone(self.schema)).expect("schemas of the contract are valid")
-        });
-        let broken = |error: jsonschema::ValidationError<'_>| format!("`{}`: {error}", error.instance_path());
-        validator.iter_errors(body).map(broken).collect()
+        let validator = self.validator.get_or_init(|| Validator::new(&standalone(self.schema)));
+        validator.violations(body)
     }
 }
