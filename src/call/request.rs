@@ -98,9 +98,31 @@ pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// of its text.
 pub(crate) static LONG_WORK: Semaphore = Semaphore::const_new(2);
 
-/// Parses a body. Bytes that are not UTF-8 become U+FFFD, and spoil nothing else.
+/// Parses a body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
 pub(super) fn parse_json(body: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_str(&String::from_utf8_lossy(body))
+    let text = String::from_utf8_lossy(body);
+    serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
+}
+
+/// Replaces the escapes of halves of a surrogate pair, which a service writes that cuts texts after a number of UTF-16 units.
+fn without_lone_surrogates(text: &str) -> String {
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+
+    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
+        let (is_kept, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (true, 12),
+            (Some(0xd800..=0xdfff), _) => (false, 6),
+            _ => (true, 2),
+        };
+        let Some((escape, after)) = escape.split_at_checked(length) else { break };
+        result += before;
+        result += if is_kept { escape } else { "\u{FFFD}" };
+        rest = after;
+    }
+
+    result + rest
 }
 
 /// An answer of the service, whatever its status is.
@@ -112,7 +134,6 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Parses the body.
     pub(super) fn parsed(self) -> Self {
         let json = self.json.or_else(|| parse_json(&self.response.body).ok());
         Self { json, ..self }

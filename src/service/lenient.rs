@@ -13,6 +13,12 @@ use serde_path_to_error::{Path, Segment};
 /// Largest number of values of one answer that are left out before its view is the default.
 const MAX_REPAIRS: usize = 1_000;
 
+/// Largest number of bytes that one view reads again. Without it, a long answer with many odd values would take minutes.
+const MAX_READ_AGAIN: usize = 64 << 20;
+
+/// Largest number of fields of an object that are tried one by one.
+const MAX_TRIED_FIELDS: usize = 100;
+
 /// A type that is read from any JSON value. Its fields have defaults.
 pub trait View: DeserializeOwned + Default {}
 
@@ -26,7 +32,8 @@ pub fn view<'a, T: View>(value: impl Deserializer<'a> + Copy) -> T {
 
     let mut value = Value::deserialize(value).unwrap_or_default();
     drop_null_fields(&mut value);
-    for _ in 0..MAX_REPAIRS {
+    let length = value.to_string().len().max(1);
+    for _ in 0..MAX_REPAIRS.min(MAX_READ_AGAIN / length) {
         match serde_path_to_error::deserialize(&value) {
             Ok(view) => return view,
             Err(error) if repair::<T>(&mut value, &pointer(error.path())) => {}
@@ -58,7 +65,9 @@ fn repair<T: View>(value: &mut Value, pointer: &str) -> bool {
     }
 
     // The fields of a flattened struct have no path of their own.
-    if let Value::Object(fields) = found {
+    if let Value::Object(fields) = found
+        && fields.len() <= MAX_TRIED_FIELDS
+    {
         let fields = take(fields);
         if !fails_at::<T>(value, pointer) {
             for (name, field) in fields {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use crate::support::{host::Host, stub::Stub};
+use crate::support::{host::Host, peer::Peer, stub::Stub};
 
 /// Longest reply in these tests, in characters.
 const MAX_CHARS: usize = 20_000;
@@ -92,19 +92,19 @@ async fn a_key_that_hidden_characters_split_is_masked() {
 }
 
 #[tokio::test]
-async fn long_numbers_do_not_spoil_an_answer() {
-    let peer_body = r#"{"multiplayer_run_id": "x", "big": 123456789012345678901234567890, "huge": 1e999}"#;
+async fn numbers_and_broken_texts_do_not_spoil_an_answer() {
+    let peer_body = r#"{"multiplayer_run_id": "x", "big": 123456789012345678901234567890, "huge": 1e999, "text": "a\ud800b", "pair": "\ud83d\ude00", "escaped": "\\ud800"}"#;
     let answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{peer_body}",
         peer_body.len()
     );
-    let peer = crate::support::peer::Peer::answering(answer).await;
+    let peer = Peer::answering(answer).await;
     let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
 
     let result = host.call("get_run", json!({"run_id": "x"})).await;
 
     let text = result["content"][0]["text"].as_str().expect("a text");
-    for part in ["123456789012345678901234567890", "1e+999"] {
+    for part in ["123456789012345678901234567890", "1e+999", "\"a\u{FFFD}b\"", "\u{1F600}", "\"\\\\ud800\""] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
