@@ -120,8 +120,8 @@ fn read_key_file(path: &Path) -> Result<ApiKey, String> {
 #[derive(Debug)]
 pub struct KeyLookup {
     origin: LookupOrigin,
-    /// The latest key, and when it was found. Simultaneous calls wait for the same look-up.
-    latest: Mutex<Option<(Instant, ApiKey)>>,
+    /// What the latest look-up has found, and when. Simultaneous calls wait for the same look-up.
+    latest: Mutex<Option<(Instant, Result<ApiKey, Failure>)>>,
     /// Whether the service has refused the latest key.
     is_refused: AtomicBool,
 }
@@ -140,26 +140,27 @@ impl KeyLookup {
         Self { origin, latest: Mutex::default(), is_refused: AtomicBool::new(false) }
     }
 
-    /// Returns the latest key, or a new one if that is too old or was refused.
+    /// Returns the latest key, or a new one if that is too old or was refused. A command that has failed is not run for
+    /// every call, because it may ask a person or a server.
     ///
     /// # Errors
     /// `not_configured` if there is no usable key.
     async fn key(&self) -> Result<ApiKey, Failure> {
         let mut latest = self.latest.lock().await;
         let is_refused = self.is_refused.swap(false, Ordering::Relaxed);
-        if let Some((at, key)) = &*latest
+        if let Some((at, found)) = &*latest
             && at.elapsed() < MAX_AGE
             && !is_refused
+            && (found.is_ok() || matches!(self.origin, LookupOrigin::Command(_)))
         {
-            return Ok(key.clone());
+            return found.clone();
         }
 
-        *latest = None;
         let looked_up = tokio::time::timeout(WAIT_LIMIT, self.origin.look_up()).await;
-        let key = looked_up.unwrap_or_else(|_| Err(self.origin.failure("has not answered in time")))?;
-        *latest = Some((Instant::now(), key.clone()));
+        let found = looked_up.unwrap_or_else(|_| Err(self.origin.failure("has not answered in time")));
+        *latest = Some((Instant::now(), found.clone()));
 
-        Ok(key)
+        found
     }
 
     fn note_refusal(&self) {
