@@ -3,12 +3,13 @@
 
 use std::{env, ffi::OsStr, sync::OnceLock, time::Duration};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use clap::{Arg, ArgMatches, Command};
 use clap_complete::{
     CompleteEnv,
     engine::{ArgValueCompleter, CompletionCandidate},
     env::Shells,
 };
+use indexmap::IndexMap;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     call::arguments::{CommonArguments, ToolArguments},
-    failure::{Code, Failure},
+    failure::Failure,
     fields::{Fields, field_at},
     service::{
         api::{executions::ListTestPlanExecutions, plans::ListTestPlans, runs::ListRuns, tests::ListTests},
@@ -37,28 +38,21 @@ const VARIABLE: &str = "TAS_COMPLETE";
 /// Whether bash asks. The library removes the variable before it asks for names.
 static IS_BASH: OnceLock<bool> = OnceLock::new();
 
-/// A user does not wait longer for candidates.
+/// A user does not wait longer for the candidates of an argument.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
-#[derive(Args)]
-struct CompletionsArguments {
-    /// Shell that runs the script
-    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
-    shell: String,
-}
-
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let end = help_end(&["source <(tas-mcp completions bash)"], "");
-    let command = Command::new("completions").about("Prints a completion script for a shell");
-    CompletionsArguments::augment_args(command.after_help(end))
+    let shell = Arg::new("shell").value_name("SHELL").required(true).help("Shell that runs the script");
+    let shell = shell.value_parser(["bash", "elvish", "fish", "powershell", "zsh"]);
+    Command::new("completions").about("Prints a completion script for a shell").arg(shell).after_help(end)
 }
 
 /// Prints the script of the shell.
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
-    let arguments = CompletionsArguments::from_arg_matches(matches)?;
     let shells = Shells::builtins();
-    let shell = shells.completer(&arguments.shell).ok_or_else(|| anyhow::anyhow!("unknown shell"))?;
+    let shell = matches.get_one::<String>("shell").and_then(|shell| shells.completer(shell));
+    let shell = shell.ok_or_else(|| anyhow::anyhow!("unknown shell"))?;
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "tas-mcp", "tas-mcp", "tas-mcp", &mut script)?;
     print_text(String::from_utf8_lossy(&script))?;
@@ -103,32 +97,36 @@ fn names_of(lists: &'static [NamedList]) -> ArgValueCompleter {
     ArgValueCompleter::new(move |typed: &OsStr| read(lists, &typed.to_string_lossy()).unwrap_or_default())
 }
 
-/// Reads the first page of each list from the service that the environment and the profile select.
+/// Reads the first page of each list from the service that the environment and the profile select. Offers each name once.
 fn read(lists: &[NamedList], typed: &str) -> Result<Vec<CompletionCandidate>, CommandError> {
     let caller = build_caller(&Settings::read(None))?;
-    let runtime = Builder::new_current_thread().enable_all().build()?;
     let typed = typed.trim_start_matches(['\'', '"']);
-    let mut candidates = Vec::new();
+    let mut offered = IndexMap::new();
 
-    for (list, id, name) in lists {
-        let page_size = Fields::from_iter([("page_size".to_owned(), json!(100))]);
-        let arguments = ToolArguments::new(page_size, CommonArguments::default());
-        let call = async { tokio::time::timeout(READ_LIMIT, caller.call(list(), arguments)).await };
-        let answer =
-            runtime.block_on(call).map_err(|_| Failure::new(Code::Timeout, "no answer in time"))??;
-        let records = answer.value().get("data").and_then(Value::as_array).into_iter().flatten();
-        candidates.extend(records.filter_map(|record| candidate(record, [id, name], typed)));
-    }
+    let read_all = async {
+        for (list, id, name) in lists {
+            let page_size = Fields::from_iter([("page_size".to_owned(), json!(100))]);
+            let answer =
+                caller.call(list(), ToolArguments::new(page_size, CommonArguments::default())).await?;
+            let records = answer.value().get("data").and_then(Value::as_array).into_iter().flatten();
+            offered.extend(records.filter_map(|record| candidate(record, [id, name], typed)));
+        }
+        Ok::<_, Failure>(())
+    };
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    // What could be read in time is offered.
+    drop(runtime.block_on(async { tokio::time::timeout(READ_LIMIT, read_all).await }));
 
-    Ok(candidates)
+    let offer = |(value, help): (String, String)| CompletionCandidate::new(value).help(Some(help.into()));
+    Ok(offered.into_iter().map(offer).collect())
 }
 
-/// Returns the name of a record that begins with `typed`, or else its id.
-fn candidate(record: &Value, [id, name]: [&str; 2], typed: &str) -> Option<CompletionCandidate> {
+/// Returns the name of a record that begins with `typed`, or else its id, and the other one.
+fn candidate(record: &Value, [id, name]: [&str; 2], typed: &str) -> Option<(String, String)> {
     let text = |field| Some(visible(field_at(record, field)?.as_str()?).into_owned());
     let (id, name) = (text(id)?, text(name)?);
     let (value, help) = if name.starts_with(typed) { (name, id) } else { (id, name) };
-    value.starts_with(typed).then(|| CompletionCandidate::new(for_shell(&value)).help(Some(help.into())))
+    value.starts_with(typed).then(|| (for_shell(&value), help))
 }
 
 /// Returns a value as it stands on the command line. The script of bash inserts it as it is; the other scripts quote it.

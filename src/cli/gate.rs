@@ -18,9 +18,6 @@ use crate::{
     },
 };
 
-/// Number of tests that a reason names.
-const NAMED: usize = 3;
-
 /// Which failures fail the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FailOn {
@@ -44,24 +41,14 @@ pub(super) struct GateFlags {
     )]
     compare_with: Option<String>,
 
-    #[arg(long, value_name = "SEVERITY", value_parser = parse_severity, global = true)]
+    #[arg(long, value_name = "SEVERITY", value_parser = severity, global = true)]
     #[arg(help = "A bug that is worse than low, medium, high or critical fails the command")]
     max_bug_severity: Option<Severity>,
 }
 
-fn parse_severity(word: &str) -> Result<Severity, String> {
-    severity(word).ok_or_else(|| "must be `low`, `medium`, `high` or `critical`".to_owned())
-}
-
-fn severity(word: &str) -> Option<Severity> {
-    serde_json::from_value(word.into()).ok()
-}
-
-/// What a gate says about finished results.
-pub(super) struct GateOutcome {
-    pub(super) status: ExitStatus,
-    /// Runs whose tests failed in the result that was compared with, too.
-    pub(super) known_runs: BTreeSet<String>,
+fn severity(word: &str) -> Result<Severity, String> {
+    serde_json::from_value(word.into())
+        .map_err(|_| "must be `low`, `medium`, `high` or `critical`".to_owned())
 }
 
 impl GateFlags {
@@ -77,8 +64,8 @@ impl GateFlags {
         self.fail_on.unwrap_or(default)
     }
 
-    /// Decides about the results of finished runs, and prints the reasons of what fails the command. The first status
-    /// that is no success stays.
+    /// Decides about the results of finished runs, and prints the reasons of what fails the command. Returns the status, and the
+    /// runs whose tests failed in the result that was compared with, too.
     ///
     /// # Errors
     /// The failures of reading the results.
@@ -87,8 +74,8 @@ impl GateFlags {
         caller: &Caller,
         project: Option<&str>,
         target: &ResultTarget,
-    ) -> Result<GateOutcome, Failure> {
-        let mut outcome = GateOutcome { status: ExitStatus::Success, known_runs: BTreeSet::new() };
+    ) -> Result<(ExitStatus, BTreeSet<String>), Failure> {
+        let (mut status, mut known_runs) = (ExitStatus::Success, BTreeSet::new());
         let targets = match target {
             ResultTarget::Single(id) => vec![id.clone()],
             ResultTarget::Jobs(jobs) => jobs.iter().map(|id| ResultId::new(ResultKind::Job, id)).collect(),
@@ -104,49 +91,41 @@ impl GateFlags {
             };
             let summary = request.run(caller, &CallOptions::silent()).await?;
 
-            let status = self.status(&summary);
-            if outcome.status == ExitStatus::Success {
-                outcome.status = status;
+            for (failed, reason) in self.reasons(&summary) {
+                note(&format!("gate: {reason}"));
+                status = if status == ExitStatus::Success { failed } else { status };
             }
             let known = summary.comparison.and_then(|comparison| comparison.known).unwrap_or_default();
-            outcome.known_runs.extend(known.into_iter().filter_map(|change| change.run_id));
+            known_runs.extend(known.into_iter().filter_map(|change| change.run_id));
         }
 
-        Ok(outcome)
+        Ok((status, known_runs))
     }
 
-    /// Returns the status of one result. What cannot be decided fails the command.
-    fn status(&self, summary: &Summary) -> ExitStatus {
+    /// Returns why one result fails the command. What cannot be decided fails it, too.
+    fn reasons(&self, summary: &Summary) -> Vec<(ExitStatus, String)> {
         let failures = match self.fail_on() {
             FailOn::Any => any_failure(summary),
             FailOn::New => new_failures(summary),
             FailOn::Never => None,
         };
-        let worse: Vec<_> = summary
-            .bugs
-            .iter()
-            .flatten()
-            .filter(|(word, _)| severity(word) > self.max_bug_severity)
-            .map(|(word, count)| format!("{count} {word}"))
-            .collect();
-        let has_unknown = summary.bugs.iter().flatten().any(|(word, _)| severity(word).is_none());
-        let is_known = summary.bugs_complete == Some(true) && !has_unknown;
+        let bugs = self.max_bug_severity.and_then(|most| bugs(summary, most));
 
-        let bugs = match self.max_bug_severity {
-            None => ExitStatus::Success,
-            Some(_) if !worse.is_empty() => {
-                note(&format!("gate: there are worse bugs than allowed: {}", worse.join(", ")));
-                ExitStatus::WorseBugs
-            }
-            Some(_) if is_known => ExitStatus::Success,
-            Some(_) => {
-                note("gate: not decided: not every bug or severity is known");
-                ExitStatus::NotPassed
-            }
-        };
-        let Some(reason) = failures else { return bugs };
-        note(&format!("gate: {reason}"));
-        ExitStatus::NotPassed
+        failures.map(|reason| (ExitStatus::NotPassed, reason)).into_iter().chain(bugs).collect()
+    }
+}
+
+fn bugs(summary: &Summary, most: Severity) -> Option<(ExitStatus, String)> {
+    let found = || summary.bugs.iter().flatten();
+    let worse = found().filter(|(word, _)| severity(word).is_ok_and(|severity| severity > most));
+    let worse: Vec<_> = worse.map(|(word, count)| format!("{count} {word}")).collect();
+    let is_known = summary.bugs_complete == Some(true) && found().all(|(word, _)| severity(word).is_ok());
+
+    if worse.is_empty() {
+        let reason = "not decided: not every bug or severity is known".to_owned();
+        (!is_known).then_some((ExitStatus::NotPassed, reason))
+    } else {
+        Some((ExitStatus::WorseBugs, format!("there are worse bugs than allowed: {}", worse.join(", "))))
     }
 }
 
@@ -155,18 +134,17 @@ fn any_failure(summary: &Summary) -> Option<String> {
     let words: Vec<_> = failed.map(|(verdict, count)| format!("{count} {verdict}")).collect();
 
     if !words.is_empty() {
-        Some(format!("not all of the {} tests passed: {}", summary.total, words.join(", ")))
-    } else if summary.total == 0 {
-        Some("no test was run".to_owned())
-    } else {
-        (summary.all_passed != Some(true)).then(|| "not decided: not every result is known".to_owned())
+        return Some(format!("not all of the {} tests passed: {}", summary.total, words.join(", ")));
     }
+
+    let reason = if summary.total == 0 { "no test was run" } else { "not every result is known" };
+    (summary.total == 0 || summary.all_passed != Some(true)).then(|| format!("not decided: {reason}"))
 }
 
 fn new_failures(summary: &Summary) -> Option<String> {
     let comparison = summary.comparison.as_ref()?;
     let new = comparison.new.as_deref().unwrap_or_default();
-    let names: Vec<_> = new.iter().take(NAMED).map(|change| change.test.name.as_str()).collect();
+    let names: Vec<_> = new.iter().take(3).map(|change| change.test.name.as_str()).collect();
     let is_known =
         comparison.new.is_some() && summary.state == "completed" && !summary.verdicts.contains_key("no_run");
 
@@ -178,46 +156,5 @@ fn new_failures(summary: &Summary) -> Option<String> {
         Some(format!("not decided: there is nothing to compare with: {why}"))
     } else {
         (!is_known).then(|| "not decided: not every test has a known result".to_owned())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn a_gate_is_open_only_if_nothing_that_could_close_it_is_found_or_missing() {
-        let any = GateFlags { fail_on: Some(FailOn::Any), ..GateFlags::default() };
-        let new = GateFlags { compare_with: Some("b".to_owned()), ..GateFlags::default() };
-        let max_bug_severity = Some(Severity::High);
-        let bugs = GateFlags { fail_on: Some(FailOn::Never), max_bug_severity, compare_with: None };
-        let with = json!({"target_type": "test_plan_execution", "target_id": "b"});
-        let compared = |new: Value| json!({"all_passed": false, "comparison": {"with": with, "new": new}});
-
-        for (flags, changed, expected) in [
-            (&any, json!({}), ExitStatus::Success),
-            (&any, json!({"verdicts": {"SUCCESS": 1, "ERROR": 1}}), ExitStatus::NotPassed),
-            (&any, json!({"all_passed": null}), ExitStatus::NotPassed),
-            (&any, json!({"total": 0, "verdicts": {}}), ExitStatus::NotPassed),
-            (&new, compared(json!([])), ExitStatus::Success),
-            (&new, compared(json!([{"test": {"name": "Login"}}])), ExitStatus::NotPassed),
-            (&new, compared(json!(null)), ExitStatus::NotPassed),
-            (&new, json!({"comparison": {"note": "none"}}), ExitStatus::NotPassed),
-            (&bugs, json!({"bugs": {"high": 2}}), ExitStatus::Success),
-            (&bugs, json!({"bugs": {"critical": 1}}), ExitStatus::WorseBugs),
-            (&bugs, json!({"bugs": {"odd": 1}}), ExitStatus::NotPassed),
-            (&bugs, json!({"bugs_complete": false}), ExitStatus::NotPassed),
-        ] {
-            let mut fields = json!({
-                "target_type": "test_plan_execution", "target_id": "e", "state": "completed", "all_passed": true,
-                "finished": 2, "total": 2, "verdicts": {"SUCCESS": 2}, "bugs": {}, "bugs_complete": true,
-            });
-            let all = fields.as_object_mut().expect("an object");
-            all.extend(changed.as_object().expect("an object").clone());
-            let summary = serde_json::from_value(fields).expect("a summary");
-            assert_eq!(flags.status(&summary), expected, "{changed}");
-        }
     }
 }

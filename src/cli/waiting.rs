@@ -146,18 +146,17 @@ impl WaitSubject<'_> {
             signal = signals.receive() => return Ok(self.interrupted_by(signal)),
         };
 
-        let mut status = self.print(&completion, output.output)?;
+        let printed = self.print(&completion, output.output)?;
+        let mut status = self.exit_status(&completion);
         let mut known_runs = BTreeSet::new();
         if status == ExitStatus::TimedOut {
             note(&self.advice());
         } else if let Some(gate) = output.gate.filter(|_| self.not_started.is_empty()) {
-            let outcome = gate.decide(self.caller, self.project, &self.target).await;
-            let outcome = outcome.map_err(CommandError::AfterRequests)?;
-            known_runs = outcome.known_runs;
-            // An output that could not be written stays a failure.
-            if status != ExitStatus::Rejected || outcome.status != ExitStatus::Success {
-                status = outcome.status;
-            }
+            let decision = gate.decide(self.caller, self.project, &self.target).await;
+            (status, known_runs) = decision.map_err(CommandError::AfterRequests)?;
+        }
+        if status == ExitStatus::Success {
+            status = printed;
         }
 
         // The file is written even if standard output is closed.
@@ -196,12 +195,12 @@ impl WaitSubject<'_> {
         }
     }
 
+    /// Prints the verdicts. Returns the status of an output that cannot be written, or success.
     fn print(&self, completion: &Completion, output: Output) -> Result<ExitStatus, CommandError> {
-        let status = self.exit_status(completion);
         let (table, summary) = (self.verdict_table(completion), self.summary(completion));
         if output.is_text() {
             let text = table.fit(terminal_width()).with_styles() + &summary;
-            return output.print(status, &completion, || Shown::Text(text));
+            return output.print(ExitStatus::Success, &completion, || Shown::Text(text));
         }
 
         // The log of a CI job usually contains only standard error, so the table is printed there.
@@ -210,7 +209,7 @@ impl WaitSubject<'_> {
         if let (Some(started), Value::Object(fields)) = (&self.started, &mut value) {
             fields.insert("started".to_owned(), started.clone());
         }
-        let status = output.print(status, &value, || table)?;
+        let status = output.print(ExitStatus::Success, &value, || table)?;
 
         Ok(status_after_output(status, logged))
     }

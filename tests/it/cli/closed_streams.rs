@@ -51,7 +51,14 @@ async fn the_verdict_is_the_exit_code_whatever_becomes_of_the_output() {
         assert_eq!(exit_code(&service, &failed, streams).await, Some(10), "{streams:?}");
     }
     assert_eq!(exit_code(&service, &passed, Streams::ClosedOutput).await, Some(0));
-    assert_eq!(exit_code(&service, &passed, Streams::FullOutput).await, Some(1));
+    let forgiven = [&failed[..], &["--fail-on", "never"]].concat();
+    for (words, streams, expected) in [
+        (&passed[..], Streams::FullOutput, 1),
+        (&forgiven, Streams::ClosedOutput, 0),
+        (&forgiven, Streams::FullOutput, 1),
+    ] {
+        assert_eq!(exit_code(&service, words, streams).await, Some(expected), "{words:?} {streams:?}");
+    }
 }
 
 #[tokio::test]

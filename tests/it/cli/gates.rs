@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{binary::run_binary, service::Service};
@@ -10,7 +11,10 @@ use crate::support::{binary::run_binary, service::Service};
 const FAILED_AGAIN: &str = "x03031trjx0";
 
 async fn wait(words: &[&str]) -> (Option<i32>, String) {
-    let service = Service::start().await;
+    wait_at(&Service::start().await, words).await
+}
+
+async fn wait_at(service: &Service, words: &[&str]) -> (Option<i32>, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
     let output = run_binary(&[&["wait"], words].concat(), &variables, &[]).await;
@@ -61,6 +65,17 @@ async fn a_gate_that_cannot_decide_fails_with_the_reason() {
         code == Some(10) && errors.contains("gate: not decided: there is nothing to compare with"),
         "{errors}"
     );
+}
+
+#[tokio::test]
+async fn a_gate_whose_bugs_cannot_be_read_fails_with_the_reason() {
+    let service = Service::start().await;
+    service.fault(json!({"operation": "list_run_bugs", "status": 500, "times": 100})).await;
+    let gate = [seed::EXECUTION_COMPLETED, "--fail-on", "never", "--max-bug-severity", "critical"];
+
+    let (code, errors) = wait_at(&service, &gate).await;
+
+    assert!(code == Some(10) && errors.contains("gate: not decided: not every bug"), "{errors}");
 }
 
 #[tokio::test]

@@ -101,5 +101,5 @@ fn every_command_for_a_host_starts_the_server_with_flags_that_exist() {
         }
     }
 
-    assert!(checked >= 5, "{checked}");
+    assert!(checked >= 6, "{checked}");
 }

@@ -52,40 +52,7 @@ Comparison
     assert_eq!(render(&summary), expected);
 }
 
-#[test]
-fn the_text_contains_every_part_of_a_summary() {
-    let test = |name: &str| json!({"name": name, "id": format!("id of {name}")});
-    let summary = json!({
-        "target_type": "test_plan_execution", "target_id": "exec_2", "name": "Nightly", "state": "running",
-        "started_at": "2026-03-02T02:30:00+00:00", "all_passed": false, "finished": 3, "total": 4, "verdicts": {"FAILED": 2, "SUCCESS": 1},
-        "builds": [{"id": "b1", "name": "one"}, {"id": "b2"}],
-        "failures": [{
-            "test": test("Jump"), "verdict": "FAILED", "step": {"number": 2, "goal": "Jump high", "player": 1},
-            "count": 2, "run_ids": ["r1", "r2"], "job_ids": ["j1"],
-            "bugs": [{"title": "Falls", "severity": "high"}],
-        }],
-        "passed_with_bugs": [{
-            "test": test("Hide"), "run_id": "r9", "bugs": [{"id": "b9", "title": "Flickers", "severity": "low"}],
-        }],
-        "comparison": {
-            "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01T02:30:00Z"},
-            "note": "the same plan",
-            "new": [{"test": test("Jump"), "verdict": "FAILED", "was": "SUCCESS", "run_id": "r1"}],
-            "fixed": [{"test": test("Swim"), "verdict": "SUCCESS", "was": "FAILED"}],
-            "known": [{"test": test("Run"), "verdict": "ERROR"}],
-            "not_run": [{"test": test("Fly"), "was": "SUCCESS"}],
-        },
-        "slowest": [{"test": test("Run"), "duration_ms": 61_000}],
-        "history": {
-            "letters": {"S": "SUCCESS", "F": "FAILED"}, "changing": 1,
-            "results": [{"id": "exec_1", "started_at": "2026-03-01 02:30Z"}, {"id": "exec_2", "build": "1.4"}],
-            "tests": [{"name": "Jump", "results": "SF", "label": "flaky"}, {"name": "Swim far", "results": "FF"}],
-        },
-        "unread": [{"what": "bugs of r2", "why": "service_unavailable"}],
-        "left_out": {"failures": 7, "how": "ask for less"},
-    });
-
-    let expected = "\
+const WHOLE_TEXT: &str = "\
 Nightly: 1 of 4 passed, 1 not finished
   verdicts       2 FAILED, 1 SUCCESS
   started        2026-03-02 02:30 UTC (9 h ago)
@@ -128,5 +95,41 @@ Could not be read
 Left out: 7 failures; ask for less
 ";
 
-    assert_eq!(render(&summary), expected);
+/// Returns a summary with every part.
+fn whole_summary() -> Value {
+    let test = |name: &str| json!({"name": name, "id": format!("id of {name}")});
+    json!({
+        "target_type": "test_plan_execution", "target_id": "exec_2", "name": "Nightly", "state": "running",
+        "started_at": "2026-03-02T02:30:00+00:00", "all_passed": false, "finished": 3, "total": 4, "verdicts": {"FAILED": 2, "SUCCESS": 1},
+        "builds": [{"id": "b1", "name": "one"}, {"id": "b2"}],
+        "failures": [{
+            "test": test("Jump"), "verdict": "FAILED", "step": {"number": 2, "goal": "Jump high", "player": 1},
+            "count": 2, "run_ids": ["r1", "r2"], "job_ids": ["j1"],
+            "bugs": [{"title": "Falls", "severity": "high"}],
+        }],
+        "passed_with_bugs": [{
+            "test": test("Hide"), "run_id": "r9", "bugs": [{"id": "b9", "title": "Flickers", "severity": "low"}],
+        }],
+        "comparison": {
+            "with": {"target_type": "test_plan_execution", "target_id": "exec_1", "started_at": "2026-03-01T02:30:00Z"},
+            "note": "the same plan",
+            "new": [{"test": test("Jump"), "verdict": "FAILED", "was": "SUCCESS", "run_id": "r1"}],
+            "fixed": [{"test": test("Swim"), "verdict": "SUCCESS", "was": "FAILED"}],
+            "known": [{"test": test("Run"), "verdict": "ERROR"}],
+            "not_run": [{"test": test("Fly"), "was": "SUCCESS"}],
+        },
+        "slowest": [{"test": test("Run"), "duration_ms": 61_000}],
+        "history": {
+            "letters": {"S": "SUCCESS", "F": "FAILED"}, "changing": 1,
+            "results": [{"id": "exec_1", "started_at": "2026-03-01 02:30Z"}, {"id": "exec_2", "build": "1.4"}],
+            "tests": [{"name": "Jump", "results": "SF", "label": "flaky"}, {"name": "Swim far", "results": "FF"}],
+        },
+        "unread": [{"what": "bugs of r2", "why": "service_unavailable"}],
+        "left_out": {"failures": 7, "how": "ask for less"},
+    })
+}
+
+#[test]
+fn the_text_contains_every_part_of_a_summary() {
+    assert_eq!(render(&whole_summary()), WHOLE_TEXT);
 }
