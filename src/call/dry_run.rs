@@ -41,7 +41,6 @@ impl Caller {
         Ok(RequestPreview::new(&call.request, call.project.as_deref()))
     }
 
-    /// Returns the reply to a dry run: the request.
     pub(super) fn dry_run(call: &PreparedCall<'_>) -> Reply {
         let preview = RequestPreview::new(&call.request, call.project.as_deref());
         Reply::from_value(json!({DRY_RUN: true, "request": preview})).with_project(call.project.clone())

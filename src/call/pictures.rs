@@ -175,7 +175,6 @@ fn decode_blocking(extracted: &ExtractedPicture) -> Result<Picture, String> {
     picture::prepare(data, &extracted.mime_type).map_err(|reason| reason.to_string())
 }
 
-/// Returns the fields that describe the picture with the number `number`.
 fn describe(number: usize, picture: &Picture) -> Fields {
     let Picture { mime_type, width, height, original, .. } = picture;
     let mut fields = Fields::from_iter([

@@ -109,7 +109,6 @@ impl Accounts {
 }
 
 impl Account {
-    /// Returns the account as a line.
     pub(super) fn line(&self) -> String {
         let active = if self.is_active { " (active)" } else { "" };
         let address = self.address.as_deref().unwrap_or("no address");

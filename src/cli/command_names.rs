@@ -60,7 +60,6 @@ pub(super) fn flag(name: &str) -> String {
     if name == PROJECT_ID { "--project".to_owned() } else { format!("--{}", name.replace('_', "-")) }
 }
 
-/// Returns the tool that the command `name`, or its subcommand, is for.
 pub(super) fn tool_of_command(name: &str, subcommand: Option<&str>) -> Option<Tool> {
     let command = subcommand.map_or_else(|| name.into(), |subcommand| format!("{name} {subcommand}"));
     let tool = COMMANDS.iter().find(|(_, of_tool)| *of_tool == command).map(|(tool, _)| *tool);

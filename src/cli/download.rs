@@ -48,7 +48,6 @@ const RUN_EXAMPLES: [&str; 2] = [
 ];
 const MINION_EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x86_64 --to installers"];
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     Command::new("download")
         .about("Saves the files of a run, or the Minion installer")
@@ -224,7 +223,6 @@ async fn download_minion(
     })
 }
 
-/// Returns the platform of this machine.
 fn platform_here() -> Result<MinionPlatform, Failure> {
     match (OS, ARCH) {
         ("windows", "x86_64") => Ok(MinionPlatform::Windows),

@@ -79,7 +79,6 @@ enum Source {
     Runs(Vec<String>),
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("export").about("Exports results to the test-management system").after_help(
         help_end(&["tas-mcp export EXECUTION_ID", "tas-mcp export RUN_ID --yes"], ExitStatus::HELP),

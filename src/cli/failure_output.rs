@@ -48,7 +48,6 @@ impl FailureOutput {
         self.is_json
     }
 
-    /// Prints a failure and returns its exit status.
     pub(super) fn print(self, failure: &Failure) -> ExitStatus {
         let failure = failure.clone().visible();
         let text = if self.is_json { failure.to_json() } else { text(&failure, self.tool) };

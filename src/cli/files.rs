@@ -68,7 +68,6 @@ struct RunFile {
     uploaded_at: Option<String>,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("files")
         .about("Lists the files of a run")
@@ -99,7 +98,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 }
 
 impl FileSelection {
-    /// Reads the files of the run.
     pub(super) async fn read(&self, caller: &Caller) -> Result<RunListing, Failure> {
         let run_id = DownloadRequest::run_id_of(&self.run_id).to_owned();
         let client = ProjectClient { caller: caller.clone(), project: None };

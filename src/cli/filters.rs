@@ -145,7 +145,6 @@ impl<'a> Filters<'a> {
         Ok(filters)
     }
 
-    /// Returns the ids of the jobs of a plan.
     async fn read_jobs_of(
         &mut self,
         resolver: NameResolver<'_>,

@@ -82,7 +82,6 @@ pub(super) fn arranged(command: Command) -> Command {
     command.help_template(TEMPLATE).mut_subcommands(arranged)
 }
 
-/// Returns the program with its commands in groups.
 pub(super) fn grouped(program: Command) -> Command {
     let program = arranged(program);
     let groups = GROUPS.iter().map(|(group, names)| {

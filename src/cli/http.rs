@@ -24,7 +24,6 @@ const EXAMPLES: [&str; 3] = [
 /// What the help says about credentials.
 const NOTES: &str = "Each client sends its own API key, in the header X-Api-Key or as a bearer token; with an issuer, bearer tokens are user tokens. A key in the settings serves requests without a key, and only on a loopback address. The endpoint is /mcp, or /mcp/PROJECT for one project.";
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     Command::new("http")
         .about("Serves MCP over Streamable HTTP, for many clients at once, until it is stopped")

@@ -34,7 +34,6 @@ struct InstallArguments {
     run: bool,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("install")
         .about("Prints the command or the entry with which a host learns of this server")

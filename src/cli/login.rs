@@ -70,7 +70,6 @@ struct LoginOutcome<'a> {
     checks: Checks,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("login")
         .about("Stores the address and the API key of an account, after checking them")

@@ -26,7 +26,6 @@ struct LogoutArguments {
     output: JsonFlag,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("logout")
         .about("Removes the stored API key of an account; with --profile the profile, too")

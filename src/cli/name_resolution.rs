@@ -174,7 +174,6 @@ fn noun(kind: RecordKind) -> &'static str {
     }
 }
 
-/// Returns the command that lists the records of the first kind.
 fn list_command(kinds: &[RecordKind]) -> &'static str {
     match kinds.first() {
         Some(RecordKind::TestPlan) => "tas-mcp plans",

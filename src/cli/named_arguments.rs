@@ -185,7 +185,6 @@ fn platform(record: &FoundRecord) -> &str {
     record.more.get("platform").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns whether a build runs on a platform.
 fn runs_on(build: &FoundRecord, platform: &str) -> bool {
     let own = self::platform(build);
     own.is_empty() || platform.is_empty() || platform_family(own) == platform_family(platform)

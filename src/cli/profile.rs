@@ -53,7 +53,6 @@ enum ProfileCommand {
     },
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("profile")
         .about("Lists and chooses profiles: named sets of settings in the configuration file")
@@ -65,7 +64,6 @@ pub(super) fn command() -> Command {
     ProfileCommand::augment_subcommands(command)
 }
 
-/// Runs a subcommand.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let accounts = Accounts::read()?;
 

@@ -124,14 +124,12 @@ impl<'a> RecordPrinter<'a> {
         Ok(table.to_string().lines().map(|line| line.width().div_ceil(width.max(1)).max(1)).sum())
     }
 
-    /// Returns the id of a record of the list.
     pub(super) fn id(&self, record: &Value) -> String {
         let id = self.tool.records.and_then(|keys| field_at(record, keys.id));
         id.map(plain_text).unwrap_or_default()
     }
 }
 
-/// Returns the records of a list.
 pub(super) fn records(answer: &Value) -> &[Value] {
     answer.get("data").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

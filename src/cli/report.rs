@@ -103,7 +103,6 @@ struct ReportArguments {
     output: JsonFlag,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("report")
         .about("Summarizes a run, a job or a plan execution; also as a page or as Markdown")

@@ -100,7 +100,6 @@ struct RerunArguments {
     yes: bool,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("rerun")
         .about("Starts again what did not pass in a run, a job or a plan execution, and nothing twice")

@@ -325,13 +325,11 @@ pub(super) async fn jobs_of(
     Ok(ids.filter(|id| !id.is_empty()).collect())
 }
 
-/// Returns the arguments that stop jobs.
 pub(super) fn stop_arguments(project: Option<&str>, jobs: &[String]) -> ToolArguments {
     let own = ResultTarget::Jobs(jobs.to_vec()).to_arguments();
     ToolArguments::new(own, CommonArguments::in_project(project))
 }
 
-/// Stops jobs.
 pub(super) async fn stop_jobs(resolver: NameResolver<'_>, jobs: &[String]) -> Result<Reply, Failure> {
     resolver.caller.call(StopRuns::entry(), stop_arguments(resolver.project, jobs)).await
 }

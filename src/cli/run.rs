@@ -198,13 +198,11 @@ struct StartFlags {
     yes: bool,
 }
 
-/// Returns the help of `--options`.
 fn options_help() -> String {
     let known = "`performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`)";
     format!("Overrides for these runs: {known}")
 }
 
-/// Parses a JSON object.
 fn json_object(text: &str) -> Result<Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
@@ -388,7 +386,6 @@ struct Started<'a> {
 }
 
 impl Started<'_> {
-    /// Returns what to wait for.
     fn subject(&self) -> Result<WaitSubject<'_>, Failure> {
         let started = self.reply.value();
         let (target, jobs) = self.answer.target().map_err(|failure| {

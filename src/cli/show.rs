@@ -56,7 +56,6 @@ struct ShowArguments {
     project: ProjectFlag,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("show")
         .about("Shows a run, job, execution, test, plan, build, device or bug")
@@ -419,7 +418,6 @@ fn named(name: Option<&str>, id: &str) -> String {
     name.map_or_else(|| id.to_owned(), |name| format!("{name} ({beginning})"))
 }
 
-/// Returns the steps of an item, which is a step or a collection of steps.
 fn steps_of(item: &TestItem) -> Vec<&StepBody> {
     match (&item.steps_by_key, &item.step_order) {
         (Some(steps), Some(order)) => order.iter().filter_map(|key| steps.get(key)).collect(),
@@ -427,7 +425,6 @@ fn steps_of(item: &TestItem) -> Vec<&StepBody> {
     }
 }
 
-/// Returns what a step expects.
 fn expected(step: &StepBody) -> String {
     let results = step.expected_results.iter().flatten().map(|result| result.expected.as_str());
     let results: Vec<_> = results.collect();

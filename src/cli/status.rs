@@ -33,7 +33,6 @@ struct StatusArguments {
     output: JsonFlag,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("status")
         .about("Shows accounts and settings, and checks hosts and permissions")

@@ -40,7 +40,6 @@ struct StopArguments {
     dry_run: DryRunFlag,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("stop")
         .about("Stops queued and running jobs with their runs")

@@ -40,7 +40,6 @@ struct ToolsArguments {
     tokens: bool,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("tools")
         .about("Lists the tools, or shows one tool with its schemas")

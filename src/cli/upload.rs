@@ -272,7 +272,6 @@ impl<'a> Outcomes<'a> {
     }
 }
 
-/// Returns the JSON object of a build.
 fn line(path: &str, build: FinishedUpload) -> serde_json::Result<Value> {
     let mut line = Fields::from_iter([("path".to_owned(), json!(path))]);
     if let Value::Object(fields) = serde_json::to_value(UploadBuildAnswer::finished(build))? {

@@ -72,7 +72,6 @@ struct WaitArguments {
     project: ProjectFlag,
 }
 
-/// Returns the definition of the command.
 pub(super) fn command() -> Command {
     let command = Command::new("wait")
         .about("Waits until jobs, a run or a plan execution have finished, and prints the verdicts")
@@ -115,7 +114,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     subject.finish(completion, output).await
 }
 
-/// Returns what the arguments wait for.
 async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<ResultTarget, Failure> {
     let jobs = [&arguments.job_id[..], &arguments.job_ids].concat();
     let is_given = [

@@ -70,7 +70,6 @@ pub(super) async fn identify(
 }
 
 impl Shared {
-    /// Returns the credential of a request.
     async fn credential_of(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
         let credential = read_credential(headers, self.authorization.is_some())?;
         match (credential, &self.authorization) {

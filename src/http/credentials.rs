@@ -89,7 +89,6 @@ impl Credentials {
         })
     }
 
-    /// Returns the state of a person.
     pub(super) fn of_person(&self, person: &Person) -> Arc<Credential> {
         let id = person_id(person);
         self.accepted.get(&id).unwrap_or_else(|| {
@@ -135,7 +134,6 @@ impl Credentials {
         self.addresses.get_with(limited_address(address), create)
     }
 
-    /// Returns the server for a request with a credential to an endpoint.
     pub(super) fn server(&self, credential: &Credential, endpoint: &Endpoint) -> Server {
         let scope = endpoint.project.as_deref();
         let callers = credential.callers.with_scope(scope, endpoint.selection.is_read_only());

@@ -64,7 +64,6 @@ impl Endpoint {
     }
 }
 
-/// Returns the refusal of a path that no endpoint has.
 pub(super) fn no_such_path() -> Refusal {
     let message = "no such path: the endpoint is /mcp or /mcp/PROJECT, each followed by /x/SETS and /readonly if wanted";
     Refusal::new(StatusCode::NOT_FOUND, message)

@@ -186,7 +186,6 @@ impl Grant {
 pub(super) struct GrantedCallers(Result<Vec<Caller>, Failure>);
 
 impl GrantedCallers {
-    /// Returns the only caller.
     pub(super) fn one(caller: Result<Caller, Failure>) -> Self {
         Self(caller.map(|caller| vec![caller]))
     }
@@ -214,7 +213,6 @@ impl GrantedCallers {
         self.0.is_err() || self.all().iter().any(|caller| caller.permits(tool, None))
     }
 
-    /// Returns whether the service has accepted a key.
     pub(super) fn is_key_accepted(&self) -> bool {
         self.all().iter().any(Caller::is_key_accepted)
     }

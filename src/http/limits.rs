@@ -48,7 +48,6 @@ impl ClientLimits {
     }
 }
 
-/// Returns this number of places.
 pub(super) fn places(count: NonZeroU32) -> Arc<Semaphore> {
     let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
     Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))

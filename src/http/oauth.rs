@@ -54,7 +54,6 @@ impl Authorization {
         }
     }
 
-    /// Returns the person of a token.
     pub(super) async fn sign_in(&self, token: &str, resource: &Resource) -> Result<Person, Refusal> {
         let audiences = match &self.settings.audience {
             Some(audience) => vec![audience.clone()],

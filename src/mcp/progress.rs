@@ -54,7 +54,6 @@ pub(super) struct ProgressForwarder {
     last: Option<f64>,
 }
 
-/// Creates the channel for the progress of one call.
 pub(super) fn progress_channel(context: &RequestContext<RoleServer>) -> (ProgressSender, ProgressForwarder) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let token = context.meta.get_progress_token();

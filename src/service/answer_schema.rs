@@ -132,7 +132,6 @@ fn finished(mut schema: Value, required_fields: &[&str]) -> Fields {
     schema
 }
 
-/// Returns the schema with the keywords for which `publish` returns a value.
 fn with_keywords(schema: &Fields, publish: impl Fn(&str, &Value) -> Option<Value>) -> Fields {
     schema.iter().filter_map(|(keyword, value)| Some((keyword.clone(), publish(keyword, value)?))).collect()
 }

@@ -44,7 +44,6 @@ fn similarity(one: &str, other: &str) -> f64 {
     strsim::jaro_winkler(one, other)
 }
 
-/// Returns whether `long` ends in `_` and `short`.
 fn ends_in_word(long: &str, short: &str) -> bool {
     long.strip_suffix(short).is_some_and(|rest| rest.ends_with('_'))
 }

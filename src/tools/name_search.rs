@@ -216,7 +216,6 @@ impl RecordKind {
         all.into_iter().collect()
     }
 
-    /// Reads a record of the list.
     fn read(self, record: &Value) -> NamedRecord {
         let named = |id, name| NamedRecord::new(self, id, name);
 

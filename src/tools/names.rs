@@ -80,7 +80,6 @@ fn device_of<'a>(player: &RunPlayer, devices: &'a [DeploymentConfig]) -> Option<
     only(devices.iter().filter(has_name)).or_else(|| only(devices.iter().filter(is_of_platform)))
 }
 
-/// Returns the only item.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().filter(|_| items.next().is_none())
 }

@@ -262,7 +262,6 @@ pub(crate) fn arguments<'a>(pairs: impl IntoIterator<Item = &'a (&'a str, &'a st
     pairs.into_iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
 }
 
-/// Returns whether one of the tests is in a folder.
 pub(crate) fn shows_folders(tests: &[Value]) -> bool {
     let path = |test: &Value| view::<TestSummary>(test).folder_path;
     tests.iter().filter_map(path).any(|path| path != "/")

@@ -305,7 +305,6 @@ impl Reader<'_> {
         record.more.get("folder_path").and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// Returns the plans that contain a test.
     async fn plans_with(&mut self, test: &str) -> Vec<NamedId> {
         let plans = self.newest::<ListTestPlans, TestPlanSummary>("plans", Fields::new(), usize::MAX).await;
         let mut ids: Vec<String> = plans.iter().map(|plan| plan.id.clone()).collect();

@@ -247,7 +247,6 @@ pub(super) async fn slot_advice(resolver: NameResolver<'_>, plan: &str) -> Optio
     Some(format!("the plan has slots: add {}", flags.collect::<Vec<_>>().join(", ")))
 }
 
-/// Asks for one of the devices, and returns its id.
 fn ask_for_device(question: &str, devices: &[DeploymentConfig]) -> Result<String, CommandError> {
     for _ in 0..MAX_QUESTIONS {
         let answer = read_answer(&format!("{question} [1-{}, or a name]:", devices.len()))?;

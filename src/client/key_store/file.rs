@@ -34,7 +34,6 @@ impl FileStore {
         &self.path
     }
 
-    /// Returns the key of `account`.
     pub(super) fn find(&self, account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
         let keys = self.parse(&self.read()?)?;
         let Some(form) = keys.get(account) else { return Ok(None) };
@@ -43,7 +42,6 @@ impl FileStore {
         Ok(Some(record))
     }
 
-    /// Stores the key of `account`.
     pub(super) fn save(&self, account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
         let _lock = self.lock()?;
         let file = self.read()?;
@@ -86,7 +84,6 @@ impl FileStore {
         Ok(file)
     }
 
-    /// Returns the keys in the file.
     fn parse(&self, file: &TextFile) -> Result<Keys, KeyStoreError> {
         if !file.exists() {
             return Ok(Keys::new());

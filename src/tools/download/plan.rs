@@ -256,7 +256,6 @@ fn find_file<'a>(
     Some((player, player.files.iter().find(|file| file.filename == name)?))
 }
 
-/// Checks that the run has all requested players.
 fn check_players(
     request: &DownloadRequest,
     single_player: Option<u64>,

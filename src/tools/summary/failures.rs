@@ -237,7 +237,6 @@ pub(super) fn passed_after_retry(tests: &[TestResult]) -> Vec<ListedTest> {
     retried.into_iter().map(|test| ListedTest { earlier: earlier(test), ..listed(test) }).collect()
 }
 
-/// Returns the slowest of several tests.
 pub(super) fn slowest(tests: &[TestResult]) -> Vec<ListedTest> {
     if tests.len() < 2 {
         return Vec::new();

@@ -128,7 +128,6 @@ impl TestResult {
         TestName { name: self.name.clone(), id }
     }
 
-    /// Returns the id of the run for the answer.
     pub(super) fn short_run_id(&self) -> Option<String> {
         self.run_id.as_ref().map(|id| shorten_line(id, LONGEST_ID))
     }
@@ -162,7 +161,6 @@ impl TestResult {
     }
 }
 
-/// Returns a run as an attempt of its job.
 fn attempt(run: &RunHead) -> JobRun {
     JobRun {
         multiplayer_run_id: run.multiplayer_run_id.clone(),

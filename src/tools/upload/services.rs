@@ -56,7 +56,6 @@ impl FileServices {
         Self { config, storage }
     }
 
-    /// Returns the origin of the builds of this process.
     pub(crate) fn origin(&self) -> &BuildOrigin {
         &self.config.origin
     }
