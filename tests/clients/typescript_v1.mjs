@@ -27,7 +27,7 @@ await report('TypeScript SDK 1', async () => {
     assert.equal(JSON.parse(contents[0].text).multiplayer_run_id, run);
     const { prompts } = await client.listPrompts();
     const { messages } = await client.getPrompt({ name: 'triage-run', arguments: { run_id: run } });
-    assert.ok(messages[0].content.text.includes(`get_run {"run_id":"${run}"}`));
+    assert.ok(messages[0].content.text.includes(`"run_id": "${run}"`));
     return `${tools} tools, ${resourceTemplates.length} resource templates, ${prompts.length} prompts, server ${client.getServerVersion().version}`;
   } finally {
     await client.close();
