@@ -82,8 +82,11 @@ impl Scope {
         ids: &[ResultId],
     ) -> Result<Option<String>, Failure> {
         let goes_to_project = goes_to_project(entry);
-        let decided_by_service = goes_to_project.then_some(entry);
-        let lookup = OwnerLookup { decided_by_service, ..self.lookup(sender) };
+        let lookup = OwnerLookup {
+            is_write: !entry.effect.is_read_only(),
+            decided_by_service: goes_to_project.then_some(entry),
+            ..self.lookup(sender)
+        };
 
         Ok(match (self.project(), sender.key.kind(), requested) {
             (Some(project), _, Some(requested)) if requested != project => {
@@ -92,7 +95,7 @@ impl Scope {
             (Some(project), kind, _) => {
                 // The path of such a request does not keep an organization key inside the project.
                 if kind == KeyKind::Organization && !goes_to_project {
-                    lookup.confirm_all_inside(project, ids).await?;
+                    lookup.confirm(project, ids, &[]).await?;
                 }
                 Some(project.to_owned())
             }
@@ -105,14 +108,17 @@ impl Scope {
             // The key identifies the project at the service.
             (None, KeyKind::Project, None) => None,
             (None, KeyKind::Project, Some(requested)) => {
-                lookup.confirm_owner(requested, ids).await?;
+                lookup.confirm(requested, ids, &[None]).await?;
                 Some(requested.to_owned())
             }
-            (None, KeyKind::Organization, _) if ids.is_empty() => Some(self.project_without_ids(requested)?),
-            (None, KeyKind::Organization, _) => {
-                let owners = lookup.owners(ids, &self.candidates(requested)).await?;
-                Some(lookup.common_owner(requested, ids, owners).await?)
+            (None, KeyKind::Organization, Some(requested)) => {
+                let others = self.candidates().into_iter().filter(|project| project != requested);
+                let others: Vec<_> = others.map(Some).collect();
+                lookup.confirm(requested, ids, &others).await?;
+                Some(requested.to_owned())
             }
+            (None, KeyKind::Organization, None) if ids.is_empty() => Some(self.project_without_ids()?),
+            (None, KeyKind::Organization, None) => Some(lookup.common_owner(ids, &self.candidates()).await?),
         })
     }
 
@@ -123,10 +129,9 @@ impl Scope {
         entry: &OperationEntry,
         ids: &[ResultId],
     ) -> Result<Option<String>, Failure> {
-        let allowed = self.candidates(None);
+        let allowed = self.candidates();
         if !ids.is_empty() {
-            let owners = lookup.owners(ids, &allowed).await?;
-            return lookup.common_owner(None, ids, owners).await.map(Some);
+            return lookup.common_owner(ids, &allowed).await.map(Some);
         }
         if !goes_to_project(entry) {
             return Ok(None);
@@ -182,12 +187,10 @@ impl Scope {
     async fn has_records(&self, sender: &RequestSender<'_>, ids: &[ResultId]) -> Result<bool, Failure> {
         let lookup = self.lookup(sender);
         let outcome = match (self.project(), sender.key.kind()) {
-            (Some(project), _) => lookup.confirm_all_inside(project, ids).await,
+            _ if ids.is_empty() => Ok(()),
+            (Some(project), _) => lookup.confirm(project, ids, &[]).await,
             (None, KeyKind::Project) if self.allowed_projects.is_none() => lookup.confirm_readable(ids).await,
-            (None, _) => match lookup.owners(ids, &self.candidates(None)).await {
-                Ok(owners) => lookup.common_owner(None, ids, owners).await.map(drop),
-                Err(failure) => Err(failure),
-            },
+            (None, _) => lookup.common_owner(ids, &self.candidates()).await.map(drop),
         };
 
         match outcome {
@@ -200,7 +203,7 @@ impl Scope {
     }
 
     fn lookup<'a>(&'a self, sender: &'a RequestSender<'a>) -> OwnerLookup<'a> {
-        OwnerLookup { memory: &self.memory, sender, decided_by_service: None }
+        OwnerLookup { memory: &self.memory, sender, is_write: false, decided_by_service: None }
     }
 
     /// Remembers that `project` has answered, and owns these ids.
@@ -223,15 +226,11 @@ impl Scope {
 
     /// Returns the known projects that calls may go to.
     pub(super) fn known_projects(&self) -> Vec<String> {
-        self.project().map_or_else(|| self.candidates(None), |project| vec![project.to_owned()])
+        self.project().map_or_else(|| self.candidates(), |project| vec![project.to_owned()])
     }
 
     /// Returns the project of a call with an organization key and without ids. What was read before does not decide it.
-    fn project_without_ids(&self, requested: Option<&str>) -> Result<String, Failure> {
-        if let Some(requested) = requested {
-            return Ok(requested.to_owned());
-        }
-
+    fn project_without_ids(&self) -> Result<String, Failure> {
         match self.configured_projects.as_slice() {
             [only] => Ok(only.clone()),
             configured => Err(project_required(configured)),
@@ -239,15 +238,13 @@ impl Scope {
     }
 
     /// Returns the projects that may own an id, the most likely ones first.
-    fn candidates(&self, requested: Option<&str>) -> Vec<String> {
-        let mut candidates: IndexSet<String> = requested.map(str::to_owned).into_iter().collect();
+    fn candidates(&self) -> Vec<String> {
         if let Some(allowed) = &self.allowed_projects {
-            candidates.extend(allowed.iter().cloned());
-        } else {
-            candidates.extend(self.memory.projects());
-            candidates.extend(self.configured_projects.iter().cloned());
+            return allowed.to_vec();
         }
-        candidates.into_iter().collect()
+
+        let projects = self.memory.projects().into_iter().chain(self.configured_projects.iter().cloned());
+        projects.collect::<IndexSet<_>>().into_iter().collect()
     }
 }
 

@@ -33,212 +33,144 @@ const MAX_OWNERS: u64 = 4_096;
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
 
-/// What the look-ups of an id have shown about its owner.
+/// What a look-up has shown about the owner of an id.
 #[derive(Debug)]
-pub(super) enum Owner {
-    /// The project owns the id.
-    Known(String),
-    /// One of the projects can own the id: the key lacks the permission to read the record there.
-    Unreadable { projects: Vec<String>, failure: Failure },
-}
-
-impl Owner {
-    fn known(&self) -> Option<&str> {
-        match self {
-            Self::Known(project) => Some(project),
-            Self::Unreadable { .. } => None,
-        }
-    }
-}
-
-/// The answer of a project, or of the route without a project, to the look-up of an id.
-enum LookupResult {
-    /// The project that the record names, if it names one.
-    Found(Option<String>),
-    NotFound,
-    /// The key has no access to the project, or is not accepted.
+enum Owner {
+    Project(String),
+    /// The record names no project, and was read with a project key.
+    ProjectOfKey,
+    Unknown,
+    /// The key has no access, or is not accepted.
     Forbidden(Failure),
-    /// The key lacks the permission to read the record, which the call itself does not need.
-    Unreadable(Failure),
+    /// The key lacks the permission to read the record, which the call itself does not need: the service decides.
+    Undecided(Failure),
 }
+
+/// Where an id is looked up: a project, or the route without a project.
+type Place = Option<String>;
 
 /// The owner look-ups of one call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnerLookup<'a> {
     pub(super) memory: &'a OwnerMemory,
     pub(super) sender: &'a RequestSender<'a>,
+    /// Whether the call writes. What was read before does not decide where a write goes.
+    pub(super) is_write: bool,
     /// The operation of the call, if the call can go on without the records of its ids: the service keeps it inside
     /// the project of its path.
     pub(super) decided_by_service: Option<&'a OperationEntry>,
 }
 
 impl OwnerLookup<'_> {
-    /// Returns the owner of each id; `None` for an id that no candidate has.
-    ///
-    /// The ids of one call usually have the same owner. Therefore the other ids are first looked up concurrently in the
-    /// project of the first id. Only ids that this project does not have are looked up in all candidates.
+    /// Checks that `project` owns all `ids`. `elsewhere` are the places where other owners are looked for.
     ///
     /// # Errors
-    /// `project_not_resolved` if no candidate has an id, or the failure of a look-up.
-    pub(super) async fn owners(self, ids: &[ResultId], candidates: &[String]) -> Result<Vec<Owner>, Failure> {
-        let [first, rest @ ..] = ids else { return Ok(Vec::new()) };
-        let owner = self.owner_among(first, candidates).await?;
-        let likely: Vec<_> = owner.iter().filter_map(Owner::known).map(str::to_owned).collect();
-        let likely = likely.as_slice();
-        let mut owners: Vec<_> = stream::iter(rest.to_vec())
-            .map(|id| async move { self.owner_among(&id, likely).await.ok().flatten() })
-            .buffered(MAX_CONCURRENT_LOOKUPS)
-            .collect()
-            .await;
-
-        for (id, owner) in rest.iter().zip(&mut owners) {
-            if owner.is_none() {
-                *owner = self.owner_among(id, candidates).await?;
-            }
-        }
-        owners.insert(0, owner);
-
-        let unknown: Vec<_> =
-            ids.iter().zip(&owners).filter(|(_, owner)| owner.is_none()).map(|(id, _)| id).collect();
-        if unknown.is_empty() {
-            Ok(owners.into_iter().flatten().collect())
-        } else {
-            Err(owner_not_found(&unknown, candidates))
-        }
+    /// `project_scope_mismatch` that names the owner of an id, `project_not_resolved` if an id has none, or the failure of a
+    /// look-up.
+    pub(super) async fn confirm(
+        self,
+        project: &str,
+        ids: &[ResultId],
+        elsewhere: &[Place],
+    ) -> Result<(), Failure> {
+        let owners = self.owners(ids, project, elsewhere).await?;
+        let asked: Vec<_> =
+            [project.to_owned()].into_iter().chain(elsewhere.iter().flatten().cloned()).collect();
+        check_owners(Some(project), project, &asked, ids.iter().zip(owners))
     }
 
-    /// Looks up an id in the candidates concurrently. The first candidate that has the id ends the search.
-    async fn owner_among(self, id: &ResultId, candidates: &[String]) -> Result<Option<Owner>, Failure> {
-        if let Some(project) = self.memory.owner(id) {
-            return Ok(Some(Owner::Known(project)));
-        }
-
-        let mut results = stream::iter(candidates.to_vec())
-            .map(|project| async move {
-                let result = self.look_up(id, Some(&project)).await;
-                (project, result)
-            })
-            .buffer_unordered(MAX_CONCURRENT_LOOKUPS);
-        let (mut failed, mut forbidden, mut is_absent_somewhere) = (None, None, false);
-        let (mut unreadable_in, mut unreadable) = (Vec::new(), None);
-
-        while let Some((project, result)) = results.next().await {
-            match result {
-                Ok(LookupResult::Found(_)) => {
-                    self.memory.remember_owner(&project, [id.clone()]);
-                    return Ok(Some(Owner::Known(project)));
-                }
-                Ok(LookupResult::NotFound) => is_absent_somewhere = true,
-                Ok(LookupResult::Forbidden(failure)) => forbidden = Some(failure),
-                Ok(LookupResult::Unreadable(failure)) => {
-                    unreadable_in.push(project);
-                    unreadable = Some(failure);
-                }
-                Err(failure) => failed = Some(failure.detail("project", project.as_str())),
-            }
-        }
-
-        match (failed, unreadable, forbidden) {
-            (Some(failure), _, _) => Err(failure),
-            (None, Some(failure), _) => Ok(Some(Owner::Unreadable { projects: unreadable_in, failure })),
-            // If no candidate lets the key read, the key is the cause, not the id.
-            (None, None, Some(failure)) if !is_absent_somewhere => Err(failure),
-            _ => Ok(None),
-        }
-    }
-
-    /// Returns the one project that owns all the ids. `owners` are the owners of the ids. The service decides about ids that the key cannot read.
+    /// Returns the one project that owns all `ids`.
     ///
     /// # Errors
-    /// `project_scope_mismatch` if the ids have different owners or another owner than the requested project,
-    /// `permission_denied` if several projects can own them, or the failure of a look-up.
+    /// `project_scope_mismatch` if the ids have several owners, `project_not_resolved` if no candidate has an id,
+    /// `permission_denied` if several candidates can own them, or the failure of a look-up.
     pub(super) async fn common_owner(
         self,
-        requested: Option<&str>,
         ids: &[ResultId],
-        owners: Vec<Owner>,
+        candidates: &[String],
     ) -> Result<String, Failure> {
-        let expected = expected_owner(requested, &owners)?;
-        let known: Vec<_> = owners.iter().filter_map(Owner::known).map(str::to_owned).collect();
+        let Some((first, rest)) = ids.split_first() else { return Err(owner_not_found(&[], candidates)) };
+        let places: Vec<_> = candidates.iter().cloned().map(Some).collect();
+        let mut owners = vec![self.search(first, &places).await?];
 
-        for (id, owner) in ids.iter().zip(owners) {
-            let project = match owner {
-                Owner::Known(project) if project == expected => continue,
-                Owner::Unreadable { projects, .. } if projects.contains(&expected) => continue,
-                Owner::Unreadable { .. } => return Err(owner_not_found(&[id], &[expected])),
-                Owner::Known(project) => project,
-            };
-
-            // The owner may be the expected project under its other name (service.md 1.1).
-            match self.look_up(id, Some(&expected)).await? {
-                LookupResult::Found(_) => {}
-                _ if known.len() == ids.len() && known.iter().any(|other| *other != project) => {
-                    let owners: Vec<_> = ids.iter().zip(known.iter().map(String::as_str)).collect();
-                    return Err(several_owners(requested, &owners));
-                }
-                _ => return Err(owner_mismatch(&expected, &project, id)),
-            }
-        }
-
-        Ok(expected)
-    }
-
-    /// Checks that the ids of a call with a project key belong to the requested project.
-    ///
-    /// # Errors
-    /// `project_scope_mismatch` or `project_not_resolved` for the first id of another project, or the failure of a
-    /// look-up.
-    pub(super) async fn confirm_owner(self, requested: &str, ids: &[ResultId]) -> Result<(), Failure> {
-        let looked_up = stream::iter(ids.to_vec())
-            .map(|id| async move { self.confirm_owner_of(requested, &id).await })
-            .buffered(MAX_CONCURRENT_LOOKUPS);
-        looked_up.try_collect().await
-    }
-
-    async fn confirm_owner_of(self, requested: &str, id: &ResultId) -> Result<(), Failure> {
-        // An owner never changes, so that a known owner needs no request.
-        let known = self.memory.owner(id);
-        if known.as_deref() == Some(requested) {
-            self.memory.remember_owner(requested, [id.clone()]);
-            return Ok(());
-        }
-
-        let refusal = match self.look_up(id, Some(requested)).await? {
-            LookupResult::Found(_) => {
-                self.memory.remember_owner(requested, [id.clone()]);
-                return Ok(());
-            }
-            LookupResult::Unreadable(_) if known.is_none() => return Ok(()),
-            LookupResult::NotFound | LookupResult::Unreadable(_) => None,
-            LookupResult::Forbidden(failure) => Some(failure),
+        // The ids of one call usually have the same owner.
+        let project = match (&owners[..], candidates) {
+            ([Owner::Project(project)], _) | ([Owner::Undecided(_)], [project]) => project.clone(),
+            ([Owner::Undecided(failure)], _) => return Err(ask_for_project(failure.clone(), candidates)),
+            _ => String::new(),
         };
+        if project.is_empty() {
+            for id in rest {
+                owners.push(self.search(id, &places).await?);
+            }
+        } else {
+            owners.extend(self.owners(rest, &project, &places).await?);
+        }
+        check_owners(None, &project, candidates, ids.iter().zip(owners))?;
 
-        let owner = match known {
-            Some(owner) => owner,
-            None => self.owner_by_key(requested, id, refusal).await?,
-        };
-        self.memory.remember_owner(&owner, [id.clone()]);
-
-        Err(owner_mismatch(requested, &owner, id))
+        Ok(project)
     }
 
-    /// Returns the owner of an id that the requested project does not have, read from the route without a project.
-    /// `refusal` is the failure of a requested project to which the key has no access.
-    async fn owner_by_key(
+    /// Returns the owner of each id: `project` if it has the id, or else one of `elsewhere`.
+    async fn owners(
         self,
-        requested: &str,
-        id: &ResultId,
-        refusal: Option<Failure>,
-    ) -> Result<String, Failure> {
-        match self.look_up(id, None).await? {
-            LookupResult::Found(Some(project)) => Ok(project),
-            // A project key reads only records of its own project.
-            LookupResult::Found(None) => self.project_of_key().await,
-            LookupResult::Forbidden(failure) => Err(refusal.unwrap_or(failure)),
-            LookupResult::NotFound | LookupResult::Unreadable(_) => {
-                Err(refusal.unwrap_or_else(|| owner_not_found(&[id], &[requested.to_owned()])))
+        ids: &[ResultId],
+        project: &str,
+        elsewhere: &[Place],
+    ) -> Result<Vec<Owner>, Failure> {
+        let owner = |id: ResultId| async move {
+            match self.known_owner(&id) {
+                Some(known) if known == project => Ok(Owner::Project(known)),
+                _ => self.look_up(&id, Some(project)).await,
+            }
+        };
+        let mut owners: Vec<_> =
+            stream::iter(ids.to_vec()).map(owner).buffered(MAX_CONCURRENT_LOOKUPS).try_collect().await?;
+
+        for (id, owner) in ids.iter().zip(&mut owners) {
+            if matches!(owner, Owner::Unknown | Owner::Forbidden(_))
+                && let found @ Owner::Project(_) = self.search(id, elsewhere).await?
+            {
+                *owner = found;
             }
         }
+
+        Ok(owners)
+    }
+
+    /// Looks up an id in all places concurrently. The first one that has the id ends the search.
+    async fn search(self, id: &ResultId, places: &[Place]) -> Result<Owner, Failure> {
+        if let Some(project) = self.known_owner(id) {
+            return Ok(Owner::Project(project));
+        }
+
+        let mut answers = stream::iter(places.to_vec())
+            .map(|place| async move { (self.look_up(id, place.as_deref()).await, place) })
+            .buffer_unordered(MAX_CONCURRENT_LOOKUPS);
+        let (mut failed, mut forbidden, mut undecided, mut is_absent) = (None, None, None, false);
+
+        while let Some((answer, place)) = answers.next().await {
+            match answer {
+                Ok(Owner::ProjectOfKey) => return self.project_of_key().await.map(Owner::Project),
+                Ok(owner @ Owner::Project(_)) => return Ok(owner),
+                Ok(Owner::Unknown) => is_absent = true,
+                Ok(Owner::Forbidden(failure)) => forbidden = Some(failure),
+                Ok(Owner::Undecided(failure)) => undecided = Some(failure),
+                Err(failure) => failed = Some(failure.detail("project", place)),
+            }
+        }
+
+        match (failed, undecided, forbidden) {
+            (Some(failure), ..) => Err(failure),
+            (_, Some(failure), _) => Ok(Owner::Undecided(failure)),
+            // If no place lets the key read, the key is the cause, not the id.
+            (_, _, Some(failure)) if !is_absent => Ok(Owner::Forbidden(failure)),
+            _ => Ok(Owner::Unknown),
+        }
+    }
+
+    fn known_owner(self, id: &ResultId) -> Option<String> {
+        self.memory.owners.get(id).filter(|_| !self.is_write)
     }
 
     /// Returns the project of a project key. It is read once from a record that names its project, and then remembered.
@@ -276,32 +208,13 @@ impl OwnerLookup<'_> {
         Ok(project_of(page.as_ref().and_then(|page| page.pointer("/data/0"))))
     }
 
-    /// Checks that every id belongs to the project of project scope.
-    ///
-    /// # Errors
-    /// `project_not_resolved` for the first id of another project, or the failure of a look-up.
-    pub(super) async fn confirm_all_inside(self, project: &str, ids: &[ResultId]) -> Result<(), Failure> {
-        for id in ids {
-            if self.memory.owner(id).as_deref() != Some(project) {
-                match self.look_up(id, Some(project)).await? {
-                    LookupResult::Found(_) => self.memory.remember_owner(project, [id.clone()]),
-                    LookupResult::NotFound => return Err(owner_not_found(&[id], &[project.to_owned()])),
-                    LookupResult::Forbidden(failure) | LookupResult::Unreadable(failure) => {
-                        return Err(failure);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Checks with one request per id that the key can read the record of the id.
     ///
     /// # Errors
     /// `project_not_resolved` for the first id that it cannot read, or the failure of a look-up.
     pub(super) async fn confirm_readable(self, ids: &[ResultId]) -> Result<(), Failure> {
         for id in ids {
-            if !matches!(self.look_up(id, None).await?, LookupResult::Found(_)) {
+            if !matches!(self.look_up(id, None).await?, Owner::Project(_) | Owner::ProjectOfKey) {
                 return Err(owner_not_found(&[id], &[]));
             }
         }
@@ -309,42 +222,46 @@ impl OwnerLookup<'_> {
     }
 
     /// Requests the record of an id from a project, or from the route without a project.
-    async fn look_up(self, id: &ResultId, project: Option<&str>) -> Result<LookupResult, Failure> {
+    async fn look_up(self, id: &ResultId, place: Option<&str>) -> Result<Owner, Failure> {
         let request = self.sender.request(id.kind.entry(), id.to_arguments())?;
-        let answer = match self.sender.send(&request, project).await {
+        let answer = match self.sender.send(&request, place).await {
             // The list that replaces the operation does not contain the record.
-            Err(failure) if failure.code == Code::NotFound => return Ok(LookupResult::NotFound),
+            Err(failure) if failure.code == Code::NotFound => return Ok(Owner::Unknown),
             outcome => outcome?,
         };
 
-        let refusal = || self.sender.refusal(&request, project, &answer.response);
+        let refusal = || self.sender.refusal(&request, place, &answer.response);
         match answer.response.status {
-            404 => Ok(LookupResult::NotFound),
-            401 | 403 => Ok(self.without_access(refusal(), id, project)),
-            _ if !answer.response.is_success() => Err(refusal()),
-            _ => {
-                let record = answer.parsed().json.filter(Value::is_object);
-                Ok(record
-                    .map_or(LookupResult::NotFound, |record| LookupResult::Found(project_of(Some(&record)))))
-            }
+            404 => return Ok(Owner::Unknown),
+            401 | 403 => return Ok(self.without_access(refusal(), id, place)),
+            _ if !answer.response.is_success() => return Err(refusal()),
+            _ => {}
         }
+
+        let Some(record) = answer.parsed().json.filter(Value::is_object) else { return Ok(Owner::Unknown) };
+        let Some(project) = place.map(str::to_owned).or_else(|| project_of(Some(&record))) else {
+            return Ok(Owner::ProjectOfKey);
+        };
+        self.memory.remember_owner(&project, [id.clone()]);
+
+        Ok(Owner::Project(project))
     }
 
     /// Returns what it means that the service refuses to let the key read the record of an id.
-    fn without_access(self, failure: Failure, id: &ResultId, project: Option<&str>) -> LookupResult {
+    fn without_access(self, failure: Failure, id: &ResultId, place: Option<&str>) -> Owner {
         if let (Some(entry), Some(missing)) = (self.decided_by_service, &failure.facts.missing_permission)
             && !matches!(entry.access, Access::Permission(needed) if needed == missing)
         {
-            return LookupResult::Unreadable(failure);
+            return Owner::Undecided(failure);
         }
 
         let mut failure = failure.detail("id", id.id.as_str());
-        if let (Some(project), Code::PermissionDenied) = (project, failure.code) {
+        if let (Some(project), Code::PermissionDenied) = (place, failure.code) {
             failure.message = format!("project `{project}`: {}", failure.message);
             failure = failure.detail("project", project);
         }
 
-        LookupResult::Forbidden(failure)
+        Owner::Forbidden(failure)
     }
 }
 
@@ -384,11 +301,6 @@ impl Default for OwnerMemory {
 }
 
 impl OwnerMemory {
-    /// Returns the project that owns `id`, if it is known.
-    fn owner(&self, id: &ResultId) -> Option<String> {
-        self.owners.get(id)
-    }
-
     fn project_of_key(&self, key: &ApiKey) -> Option<String> {
         let known = lock(&self.project_of_key);
         let (_, project) = known.as_ref().filter(|(known, _)| known.is_same_as(key))?;
@@ -436,21 +348,40 @@ fn in_lower_case(id: &ResultId) -> ResultId {
     ResultId::new(id.kind, id.id.to_ascii_lowercase())
 }
 
-/// Returns the project to which a call goes: the requested one, else the owner of one of its ids, else the only one that
-/// can own them.
-fn expected_owner(requested: Option<&str>, owners: &[Owner]) -> Result<String, Failure> {
-    if let Some(expected) = requested.or_else(|| owners.iter().find_map(Owner::known)) {
-        return Ok(expected.to_owned());
+/// Checks that `project` owns all ids. `requested` is the project that the caller has named.
+fn check_owners<'a>(
+    requested: Option<&str>,
+    project: &str,
+    asked: &[String],
+    owners: impl Iterator<Item = (&'a ResultId, Owner)>,
+) -> Result<(), Failure> {
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for (id, owner) in owners {
+        match owner {
+            Owner::Project(owner) => known.push((id, owner)),
+            Owner::ProjectOfKey | Owner::Undecided(_) => known.push((id, project.to_owned())),
+            Owner::Forbidden(failure) => return Err(failure),
+            Owner::Unknown => unknown.push(id),
+        }
     }
 
-    match owners.first() {
-        Some(Owner::Unreadable { projects, .. }) if projects.len() == 1 => Ok(projects.concat()),
-        Some(Owner::Unreadable { projects, failure }) => Err(failure
-            .clone()
-            .hint("pass `argument:project_id`, so that nothing has to be looked up, or use a key with this permission")
-            .detail("asked", projects.as_slice())),
-        _ => Ok(String::new()),
+    if !unknown.is_empty() {
+        return Err(owner_not_found(&unknown, asked));
     }
+    let Some((id, owner)) = known.iter().find(|(_, owner)| owner != project) else { return Ok(()) };
+    match requested {
+        Some(requested) if known.iter().all(|(_, other)| other == owner) => {
+            Err(owner_mismatch(requested, owner, id))
+        }
+        _ => Err(several_owners(requested, &known)),
+    }
+}
+
+/// Returns the failure for ids that the key may not read in several projects.
+fn ask_for_project(failure: Failure, asked: &[String]) -> Failure {
+    failure
+        .hint("pass `argument:project_id`, so that nothing has to be looked up, or use a key with this permission")
+        .detail("asked", asked)
 }
 
 /// Returns the failure for an id that the requested project does not own. The message names both projects.
@@ -464,15 +395,15 @@ fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
 }
 
 /// Returns the failure for ids of one call that belong to several projects. The message names the project of each id.
-fn several_owners(requested: Option<&str>, owners: &[(&ResultId, &str)]) -> Failure {
+fn several_owners(requested: Option<&str>, owners: &[(&ResultId, String)]) -> Failure {
     let named: Vec<_> =
         owners.iter().map(|(id, owner)| format!("{} `{}` to `{owner}`", id.kind.noun(), id.id)).collect();
     let listed: Vec<_> = owners.iter().map(|(id, owner)| json!({"id": id.id, "project": owner})).collect();
 
     let message = format!("the ids belong to several projects: {}", named.join(", "));
     let foreign = requested.and_then(|requested| {
-        let (id, owner) = owners.iter().find(|(_, owner)| *owner != requested)?;
-        Some((requested, *owner, id.id.as_str()))
+        let (id, owner) = owners.iter().find(|(_, owner)| owner != requested)?;
+        Some((requested, owner, id.id.as_str()))
     });
     let failure = match foreign {
         Some((requested, owner, id)) => scope_mismatch(requested, owner, message).detail("id", id),
@@ -510,7 +441,10 @@ mod tests {
         let id = |length| ResultId::new(ResultKind::Run, "r".repeat(length));
         memory.remember_owner("demo", [id(4 << 20), id(12)]);
 
-        assert_eq!((memory.owner(&id(4 << 20)), memory.owner(&id(12))), (None, Some("demo".to_owned())));
+        assert_eq!(
+            (memory.owners.get(&id(4 << 20)), memory.owners.get(&id(12))),
+            (None, Some("demo".to_owned()))
+        );
         for (project, expected) in [("demo", Some("demo")), ("a b", None), ("..", None), ("-x", None)] {
             assert_eq!(project_of(Some(&json!({"project_id": project}))).as_deref(), expected);
         }
