@@ -44,7 +44,7 @@ mod prelude {
             operation::{Fallback, Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
             rule::Rule,
             schema::passed_through,
-            tool::{RecordKeys, ToolInfo, Toolset},
+            tool::{Extension, RecordKeys, ToolInfo, Toolset},
         },
         violation::Violation,
     };

@@ -159,6 +159,8 @@ pub struct ToolInfo {
     pub failure_hints: FailureHints,
     /// The question that a user must answer before an irreversible or costly call.
     pub confirmation_question: Option<ConfirmationQuestion>,
+    /// What a call does beyond the request of the operation.
+    pub extension: Option<Extension>,
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,
     /// Whether the tool reads or writes files of the machine on which this program runs.
@@ -201,6 +203,7 @@ impl ToolInfo {
                 conflict: None,
             },
             confirmation_question: None,
+            extension: None,
             has_view: false,
             uses_local_files: false,
         }
@@ -244,6 +247,7 @@ impl ToolInfo {
         not_found_hint(hint: &'static str) sets failure_hints.not_found = Some(hint);
         conflict_hint(hint: &'static str) sets failure_hints.conflict = Some(hint);
         asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
+        extended_by(extension: Extension) sets extension = Some(extension);
         with_view() sets has_view = true;
         uses_local_files() sets uses_local_files = true;
     }
@@ -264,6 +268,17 @@ impl ToolInfo {
     pub fn switched_off_by(&self, setting: &str) -> String {
         format!("`{}` is switched off by the setting {setting}", self.name)
     }
+}
+
+/// What a call of an operation does beyond its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// Reads every page, and returns the newest records.
+    Newest,
+    /// Reads the tests of every folder, and says which folders the answer covers.
+    EveryFolder,
+    /// Adds links to the files of the answer.
+    FileLinks,
 }
 
 /// What an API key must allow (service.md 1.2).

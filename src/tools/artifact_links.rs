@@ -6,7 +6,7 @@
 use std::{cmp::Reverse, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
-use serde::Deserialize as _;
+use serde::Deserialize;
 
 use crate::{
     call::{
@@ -14,12 +14,12 @@ use crate::{
         arguments::ToolArguments,
         reply::{FileLink, Reply},
     },
+    failure::Failure,
     service::{
         api::artifacts::{ListRunArtifacts, RunArtifact},
         catalog::OperationEntry,
-        operation::Operation as _,
+        lenient::view,
     },
-    tools::call_options::CallOptions,
 };
 
 /// Largest number of files whose addresses are requested. The largest files are those on the storage host.
@@ -31,19 +31,14 @@ const PARALLEL_REQUESTS: usize = 4;
 /// Time limit of all requests together. The list is returned without the links that are not known by then.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the id of the player, if the call lists artifacts and the caller gets links.
-pub(super) fn requested_player(
-    entry: &OperationEntry,
-    arguments: &ToolArguments,
-    options: &CallOptions,
-) -> Option<String> {
-    let is_requested = options.gets_links && entry.name == ListRunArtifacts::NAME;
-    // Invalid arguments fail with the call.
-    is_requested.then(|| ListRunArtifacts::deserialize(&arguments.own).ok())?.map(|list| list.run_id.0)
-}
-
-/// Adds links to the largest files of a list of artifacts of `player`.
-pub(super) async fn add_links(caller: &Caller, player: &str, reply: &mut Reply) {
+/// Lists the artifacts of a player, with links to the largest ones.
+pub(super) async fn list(
+    caller: &Caller,
+    entry: &'static OperationEntry,
+    arguments: ToolArguments,
+) -> Result<Reply, Failure> {
+    let player = view::<ListedPlayer>(&arguments.own).run_id;
+    let mut reply = caller.call(entry, arguments).await?;
     let project = reply.project();
     let mut files = reply.view::<ListRunArtifacts>().artifacts;
     files.retain(|file| !file.filename.is_empty());
@@ -51,12 +46,20 @@ pub(super) async fn add_links(caller: &Caller, player: &str, reply: &mut Reply) 
     files.truncate(MAX_FILES);
 
     let links = stream::iter(files)
-        .map(|file| find_link(caller, project, player, file))
+        .map(|file| find_link(caller, project, &player, file))
         .buffered(PARALLEL_REQUESTS)
         .take_until(tokio::time::sleep(TIME_LIMIT));
     let links: Vec<_> = links.collect().await;
 
     reply.add_links(links.into_iter().flatten().collect());
+    Ok(reply)
+}
+
+/// The arguments of [`ListRunArtifacts`].
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ListedPlayer {
+    run_id: String,
 }
 
 async fn find_link(

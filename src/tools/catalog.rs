@@ -15,10 +15,9 @@ use crate::{
     },
     failure::{Code, Failure},
     service::{
-        api::{self, tests::ListTests},
+        api,
         catalog::{ListedOperation, OperationEntry, for_each_operation},
-        operation::Operation as _,
-        tool::ToolDefinition,
+        tool::{Extension, ToolDefinition},
     },
     text::most_similar,
     tools::{
@@ -37,8 +36,7 @@ use crate::{
 pub struct Tool {
     /// What hosts see.
     pub info: &'static ToolDefinition,
-    /// Makes a call. A call that repeats a call of unknown outcome is not sent before the service has been asked
-    /// whether the earlier call happened.
+    /// Makes a call.
     pub run: fn(ToolCall) -> BoxFuture<'static, Result<Reply, Failure>>,
 }
 
@@ -123,24 +121,20 @@ impl Debug for Tool {
     }
 }
 
-/// Makes a call of an operation. The newest records of a list, and the tests of every folder, take several requests.
+/// Makes a call of an operation.
 async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
     let ToolCall { caller, arguments, options, .. } = call;
-    if entry.name == ListTests::NAME {
-        return Box::pin(saved_tests::list(&caller, arguments, &options)).await;
+    match entry.extension {
+        Some(Extension::EveryFolder) => Box::pin(saved_tests::list(&caller, arguments, &options)).await,
+        Some(Extension::Newest) if newest::is_requested(&arguments) => {
+            let checked = caller.check(entry, arguments)?;
+            Box::pin(newest::list_newest_runs(&caller, entry, checked, &options)).await
+        }
+        Some(Extension::FileLinks) if options.gets_links => {
+            Box::pin(artifact_links::list(&caller, entry, arguments)).await
+        }
+        _ => caller.call(entry, arguments).await,
     }
-    if newest::is_requested(entry, &arguments.own) {
-        let checked = caller.check(entry, arguments)?;
-        return Box::pin(newest::list_newest_runs(&caller, entry, checked, &options)).await;
-    }
-
-    let player = artifact_links::requested_player(entry, &arguments, &options);
-    let mut reply = caller.call(entry, arguments).await?;
-    if let Some(player) = player {
-        Box::pin(artifact_links::add_links(&caller, &player, &mut reply)).await;
-    }
-
-    Ok(reply)
 }
 
 /// Runs a composite tool and returns its answer as a reply.

@@ -16,12 +16,7 @@ use crate::{
     },
     failure::Failure,
     fields::{Fields, field_at},
-    service::{
-        api::runs::{ListRuns, NEWEST},
-        catalog::OperationEntry,
-        operation::Operation as _,
-        schema::RECORDS,
-    },
+    service::{api::runs::NEWEST, catalog::OperationEntry, schema::RECORDS},
     tools::{call_options::CallOptions, reader::Reader},
 };
 
@@ -70,9 +65,8 @@ struct NewestRuns {
     unread: Vec<Omission>,
 }
 
-/// Returns whether a call asks for the newest records of a list.
-pub(super) fn is_requested(entry: &OperationEntry, arguments: &Fields) -> bool {
-    entry.name == ListRuns::NAME && arguments.contains_key(NEWEST)
+pub(super) fn is_requested(arguments: &ToolArguments) -> bool {
+    arguments.own.contains_key(NEWEST)
 }
 
 /// Returns the newest runs that the arguments select.

@@ -14,6 +14,7 @@ impl Operation for ListRunArtifacts {
         ToolInfo::reads("list_run_artifacts", "List the artifacts of a player", Toolset::Artifacts)
             .needs("project:read-runs")
             .rules(&[Rule::Own(&Rule::Custom(check_player_id))])
+            .extended_by(Extension::FileLinks)
             .requires_fields(&["artifacts"]);
     const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts").below(UrlBase::Knowledge);
     type Answer = ArtifactListing;

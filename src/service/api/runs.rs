@@ -130,6 +130,7 @@ pub enum RunStateFilter {
 impl Operation for ListRuns {
     const TOOL: ToolInfo = ToolInfo::reads("list_runs", "List runs", Toolset::Runs)
         .core()
+        .extended_by(Extension::Newest)
         .needs("project:read-runs")
         .rules(&[Rule::Own(&Rule::Excludes(NEWEST, "page")), Rule::Own(&Rule::Excludes(NEWEST, "page_size"))])
         .records(RecordKeys { id: "multiplayer_run_id", times: &["created_at"], name: "test.name" })

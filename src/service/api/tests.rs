@@ -39,6 +39,7 @@ impl Operation for ListTests {
             )),
         ])
         .records(RecordKeys { id: "id", times: &[], name: "name" })
+        .extended_by(Extension::EveryFolder)
         .requires_fields(&["data"]);
     const REQUEST: RequestInfo = RequestInfo::get("/tests").own_arguments(&[ALL_FOLDERS]);
     type Answer = ListPage<TestSummary>;
