@@ -29,8 +29,13 @@ static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
 pub(crate) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> Option<impl Layer<S>> {
     #[expect(clippy::disallowed_methods, reason = "the variables are those of the library")]
     let has_collector = COLLECTOR.iter().any(|name| std::env::var_os(name).is_some());
-    let exporter = opentelemetry_otlp::SpanExporter::builder().with_http();
-    let exporter = if has_collector { exporter.build().ok()? } else { return None };
+    if !has_collector {
+        return None;
+    }
+
+    // The HTTP client of the library finds its cryptography here. It is an error that there is one already.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build().ok()?;
 
     let resource = Resource::builder().with_service_name("tas-mcp").build();
     let provider = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build();
