@@ -30,23 +30,6 @@ const SAVE_HINT: &str = "not shown here: `tas-mcp download run` saves it at a te
 /// Largest number of bytes of a UTF-8 character after its first byte.
 const MAX_CONTINUATION_BYTES: usize = 3;
 
-/// Text types that do not begin with `text/`.
-const TEXT_TYPES: [&str; 13] = [
-    "application/csv",
-    "application/javascript",
-    "application/json",
-    "application/jsonl",
-    "application/ndjson",
-    "application/sql",
-    "application/toml",
-    "application/x-log",
-    "application/x-ndjson",
-    "application/x-sh",
-    "application/x-yaml",
-    "application/xml",
-    "application/yaml",
-];
-
 /// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::artifacts::GetRunArtifact)
 /// name.
 #[derive(Default, Deserialize)]
@@ -216,16 +199,11 @@ impl ContentKind {
     fn from_content_type(content_type: Option<&str>) -> Self {
         let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
         let essence = essence.trim().to_ascii_lowercase();
-        let is_unknown = ["", "application/octet-stream", "binary/octet-stream"].contains(&essence.as_str());
-        let has_text_suffix = ["+json", "+xml", "+yaml"].iter().any(|suffix| essence.ends_with(suffix));
-        let is_text = essence.starts_with("text/") || TEXT_TYPES.contains(&essence.as_str());
-
-        if is_unknown || has_text_suffix || is_text {
-            Self::PossibleText
-        } else if essence.starts_with("image/") {
-            Self::Picture
-        } else {
-            Self::Other
+        match essence.split_once('/') {
+            Some(("audio" | "font" | "video", _) | ("application", "gzip" | "pdf" | "zip")) => Self::Other,
+            // An SVG picture is text.
+            Some(("image", kind)) if !kind.ends_with("+xml") => Self::Picture,
+            _ => Self::PossibleText,
         }
     }
 }

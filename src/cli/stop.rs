@@ -4,7 +4,8 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
-    calls::{DryRunFlag, build_caller, show_request},
+    calls::{ConsentAnswer, DryRunFlag, ask, build_caller, can_ask, declined, show_request},
+    columns::counted,
     completions::result_names,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
@@ -17,12 +18,20 @@ use super::{
 use crate::{
     failure::{Code, Failure},
     service::{
-        api::runs::{StopRuns, StopRunsResponse},
+        api::{
+            jobs::Job,
+            runs::{StopRuns, StopRunsResponse},
+        },
         catalog::ListedOperation as _,
-        result_kind::ResultTarget,
+        lenient::view,
+        result_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
+    tools::found_result::FoundResult,
 };
+
+/// Largest number of jobs that the question names.
+const NAMED_JOBS: usize = 3;
 
 #[derive(Args)]
 struct StopArguments {
@@ -38,6 +47,10 @@ struct StopArguments {
 
     #[command(flatten)]
     dry_run: DryRunFlag,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
 }
 
 pub(super) fn command() -> Command {
@@ -60,12 +73,42 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return show_request(&caller, StopRuns::entry(), call, &output).await;
     }
 
+    if !arguments.yes {
+        ask_first(resolver, &jobs).await?;
+    }
+
     let reply = stop_jobs(resolver, &jobs).await?;
     let outcome = reply.view::<StopRuns>();
     let is_complete = reply.value().get("ok") != Some(&json!(false));
     let status = if is_complete { ExitStatus::Success } else { ExitStatus::Rejected };
 
     output.print(status, reply.value(), || table(outcome))
+}
+
+/// Asks the user at the terminal, because the jobs may be those of others. Without a terminal nobody is asked: a script has named
+/// what it wants.
+///
+/// # Errors
+/// That the user declined, and the failures of reading the jobs.
+async fn ask_first(resolver: NameResolver<'_>, jobs: &[String]) -> Result<(), CommandError> {
+    if !can_ask() {
+        return Ok(());
+    }
+
+    let mut names = Vec::new();
+    for job in jobs.iter().take(NAMED_JOBS) {
+        let id = ResultId::new(ResultKind::Job, job);
+        let found = FoundResult::read(resolver.caller, resolver.project, id).await?;
+        names.push(view::<Job>(&found.record).test_name.unwrap_or_else(|| job.clone()));
+    }
+    if jobs.len() > names.len() {
+        names.push("...".to_owned());
+    }
+
+    match ask(&format!("This stops {}: {}", counted(jobs.len(), "job"), names.join(", ")))? {
+        ConsentAnswer::No => Err(declined().into()),
+        ConsentAnswer::Yes | ConsentAnswer::NotAsked => Ok(()),
+    }
 }
 
 /// Returns the ids of the jobs of all named results, each once.

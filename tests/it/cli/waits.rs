@@ -196,3 +196,20 @@ async fn a_start_on_some_devices_names_the_others() {
 
     assert!(text.contains("not started on "), "{text}");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_stop_names_the_tests_and_asks_at_a_terminal() {
+    let service = Service::start().await;
+    let stop = ["stop", seed::JOB_RUNNING];
+
+    let (code, text) = run(&service, &stop, &[("[y/N]", "n\n")]).await;
+    assert!(code == Some(1) && text.contains("This stops 1 job: "), "{code:?} {text}");
+    assert_eq!(service.writes().await, [""; 0]);
+
+    let (code, text) = run(&service, &stop, &[("[y/N]", "y\n")]).await;
+    assert!(code == Some(0) && text.contains("stopped"), "{code:?} {text}");
+    let (code, text) = run(&service, &["stop", seed::JOB_QUEUED, "--yes"], &[]).await;
+    assert!(code == Some(0) && !text.contains("[y/N]"), "{code:?} {text}");
+    assert_eq!(service.writes().await.len(), 2);
+}
