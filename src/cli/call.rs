@@ -18,7 +18,7 @@ use super::{
     help::{arranged, help_end},
     name_resolution::NameResolver,
     named_arguments,
-    output::{Output, OutputFlags, Piped, note_written},
+    output::{Output, OutputFlags, note_written},
     records::RecordPrinter,
     tool_arguments::{self, find_tool, read_arguments},
 };
@@ -69,7 +69,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let tool = find_tool(name)?;
     let mut arguments = read_arguments(tool.info, matches)?;
     let directory = images_directory(tool.info, matches)?;
-    let output = Output::new(OutputFlags::from_arg_matches(matches)?, Piped::Json)?;
+    let output = Output::from(OutputFlags::from_arg_matches(matches)?);
 
     let tools = build_caller_with_files(settings)?;
     let project = arguments.common.project_id.clone();

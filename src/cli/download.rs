@@ -23,7 +23,7 @@ use super::{
     files::FileSelection,
     help::help_end,
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Piped, note},
+    output::{Output, OutputFlags, note},
     table::{Cell, Table},
 };
 use crate::{
@@ -137,7 +137,7 @@ async fn download_run(
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
     let RunArguments { mut selection, output, to, overwrite } = arguments;
-    let output = Output::new(output, Piped::Json)?;
+    let output = Output::from(output);
     selection.run_id = NameResolver::new(&tools.caller, None).run(&selection.run_id).await?;
     let destination = destination(to, &tools.files, &selection.run_id)?;
     if selection.pattern.is_some() || selection.player.is_some() {
@@ -204,7 +204,7 @@ async fn download_minion(
     tools: &CallerWithFiles,
     progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
-    let output = Output::new(arguments.output, Piped::Json)?;
+    let output = Output::from(arguments.output);
     let platform = arguments.platform.map_or_else(platform_here, Ok)?;
     let destination = destination(arguments.to, &tools.files, ".")?;
 

@@ -11,7 +11,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Piped},
+    output::{JsonFlag, Output},
     result_resolution::Latest,
     tool_arguments::ProjectFlag,
 };
@@ -55,7 +55,7 @@ struct ExportArguments {
     project: ProjectFlag,
 
     #[command(flatten)]
-    output: OutputFlags,
+    output: JsonFlag,
 
     /// Create another entry for an execution that was exported before
     #[arg(long)]
@@ -90,7 +90,7 @@ pub(super) fn command() -> Command {
 /// Exports the results and prints where they are.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ExportArguments::from_arg_matches(matches)?;
-    let output = Output::new(arguments.output, Piped::Json)?;
+    let output = Output::from(&arguments.output);
     let project = arguments.project.project_id.as_deref();
     let caller = build_caller(settings)?;
     caller.check_writable(&ExportTmsysRun::entry().tool)?;
@@ -112,7 +112,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let status = if result.success { ExitStatus::Success } else { ExitStatus::Rejected };
 
     let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
-    let tests = if output.is_text() { test_names(&client, &result).await } else { BTreeMap::new() };
+    let tests = if output.is_for_programs() { BTreeMap::new() } else { test_names(&client, &result).await };
     output.print(status, reply.value(), || description(&source, &result, &tests))
 }
 

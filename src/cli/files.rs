@@ -11,7 +11,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Piped, Shown, note},
+    output::{Output, OutputFlags, Shown, note},
     table::{Cell, Table},
 };
 use crate::{
@@ -79,7 +79,7 @@ pub(super) fn command() -> Command {
 /// Prints the files.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let FilesArguments { mut selection, output } = FilesArguments::from_arg_matches(matches)?;
-    let output = Output::new(output, Piped::Rows)?;
+    let output = Output::from(output);
     let caller = build_caller(settings)?;
     let resolver = NameResolver::new(&caller, None);
     selection.run_id = resolver.run(&selection.run_id).await?;

@@ -12,7 +12,7 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     named_arguments,
-    output::{Output, OutputFlags, Piped, note},
+    output::{Output, OutputFlags, note},
     records::{RecordPrinter, records},
     tool_arguments::{self, ARGS, ProjectFlag, read_arguments},
 };
@@ -183,7 +183,7 @@ impl ListCommand {
     ) -> Result<ExitStatus, CommandError> {
         self.check_filters(matches)?;
         let arguments = ListArguments::from_arg_matches(matches)?;
-        let output = Output::new(arguments.output, Piped::Rows)?;
+        let output = Output::from(arguments.output);
         let reading = Reading { list: (self.list)(), matches, caller: build_caller(settings)? };
         let printer = RecordPrinter::new(&reading.list.tool, matches, &output);
         if arguments.watch {

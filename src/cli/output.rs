@@ -1,4 +1,7 @@
 //! The output of commands: one result in the form that the flags select, and notes on standard error beside it.
+//!
+//! A pipe gets the text that a terminal shows, without colours, but the rows of a list with tabs between whole values. JSON and
+//! CSV need a flag.
 
 use std::{
     fmt::Display,
@@ -13,10 +16,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     table::Table,
 };
-use crate::{
-    failure::{Code, Failure},
-    text::{single_line, visible},
-};
+use crate::text::{single_line, visible};
 
 /// Flag that prints results and failures as JSON.
 pub(super) const JSON: &str = "json";
@@ -24,7 +24,7 @@ pub(super) const JSON: &str = "json";
 // A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct JsonFlag {
-    #[arg(long, help = "Print results and failures as JSON, on a terminal too")]
+    #[arg(long, help = "Print results and failures as JSON")]
     pub(super) json: bool,
 }
 
@@ -36,16 +36,6 @@ pub(super) struct OutputFlags {
 
     #[arg(long, conflicts_with = JSON, help = "Print the rows as CSV")]
     csv: bool,
-}
-
-/// What a pipe gets if no flag selects a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piped {
-    /// The rows of the table, with tabs between the values.
-    Rows,
-    Json,
-    /// The text that a terminal shows. The result has no rows, so that it cannot be CSV.
-    Text,
 }
 
 /// A result as people read it.
@@ -70,34 +60,33 @@ impl From<String> for Shown {
 /// How a command prints its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {
+    /// Standard output is a terminal.
     Text,
+    /// Standard output is a pipe or a file.
     Rows,
     Csv,
     Json,
 }
 
-impl Output {
-    /// Returns the output that the flags select.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if a result without rows shall be CSV.
-    pub(super) fn new(flags: OutputFlags, piped: Piped) -> std::result::Result<Self, Failure> {
-        if flags.csv && piped == Piped::Text {
-            return Err(Failure::new(Code::InvalidArguments, "a record has no rows for CSV")
-                .hint("use `--json`; nothing was sent"));
-        }
-
-        Ok(match piped {
+impl From<OutputFlags> for Output {
+    fn from(flags: OutputFlags) -> Self {
+        match std::io::stdout().is_terminal() {
             _ if flags.json => Self::Json,
             _ if flags.csv => Self::Csv,
-            _ if std::io::stdout().is_terminal() => Self::Text,
-            Piped::Rows => Self::Rows,
-            Piped::Text => Self::Text,
-            Piped::Json => Self::Json,
-        })
+            true => Self::Text,
+            false => Self::Rows,
+        }
     }
+}
 
-    /// Returns whether people read the result, so that sentences beside it help them.
+impl From<&JsonFlag> for Output {
+    fn from(flag: &JsonFlag) -> Self {
+        OutputFlags { json: flag.json, csv: false }.into()
+    }
+}
+
+impl Output {
+    /// Returns whether people see the result at once.
     pub(super) fn is_text(self) -> bool {
         self == Self::Text
     }
@@ -105,6 +94,11 @@ impl Output {
     /// Returns whether the rows of a table are printed, which do not say everything that the JSON says.
     pub(super) fn has_rows(self) -> bool {
         self != Self::Json
+    }
+
+    /// Returns whether a flag asks for what programs read.
+    pub(super) fn is_for_programs(self) -> bool {
+        matches!(self, Self::Csv | Self::Json)
     }
 
     /// Prints the result. `shown` is what people read. Returns `status`, or the status of an output that cannot be written.
@@ -130,12 +124,6 @@ impl Output {
 
         Ok(status_after_output(status, printed))
     }
-}
-
-/// Returns whether a result is printed as compact JSON: because `raw` asks for it, or because standard output is not a
-/// terminal.
-pub(super) fn prints_json(raw: bool) -> bool {
-    raw || !std::io::stdout().is_terminal()
 }
 
 /// Returns the exit status of a command that has printed its result. An output that cannot be written is reported, and
@@ -174,11 +162,6 @@ pub(super) fn print_table(table: Table) -> Result<()> {
 /// Returns the width of the terminal that standard output is; `None` if it is none.
 pub(super) fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
-}
-
-/// Prints a result: JSON for programs, the table on a terminal.
-pub(super) fn print_json_or_table(result: &impl Serialize, table: Table, raw: bool) -> Result<()> {
-    if prints_json(raw) { print_line(serde_json::to_string(result)?) } else { print_table(table) }
 }
 
 /// Prints a line for the user on standard error, beside the result.

@@ -7,7 +7,7 @@ use super::{
     accounts::Accounts,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_json_or_table, print_line, print_text, status_after_output},
+    output::{JsonFlag, Output, note, print_line, print_text, status_after_output},
     table::Table,
 };
 use crate::{
@@ -68,12 +68,12 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     let accounts = Accounts::read()?;
 
     match ProfileCommand::from_arg_matches(matches)? {
-        ProfileCommand::List { output } => Ok(list(&output, settings, &accounts)),
+        ProfileCommand::List { output } => list(&output, settings, &accounts),
         ProfileCommand::Use { name, output } => use_profile(&output, settings, &accounts, &name),
     }
 }
 
-fn list(output: &JsonFlag, settings: &Settings, accounts: &Accounts) -> ExitStatus {
+fn list(output: &JsonFlag, settings: &Settings, accounts: &Accounts) -> Result<ExitStatus, CommandError> {
     let configuration = &accounts.configuration;
     let profiles = configuration.profiles.iter().map(|(name, profile)| ShownProfile {
         name,
@@ -99,7 +99,7 @@ fn list(output: &JsonFlag, settings: &Settings, accounts: &Accounts) -> ExitStat
         table.add_row([profile.name, used, setting("base_url"), setting("project")]);
     }
 
-    status_after_output(ExitStatus::Success, print_json_or_table(&profiles, table, output.json))
+    Output::from(output).print(ExitStatus::Success, &profiles, || table)
 }
 
 fn use_profile(

@@ -22,7 +22,7 @@ use super::{
     file_flags::{OutputFile, path_value},
     help::help_end,
     name_resolution::NameResolver,
-    output::{JsonFlag, note, note_written, print_line, print_text, prints_json, status_after_output},
+    output::{JsonFlag, note, note_written, print_line, print_text, status_after_output},
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -225,9 +225,8 @@ impl Report {
         }
     }
 
-    /// Prints the summary as text on a terminal, otherwise as JSON.
     fn print(&self, summary: &Summary) -> io::Result<()> {
-        if prints_json(self.arguments.output.json) {
+        if self.arguments.output.json {
             return print_line(json!(summary));
         }
         print_text(SummaryText { summary, clock: &WallClock::of_this_machine() })

@@ -11,7 +11,7 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     named_arguments::choose_build,
-    output::{Output, OutputFlags, Piped, note},
+    output::{Output, OutputFlags, note},
     result_resolution::Latest,
     table::Table,
     tool_arguments::ProjectFlag,
@@ -111,9 +111,8 @@ pub(super) fn command() -> Command {
 /// Starts the tests again. Prints what was started, or with `--wait` the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RerunArguments::from_arg_matches(matches)?;
-    let output = Output::new(arguments.output, Piped::Json)?;
-    let verdicts = Output::new(arguments.output, Piped::Json)?;
-    let verdicts = VerdictOutput::new(&arguments.junit, verdicts, FailureOutput::from_matches(matches))?;
+    let output = Output::from(arguments.output);
+    let verdicts = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?;
 
     let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();

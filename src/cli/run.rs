@@ -23,7 +23,7 @@ use super::{
     help::{arranged, help_end},
     name_resolution::NameResolver,
     named_arguments,
-    output::{Output, OutputFlags, Piped, note},
+    output::{Output, OutputFlags, note},
     tool_arguments::ProjectFlag,
     waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
 };
@@ -225,7 +225,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = RunArguments::from_arg_matches(matches)?;
     arguments.check_wait_flags()?;
     let start = Start::new(arguments.subject)?;
-    let output = Output::new(start.flags.output, Piped::Json)?;
+    let output = Output::from(start.flags.output);
     let output = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
 

@@ -11,7 +11,7 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     next_command::next_command,
-    output::{Output, OutputFlags, Piped, terminal_width},
+    output::{JsonFlag, Output, terminal_width},
     table::{Cell, Table},
     tool_arguments::ProjectFlag,
 };
@@ -50,7 +50,7 @@ struct ShowArguments {
     id: String,
 
     #[command(flatten)]
-    output: OutputFlags,
+    output: JsonFlag,
 
     #[command(flatten)]
     project: ProjectFlag,
@@ -67,7 +67,7 @@ pub(super) fn command() -> Command {
 /// Prints the record.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ShowArguments::from_arg_matches(matches)?;
-    let output = Output::new(arguments.output, Piped::Text)?;
+    let output = Output::from(&arguments.output);
     let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
     let id = NameResolver::new(&caller, project).any(&arguments.id).await?;

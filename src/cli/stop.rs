@@ -10,7 +10,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Piped},
+    output::{Output, OutputFlags},
     result_resolution::{Latest, jobs_of, stop_arguments, stop_jobs},
     table::Table,
     tool_arguments::ProjectFlag,
@@ -64,7 +64,7 @@ pub(super) fn command() -> Command {
 /// Stops the jobs and prints the outcome of each.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = StopArguments::from_arg_matches(matches)?;
-    let output = Output::new(arguments.output, Piped::Json)?;
+    let output = Output::from(arguments.output);
     let caller = build_caller(settings)?;
     let resolver = NameResolver::new(&caller, arguments.project.project_id.as_deref());
     let jobs = jobs(resolver, &arguments.ids).await?;

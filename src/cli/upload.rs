@@ -20,7 +20,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     help::help_end,
-    output::{Output, OutputFlags, Piped, note},
+    output::{Output, OutputFlags, note},
     table::{Cell, Table},
     termination::TerminationSignals,
     tool_arguments::ProjectFlag,
@@ -131,9 +131,7 @@ struct UploadArguments {
 /// Returns the definition of the command. Its flags are built only when the command is used.
 pub(super) fn command() -> Command {
     Command::new(UPLOAD)
-        .about(
-            "Uploads files as builds. Prints a table on a terminal, otherwise a JSON object for each build",
-        )
+        .about("Uploads files as builds. Prints a row for each build; with --json a JSON object, as soon as it is complete")
         .after_help(help_end(&EXAMPLES, &format!("{INTERRUPTS}\n\n{}", ExitStatus::HELP)))
         .defer(UploadArguments::augment_args)
 }
@@ -141,7 +139,7 @@ pub(super) fn command() -> Command {
 /// Uploads the files. Checks all of them before the first request is sent.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = UploadArguments::from_arg_matches(matches)?;
-    let output = Output::new(arguments.output, Piped::Json)?;
+    let output = Output::from(arguments.output);
     let tools = build_caller_with_files(settings)?;
     let uploads = prepare_uploads(&arguments, &tools)?;
     if arguments.dry_run.dry_run {

@@ -12,7 +12,7 @@ use super::{
     gate::GateFlags,
     help::help_end,
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Piped},
+    output::{Output, OutputFlags},
     result_resolution::Latest,
     tool_arguments::ProjectFlag,
     waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
@@ -85,7 +85,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let arguments = WaitArguments::from_arg_matches(matches)?;
     let output = VerdictOutput::new(
         &arguments.junit,
-        Output::new(arguments.output, Piped::Json)?,
+        Output::from(arguments.output),
         FailureOutput::from_matches(matches),
     )?
     .with_gate(&arguments.gate);

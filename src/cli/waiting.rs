@@ -198,7 +198,7 @@ impl WaitSubject<'_> {
     /// Prints the verdicts. Returns the status of an output that cannot be written, or success.
     fn print(&self, completion: &Completion, output: Output) -> Result<ExitStatus, CommandError> {
         let (table, summary) = (self.verdict_table(completion), self.summary(completion));
-        if output.is_text() {
+        if !output.is_for_programs() {
             let text = table.fit(terminal_width()).with_styles() + &summary;
             return output.print(ExitStatus::Success, &completion, || Shown::Text(text));
         }

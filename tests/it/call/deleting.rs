@@ -197,7 +197,7 @@ async fn the_command_line_deletes_only_with_yes() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(service.requests().await, [""; 0]);
 
-    let output = run_binary(&[&deletion[..], &["--yes"]].concat(), &variables, &[]).await;
+    let output = run_binary(&[&deletion[..], &["--yes", "--json"]].concat(), &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(0));
 

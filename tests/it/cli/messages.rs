@@ -109,7 +109,7 @@ async fn arguments_are_read_from_a_file_with_any_line_ends() {
     for text in ["{\r\n  \"page_size\": 1\r\n}\r\n", "\u{feff}{\"page_size\": 1}"] {
         fs::write(&path, text).expect("it can be written");
         let file = format!("@{}", path.display());
-        let (code, printed, error) = run(&service, &["call", "list_runs", "--args", &file]).await;
+        let (code, printed, error) = run(&service, &["call", "list_runs", "--json", "--args", &file]).await;
 
         assert_eq!(code, Some(0), "{error}");
         let page: Value = serde_json::from_str(&printed).expect("JSON");

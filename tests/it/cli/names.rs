@@ -23,17 +23,22 @@ async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, Stri
     (output.status.code(), printed, String::from_utf8(output.stderr).expect("UTF-8"))
 }
 
+/// Does the same with `--json`.
+async fn run_json(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
+    run(service, &[arguments, &["--json"]].concat()).await
+}
+
 #[tokio::test]
 async fn a_test_is_started_by_the_names_of_test_device_and_build() {
     let service = Service::start().await;
     let named = ["run", "test", "pause and RESUME", "--device", "windows pc", "--build", "nightly 413"];
 
-    let (code, started, notes) = run(&service, &named).await;
+    let (code, started, notes) = run_json(&service, &named).await;
 
     assert_eq!(code, Some(0), "{notes}");
     assert!(notes.contains("build: Emberfall 1.4.0 nightly 413 (Windows) ("), "{notes}");
     let job = started["job_ids"][0].as_str().expect("a job");
-    let (_, job, _) = run(&service, &["call", "get_job", "--job-id", job]).await;
+    let (_, job, _) = run_json(&service, &["call", "get_job", "--job-id", job]).await;
     assert_eq!((&job["test_name"], &job["platform"]), (&"Pause and resume".into(), &"windows".into()));
 }
 
@@ -41,7 +46,7 @@ async fn a_test_is_started_by_the_names_of_test_device_and_build() {
 async fn a_start_without_a_build_names_the_build_that_the_service_chose() {
     let service = Service::start().await;
     let (code, started, notes) =
-        run(&service, &["run", "test", "Pause and resume", "--device", "Windows PC"]).await;
+        run_json(&service, &["run", "test", "Pause and resume", "--device", "Windows PC"]).await;
 
     let build = started["build_id"].as_str().expect("a build");
     assert_eq!(code, Some(0), "{notes}");
@@ -71,7 +76,7 @@ async fn several_builds_with_the_words_are_listed_and_nothing_is_started() {
 async fn a_wait_follows_the_latest_start_even_if_it_is_queued() {
     let service = Service::start().await;
     let jobs = ["jobs", "--test", "Pause and resume", "--limit", "1", "--json"];
-    let (_, newest, _) = run(&service, &jobs).await;
+    let (_, newest, _) = run_json(&service, &jobs).await;
     let job = newest["data"][0]["job_id"].as_str().expect("a job");
     assert_eq!(newest["data"][0]["status"], "QUEUED");
 
@@ -81,18 +86,18 @@ async fn a_wait_follows_the_latest_start_even_if_it_is_queued() {
         ("Release smoke", seed::EXECUTION_IN_PROGRESS),
         (seed::RUN_RUNNING, seed::RUN_RUNNING),
     ] {
-        let (_, waited, error) = run(&service, &["wait", name, "--timeout-seconds", "1"]).await;
+        let (_, waited, error) = run_json(&service, &["wait", name, "--timeout-seconds", "1"]).await;
         assert_eq!(waited["target_id"], target, "{name}: {error}");
     }
 
-    let (_, waited, error) = run(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
+    let (_, waited, error) = run_json(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
     assert_eq!(waited["target_id"], seed::EXECUTION_QUEUED, "{error}");
 }
 
 #[tokio::test]
 async fn several_ids_are_ids_of_jobs_and_need_no_look_up() {
     let service = Service::start().await;
-    let (code, waited, error) = run(&service, &["wait", seed::JOB_PASSED, seed::JOB_FAILED]).await;
+    let (code, waited, error) = run_json(&service, &["wait", seed::JOB_PASSED, seed::JOB_FAILED]).await;
 
     assert_eq!((code, &waited["total"]), (Some(10), &2.into()), "{error}");
     let requests = service.requests().await;
@@ -143,7 +148,7 @@ async fn a_build_whose_name_cannot_be_read_is_named_by_its_id() {
     service.fault(json!({"operation": "get_build", "status": 404})).await;
 
     let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
-    let (code, started, notes) = run(&service, &start).await;
+    let (code, started, notes) = run_json(&service, &start).await;
 
     let build = started["build_id"].as_str().expect("a build");
     assert_eq!(code, Some(0), "{notes}");
@@ -173,7 +178,7 @@ async fn every_tool_takes_names_where_it_takes_ids_of_named_records() {
         ),
         (&["executions", "--plan", "Release smoke", "--json"], "/data/0/test_plan_id", seed::PLAN_SMOKE),
     ] {
-        let (code, printed, error) = run(&service, arguments).await;
+        let (code, printed, error) = run_json(&service, arguments).await;
         assert_eq!(
             (code, printed.pointer(field)),
             (Some(0), Some(&expected.into())),
@@ -189,7 +194,7 @@ async fn the_devices_of_slots_are_named() {
     let start =
         ["run", "plan", "Cross-play party", "--device", "Windows PC", "--slot-deployment-configs", slots];
 
-    let (code, started, error) = run(&service, &start).await;
+    let (code, started, error) = run_json(&service, &start).await;
 
     assert_eq!(code, Some(0), "{error}");
     assert_eq!(started["slot_build_ids"]["2"], seed::BUILD_ANDROID_EARLIER, "{started}");
@@ -201,7 +206,7 @@ async fn a_report_is_named_by_its_test_its_plan_or_latest() {
     for (name, target) in
         [("Pause and resume", "x03031trjx0"), ("release SMOKE", seed::EXECUTION_IN_PROGRESS)]
     {
-        let (code, report, error) = run(&service, &["report", name]).await;
+        let (code, report, error) = run_json(&service, &["report", name]).await;
         assert_eq!((code, &report["target_id"]), (Some(0), &target.into()), "{name}: {error}");
     }
 }
@@ -210,7 +215,7 @@ async fn a_report_is_named_by_its_test_its_plan_or_latest() {
 async fn a_stop_finds_the_jobs_of_what_is_named() {
     let service = Service::start().await;
     for name in ["latest", "Release smoke", "Pause and resume"] {
-        let (code, stopped, error) = run(&service, &["stop", name]).await;
+        let (code, stopped, error) = run_json(&service, &["stop", name]).await;
         assert!(stopped["stopped_count"].as_u64().is_some_and(|count| count > 0), "{name}: {error}");
         assert_eq!(code, Some(0), "{name}: {error}");
     }
@@ -224,16 +229,16 @@ async fn a_stop_finds_the_jobs_of_what_is_named() {
 async fn an_execution_is_exported_once() {
     let service = Service::start().await;
     let export = ["export", seed::EXECUTION_COMPLETED];
-    let (code, first, error) = run(&service, &export).await;
+    let (code, first, error) = run_json(&service, &export).await;
     assert_eq!((code, &first["already_exported"]), (Some(0), &false.into()), "{error}");
 
-    let (_, second, _) = run(&service, &export).await;
+    let (_, second, _) = run_json(&service, &export).await;
     assert_eq!(second["already_exported"], true);
 
     let another = [&export[..], &["--new"]].concat();
     let (code, _, error) = run(&service, &another).await;
     assert!(code == Some(2) && error.contains("add `--yes` to create the entry"), "{error}");
-    let (_, another, _) = run(&service, &[&another[..], &["--yes"]].concat()).await;
+    let (_, another, _) = run_json(&service, &[&another[..], &["--yes"]].concat()).await;
     assert_eq!(another["already_exported"], false);
 }
 
@@ -243,7 +248,8 @@ async fn the_files_of_the_latest_run_of_a_test_are_downloaded() {
     let directory = tempfile::tempdir().expect("a directory");
     let to = directory.path().join("files").display().to_string();
 
-    let (code, report, error) = run(&service, &["download", "run", "Pause and resume", "--to", &to]).await;
+    let (code, report, error) =
+        run_json(&service, &["download", "run", "Pause and resume", "--to", &to]).await;
 
     assert_eq!(code, Some(0), "{error}");
     assert!(report["files"].as_array().is_some_and(|files| !files.is_empty()), "{report}");
@@ -262,7 +268,7 @@ async fn the_beginning_of_an_id_is_accepted_where_an_id_is() {
         (&["call", "get_job", "--job-id", beginning(seed::JOB_FAILED)], "/job_id", seed::JOB_FAILED),
         (&["show", beginning(seed::CONFIG_WINDOWS), "--json"], "/device/id", seed::CONFIG_WINDOWS),
     ] {
-        let (code, printed, error) = run(&service, arguments).await;
+        let (code, printed, error) = run_json(&service, arguments).await;
         assert_eq!(
             (code, printed.pointer(field)),
             (Some(0), Some(&expected.into())),
@@ -275,17 +281,17 @@ async fn the_beginning_of_an_id_is_accepted_where_an_id_is() {
 async fn the_latest_is_the_newest_start_and_says_which_it_is() {
     let service = Service::start().await;
     let (_, started, error) =
-        run(&service, &["run", "test", "Buy an item in the shop", "--device", "Windows PC"]).await;
+        run_json(&service, &["run", "test", "Buy an item in the shop", "--device", "Windows PC"]).await;
     let job = started["job_ids"][0].as_str().expect(&error);
-    let (_, waited, notes) = run(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
+    let (_, waited, notes) = run_json(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
     assert_eq!((&waited["target_id"], &waited["target_type"]), (&job.into(), &"job".into()), "{notes}");
     assert!(notes.contains(&format!("latest: job {job}, Buy an item in the shop, ")), "{notes}");
 
     let (_, started, error) =
-        run(&service, &["run", "plan", "Release smoke", "--device", "Android phones"]).await;
+        run_json(&service, &["run", "plan", "Release smoke", "--device", "Android phones"]).await;
     let execution = started["test_plan_execution_id"].as_str().expect(&error);
     for command in [&["wait", "latest", "--timeout-seconds", "1"][..], &["report", "latest"]] {
-        let (_, result, notes) = run(&service, command).await;
+        let (_, result, notes) = run_json(&service, command).await;
         assert_eq!(result["target_id"], execution, "{command:?}: {notes}");
         assert!(notes.contains(&format!("latest: plan execution {execution}, Release smoke")), "{notes}");
     }

@@ -98,7 +98,8 @@ async fn the_json_of_a_record_has_its_answer_as_it_came() {
     let service = Service::start().await;
     let (_, text, _) = run(&service, &["show", "Release smoke", "--json"]).await;
     let shown: Value = serde_json::from_str(&text).expect("JSON");
-    let (_, text, _) = run(&service, &["call", "get_test_plan", "--test-plan-id", seed::PLAN_SMOKE]).await;
+    let (_, text, _) =
+        run(&service, &["call", "get_test_plan", "--json", "--test-plan-id", seed::PLAN_SMOKE]).await;
     let plan: Value = serde_json::from_str(&text).expect("JSON");
 
     assert_eq!((&shown["kind"], &shown["test_plan"]), (&"test_plan".into(), &plan));

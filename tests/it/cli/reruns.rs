@@ -16,7 +16,7 @@ async fn run(service: &Service, words: &[&str]) -> (Option<i32>, String, String)
 #[tokio::test]
 async fn what_failed_is_started_again_once_and_waited_for() {
     let service = Service::start().await;
-    let words = ["rerun", seed::EXECUTION_COMPLETED, "--failed", "--device", "Windows PC"];
+    let words = ["rerun", seed::EXECUTION_COMPLETED, "--failed", "--device", "Windows PC", "--json"];
 
     let (code, first, errors) = run(&service, &words).await;
     assert_eq!(code, Some(0), "{errors}");
@@ -45,7 +45,7 @@ async fn a_device_that_is_not_known_is_asked_for_in_the_words_of_users() {
 #[tokio::test]
 async fn a_dry_run_of_a_command_shows_the_request_and_sends_nothing() {
     let service = Service::start().await;
-    let device = ["--device", "Windows PC", "--dry-run"];
+    let device = ["--device", "Windows PC", "--dry-run", "--json"];
 
     for words in [
         &["run", "test", "Pause and resume"][..],
@@ -56,14 +56,14 @@ async fn a_dry_run_of_a_command_shows_the_request_and_sends_nothing() {
         assert!(code == Some(0) && shown.contains(r#""method":"POST""#), "{words:?} {shown} {errors}");
     }
     for words in [
-        &["stop", seed::JOB_QUEUED, "--dry-run"][..],
-        &["export", seed::RUN_PASSED, "--dry-run"],
-        &["upload", "Cargo.toml", "--platform", "android", "--dry-run"],
+        &["stop", seed::JOB_QUEUED, "--dry-run", "--json"][..],
+        &["export", seed::RUN_PASSED, "--dry-run", "--json"],
+        &["upload", "Cargo.toml", "--platform", "android", "--dry-run", "--json"],
     ] {
         let (code, shown, errors) = run(&service, words).await;
         assert!(code == Some(0) && shown.contains(r#""method":"POST""#), "{words:?} {shown} {errors}");
     }
-    let deletion = ["call", "delete_test_plan", "--test-plan-id", seed::PLAN_SMOKE, "--dry-run"];
+    let deletion = ["call", "delete_test_plan", "--test-plan-id", seed::PLAN_SMOKE, "--dry-run", "--json"];
     let (code, shown, _) = run(&service, &deletion).await;
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!((code, &shown["request"]["method"]), (Some(0), &json!("DELETE")));

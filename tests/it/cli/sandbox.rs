@@ -40,7 +40,7 @@ async fn the_embedded_sandbox_uses_nothing_of_the_configured_service() {
         ("TAS_CA_FILE", "/nowhere/ca.pem"),
     ];
 
-    let output = run_binary(&["--sandbox", "call", "list_tests"], &configured, &[]).await;
+    let output = run_binary(&["--sandbox", "call", "list_tests", "--json"], &configured, &[]).await;
 
     let page: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert!(page["data"].as_array().is_some_and(|tests| !tests.is_empty()), "{page}");
@@ -50,7 +50,7 @@ async fn the_embedded_sandbox_uses_nothing_of_the_configured_service() {
 #[tokio::test]
 async fn a_command_with_an_embedded_sandbox_says_once_how_to_keep_one() {
     for (arguments, notes) in [
-        (&["--sandbox", "call", "list_tests"][..], 1),
+        (&["--sandbox", "call", "list_tests", "--json"][..], 1),
         (&["--sandbox", "report", seed::RUN_FAILED], 1),
         (&["--sandbox", "call", "get_run", "--run-id", "x"], 1),
         (&["--sandbox", "call", "list_tests", "--json"], 0),

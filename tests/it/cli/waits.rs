@@ -144,6 +144,7 @@ async fn a_start_says_which_device_or_build_is_missing_or_does_not_fit() {
             "2=nightly 412",
             "--device",
             "3=iPhone 15",
+            "--json",
         ],
     ]
     .concat();
@@ -204,7 +205,7 @@ async fn a_stop_names_the_tests_and_asks_at_a_terminal() {
     let stop = ["stop", seed::JOB_RUNNING];
 
     let (code, text) = run(&service, &stop, &[("[y/N]", "n\n")]).await;
-    assert!(code == Some(1) && text.contains("This stops 1 job: "), "{code:?} {text}");
+    assert!(code == Some(2) && text.contains("This stops 1 job: "), "{code:?} {text}");
     assert_eq!(service.writes().await, [""; 0]);
 
     let (code, text) = run(&service, &stop, &[("[y/N]", "y\n")]).await;

@@ -17,8 +17,15 @@ async fn the_command_line_calls_the_tool() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let arguments =
-        ["call", TOOL, "--test-plan-execution-id", EXECUTION_COMPLETED, "--compare-with", RUN_FAILED];
+    let arguments = [
+        "call",
+        TOOL,
+        "--json",
+        "--test-plan-execution-id",
+        EXECUTION_COMPLETED,
+        "--compare-with",
+        RUN_FAILED,
+    ];
     let output = run_binary(&arguments, &variables, &[]).await;
     let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
 

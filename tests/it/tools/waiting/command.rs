@@ -16,11 +16,11 @@ use crate::{
     tools::junit::{attribute, elements},
 };
 
-/// Runs the command. Returns the exit code, the JSON on standard output, and standard error.
+/// Runs the command with `--json`. Returns the exit code, the JSON on standard output, and standard error.
 pub(super) async fn command(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = run_binary(arguments, &variables, &[]).await;
+    let output = run_binary(&[arguments, &["--json"]].concat(), &variables, &[]).await;
     let printed = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output.status.code(), printed, String::from_utf8(output.stderr).expect("UTF-8"))
 }
@@ -98,7 +98,7 @@ async fn usage_and_service_errors_have_other_exit_codes() {
     ];
 
     for (arguments, expected, error) in cases {
-        let (code, printed, said) = command(&service, &[arguments, &["--json"]].concat()).await;
+        let (code, printed, said) = command(&service, arguments).await;
         // Notes about the wait precede the failure.
         let said: Value = serde_json::from_str(said.lines().last().expect("a line")).expect("an error");
         assert_eq!(
