@@ -25,7 +25,8 @@ async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, Stri
 
 /// Does the same with `--json`.
 async fn run_json(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
-    run(service, &[arguments, &["--json"]].concat()).await
+    let flag: &[&str] = if arguments.contains(&"--json") { &[] } else { &["--json"] };
+    run(service, &[arguments, flag].concat()).await
 }
 
 #[tokio::test]
@@ -126,7 +127,7 @@ async fn the_jobs_of_a_start_are_printed_before_the_build_is_read() {
     service.fault(json!({"operation": "get_build", "delay_ms": 600_000})).await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
+    let start = ["run", "test", "Pause and resume", "--device", "Windows PC", "--json"];
 
     let mut child = binary(&start, &variables).spawn().expect("the binary starts");
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();

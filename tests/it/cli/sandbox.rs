@@ -50,7 +50,7 @@ async fn the_embedded_sandbox_uses_nothing_of_the_configured_service() {
 #[tokio::test]
 async fn a_command_with_an_embedded_sandbox_says_once_how_to_keep_one() {
     for (arguments, notes) in [
-        (&["--sandbox", "call", "list_tests", "--json"][..], 1),
+        (&["--sandbox", "call", "list_tests"][..], 1),
         (&["--sandbox", "report", seed::RUN_FAILED], 1),
         (&["--sandbox", "call", "get_run", "--run-id", "x"], 1),
         (&["--sandbox", "call", "list_tests", "--json"], 0),
