@@ -5,74 +5,43 @@ use std::{
     time::Duration,
 };
 
-/// Growing pauses between attempts. Each pause is `growth` times the previous pause, up to a longest pause.
+/// Growing pauses between attempts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
-    /// Pause before the second attempt.
-    pub first: Duration,
-    /// Upper bound of every pause.
-    pub longest: Duration,
-    /// Factor from one pause to the next.
-    pub growth: f64,
-    /// Random variation of the pauses.
-    pub jitter: Jitter,
-}
-
-/// Random variation of a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jitter {
-    /// Each pause is drawn at random between half of its length and its length, so that clients that failed together
-    /// do not retry together.
-    Half,
-    /// Each pause has exactly its length.
-    Off,
+    first: Duration,
+    longest: Duration,
+    growth: f64,
+    has_jitter: bool,
 }
 
 impl Backoff {
-    /// Creates pauses with jitter.
+    /// Creates pauses, of which each is `growth` times the previous one, up to the longest. Each is drawn at random between
+    /// half of its length and its length, so that clients that failed together do not retry together.
     pub const fn new(first: Duration, longest: Duration, growth: f64) -> Self {
-        Self { first, longest, growth, jitter: Jitter::Half }
+        Self { first, longest, growth, has_jitter: true }
     }
 
-    /// Returns the same pauses without jitter.
+    /// Returns the same pauses, each with exactly its length.
     #[must_use]
     pub const fn without_jitter(self) -> Self {
-        Self { jitter: Jitter::Off, ..self }
+        Self { has_jitter: false, ..self }
     }
 
-    /// Returns the pause before attempt number `attempt`, with jitter. The first attempt has number 1 and no pause.
+    /// Returns the pause before attempt number `attempt`. The first attempt has number 1 and no pause.
     pub fn pause_before(&self, attempt: u32) -> Duration {
-        let pause = self.full_pause_before(attempt);
+        let Some(growths) = attempt.checked_sub(2) else { return Duration::ZERO };
+        let factor = self.growth.powi(i32::try_from(growths).unwrap_or(i32::MAX));
 
-        match self.jitter {
-            Jitter::Half => jittered(pause),
-            Jitter::Off => pause,
-        }
+        // A product beyond the range of `Duration` is longer than the longest pause in any case.
+        let pause = Duration::try_from_secs_f64(self.first.as_secs_f64() * factor);
+        let pause = pause.unwrap_or(self.longest).min(self.longest);
+        if self.has_jitter { pause.mul_f64(0.5 + 0.5 * random_fraction()) } else { pause }
     }
 
     /// Returns the pauses before the second, third, ... attempt. The iterator never ends; `take` limits the attempts.
     pub fn pauses(self) -> impl Iterator<Item = Duration> + Send {
         (2..=u32::MAX).map(move |attempt| self.pause_before(attempt))
     }
-
-    fn full_pause_before(&self, attempt: u32) -> Duration {
-        let Some(growths) = attempt.checked_sub(2) else { return Duration::ZERO };
-        let factor = self.growth.powi(i32::try_from(growths).unwrap_or(i32::MAX));
-
-        // A product beyond the range of `Duration` is longer than the longest pause in any case.
-        let pause = Duration::try_from_secs_f64(self.first.as_secs_f64() * factor);
-        pause.unwrap_or(self.longest).min(self.longest)
-    }
-}
-
-/// Returns a random duration between half of `pause` and `pause`.
-pub(crate) fn jittered(pause: Duration) -> Duration {
-    shortened_by(pause, random_fraction())
-}
-
-/// Returns `pause` for the fraction 1, half of it for the fraction 0, and values between them in proportion.
-fn shortened_by(pause: Duration, fraction: f64) -> Duration {
-    pause.mul_f64(0.5 + 0.5 * fraction)
 }
 
 /// Returns a random number from 0 to 1. The random keys of the standard library's hash maps are the source of
@@ -116,10 +85,6 @@ mod tests {
 
     #[test]
     fn jitter_takes_at_most_half_of_a_pause() {
-        for (fraction, expected) in [(0.0, 500), (0.5, 750), (1.0, 1_000)] {
-            assert_eq!(shortened_by(millis(1_000), fraction), millis(expected));
-        }
-
         let backoff = Backoff::new(millis(1_000), millis(8_000), 2.0);
         for (pause, full) in backoff.pauses().zip([1_000, 2_000, 4_000, 8_000, 8_000]) {
             assert!(pause >= millis(full / 2) && pause <= millis(full), "{pause:?} of {full} ms");

@@ -10,7 +10,7 @@ use crate::{
     text::{
         first_characters,
         guidance::{Guidance, OfferedTools},
-        remove_hidden, visible,
+        remove_hidden_from_fields, visible,
     },
     violation::Violation,
 };
@@ -124,7 +124,7 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Further data for programs that call the tool. The program itself reads [`Self::facts`].
-    #[serde(skip_serializing_if = "has_no_fields")]
+    #[serde(skip_serializing_if = "Fields::is_empty")]
     pub details: Box<Fields>,
     /// Typed facts that decide what the program does next.
     #[serde(skip)]
@@ -254,17 +254,14 @@ impl Failure {
         };
 
         let listed = violations.iter().take(MAX_LISTED_VIOLATIONS).cloned().collect::<Vec<_>>();
+        let omitted = violations.len() - listed.len();
         let mut failure =
             Self::new(Code::InvalidArguments, format!("invalid arguments for `{tool}`: {named}{more}"))
                 .hint("correct every violation in `details.violations` and call again; nothing was sent")
                 .detail("violations", json!(listed));
-        failure.facts.violations = listed;
-        failure.facts.violations_omitted = violations.len().saturating_sub(MAX_LISTED_VIOLATIONS);
+        (failure.facts.violations, failure.facts.violations_omitted) = (listed, omitted);
 
-        match failure.facts.violations_omitted {
-            0 => failure,
-            omitted => failure.detail("violations_omitted", omitted),
-        }
+        if omitted == 0 { failure } else { failure.detail("violations_omitted", omitted) }
     }
 
     /// Returns whether an equal call that changes nothing may succeed later. This is the classification of a whole
@@ -278,13 +275,7 @@ impl Failure {
     pub fn visible(mut self) -> Self {
         self.message = visible(&self.message).into_owned();
         self.hint.edit(|text| visible(text).into_owned());
-
-        let mut details = Value::Object(std::mem::take(&mut *self.details));
-        remove_hidden(&mut details);
-        if let Value::Object(details) = details {
-            *self.details = details;
-        }
-
+        remove_hidden_from_fields(&mut self.details);
         self
     }
 
@@ -292,11 +283,6 @@ impl Failure {
     pub fn to_json(&self) -> String {
         json!({"error": self}).to_string()
     }
-}
-
-#[expect(clippy::borrowed_box, reason = "serde passes a reference to the field, which is a box")]
-fn has_no_fields(fields: &Box<Fields>) -> bool {
-    fields.is_empty()
 }
 
 /// Returns a text of the service for use in a failure, cut after 1,000 characters.
@@ -308,19 +294,6 @@ pub fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fact_is_rendered_among_the_details() {
-        let failure =
-            Failure::new(Code::RateLimited, "too many requests").retry_after(Duration::from_secs(9));
-        let expected = json!({
-            "code": "rate_limited", "message": "too many requests",
-            "hint": Code::RateLimited.general_hint(), "details": {"retry_after_s": 9},
-        });
-
-        assert_eq!(json!(failure), expected);
-        assert_eq!(failure.facts.retry_after, Some(Duration::from_secs(9)));
-    }
 
     #[test]
     fn a_long_list_of_violations_is_cut() {
@@ -338,17 +311,6 @@ mod tests {
             let failure = Failure::invalid_arguments("t", violations.get(..count).unwrap_or_default());
             assert_eq!(failure.message, message);
             assert_eq!(failure.details.get("violations_omitted"), omitted.as_ref());
-        }
-    }
-
-    #[test]
-    fn a_quote_has_at_most_a_thousand_characters() {
-        for (text, expected) in [
-            ("é".repeat(1_000), "é".repeat(1_000)),
-            ("é".repeat(1_001), format!("{} [cut]", "é".repeat(1_000))),
-            (String::new(), String::new()),
-        ] {
-            assert_eq!(quote(&text), expected);
         }
     }
 }

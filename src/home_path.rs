@@ -20,21 +20,10 @@ pub fn expand_home_path(path: PathBuf) -> PathBuf {
 }
 
 fn expand<'a>(path: &'a str, home: &Path) -> Cow<'a, str> {
-    let is_separator = |character| character == '/' || cfg!(windows) && character == '\\';
-    let below = match path.strip_prefix('~') {
-        Some("") => Some(""),
-        Some(rest) => rest.strip_prefix(is_separator),
-        None => None,
-    };
-
+    let Ok(below) = Path::new(path).strip_prefix("~") else { return path.into() };
+    let expanded: PathBuf = home.components().chain(below.components()).collect();
     // A home directory that is not Unicode cannot be part of a text.
-    match (below, home.to_str()) {
-        (Some(""), Some(home)) => home.to_owned().into(),
-        (Some(below), Some(home)) => {
-            Path::new(home).join(below.trim_start_matches(is_separator)).to_string_lossy().into_owned().into()
-        }
-        _ => path.into(),
-    }
+    expanded.into_os_string().into_string().map_or(path.into(), Into::into)
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ pub struct Picture {
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The file has another format, or is no image.
-    #[error("it is neither PNG nor JPEG; the stated content type is `{0}`")]
-    Format(String),
-    /// The same for an image whose content type is not known.
     #[error("it is neither PNG nor JPEG")]
-    UnknownFormat,
+    Format,
+    /// The same for an image with a stated content type.
+    #[error("it is neither PNG nor JPEG; the stated content type is `{0}`")]
+    StatedFormat(String),
     /// Decoding the image would exceed the limits.
     #[error("it is too large to decode (limit: {MAX_DECODED_SIDE} pixels a side, and 33 million pixels)")]
     TooLarge,
@@ -76,7 +76,11 @@ impl Picture {
 
 /// Returns whether a file that begins with these bytes is a PNG or a JPEG.
 pub fn is_supported(beginning: &[u8]) -> bool {
-    matches!(image::guess_format(beginning), Ok(ImageFormat::Png | ImageFormat::Jpeg))
+    format_of(beginning).is_some()
+}
+
+fn format_of(data: &[u8]) -> Option<ImageFormat> {
+    image::guess_format(data).ok().filter(|format| matches!(format, ImageFormat::Png | ImageFormat::Jpeg))
 }
 
 /// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`], and written anew if the file is
@@ -86,30 +90,21 @@ pub fn is_supported(beginning: &[u8]) -> bool {
 /// The image has another format, is too large to decode, or is damaged. `content_type` is what the service states;
 /// it appears in the message only.
 pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError> {
-    let Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) = image::guess_format(&data) else {
-        return Err(PictureError::Format(printable(content_type)));
-    };
-    let mime_type = format.to_mime_type();
+    let format = format_of(&data).ok_or_else(|| PictureError::StatedFormat(printable(content_type)))?;
 
     // Only the header is read here, so that a small image costs no decoding.
     let (width, height) = limited_reader(&data, format).into_dimensions()?;
-    let is_small = width.max(height) <= MAX_SIDE;
-    if is_small && data.len() <= MAX_FILE_BYTES {
-        return Ok(Picture { data, mime_type, width, height, original: None });
+    if width.max(height) <= MAX_SIDE && data.len() <= MAX_FILE_BYTES {
+        return Ok(Picture { data, mime_type: format.to_mime_type(), width, height, original: None });
     }
 
-    let decoded = limited_reader(&data, format).decode()?;
-    // This filter needs no second copy of the whole image.
-    let scaled = if is_small { decoded } else { decoded.thumbnail(MAX_SIDE, MAX_SIDE) };
-    let (data, format) = encode_within_limit(&scaled, format)?;
-
-    Ok(Picture {
-        data: data.into(),
-        mime_type: format.to_mime_type(),
-        width: scaled.width(),
-        height: scaled.height(),
-        original: (!is_small).then_some((width, height)),
-    })
+    let scaled = scale_down(limited_reader(&data, format).decode()?, MAX_SIDE, MAX_SIDE);
+    let picture = encode(&scaled, format, (width, height))?;
+    if picture.data.len() <= MAX_FILE_BYTES || format == ImageFormat::Jpeg {
+        return Ok(picture);
+    }
+    // A PNG that is still too large becomes a JPEG, which has no transparency.
+    Ok(encode(&scaled.into_rgb8().into(), ImageFormat::Jpeg, (width, height))?)
 }
 
 /// Returns the image in `data` as a JPEG that is at most `max_width` pixels wide and twice as high. The image is always
@@ -118,41 +113,18 @@ pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError>
 /// # Errors
 /// The image has another format, is too large to decode, or is damaged.
 pub fn thumbnail(data: &[u8], max_width: u32) -> Result<Picture, PictureError> {
-    let Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) = image::guess_format(data) else {
-        return Err(PictureError::UnknownFormat);
-    };
-
+    let format = format_of(data).ok_or(PictureError::Format)?;
     let decoded = limited_reader(data, format).decode()?;
-    let (width, height) = (decoded.width(), decoded.height());
-    let max_height = max_width.saturating_mul(2);
-    let is_small = width <= max_width && height <= max_height;
-    let scaled = if is_small { decoded } else { decoded.thumbnail(max_width, max_height) };
+    let original = (decoded.width(), decoded.height());
+    let scaled = scale_down(decoded, max_width, max_width.saturating_mul(2));
 
-    // JPEG has no transparency.
-    let opaque = DynamicImage::ImageRgb8(scaled.into_rgb8());
-    let data = encode(&opaque, ImageFormat::Jpeg)?;
-
-    Ok(Picture {
-        data: data.into(),
-        mime_type: ImageFormat::Jpeg.to_mime_type(),
-        width: opaque.width(),
-        height: opaque.height(),
-        original: (!is_small).then_some((width, height)),
-    })
+    Ok(encode(&scaled.into_rgb8().into(), ImageFormat::Jpeg, original)?)
 }
 
-/// Encodes an image. A PNG that is too large becomes a JPEG, which has no transparency.
-fn encode_within_limit(
-    image: &DynamicImage,
-    format: ImageFormat,
-) -> Result<(Vec<u8>, ImageFormat), ImageError> {
-    let data = encode(image, format)?;
-    if data.len() <= MAX_FILE_BYTES || format == ImageFormat::Jpeg {
-        return Ok((data, format));
-    }
-
-    let opaque = DynamicImage::ImageRgb8(image.to_rgb8());
-    Ok((encode(&opaque, ImageFormat::Jpeg)?, ImageFormat::Jpeg))
+/// Returns an image that is not larger than this. The filter needs no second copy of the whole image.
+fn scale_down(image: DynamicImage, max_width: u32, max_height: u32) -> DynamicImage {
+    let is_small = image.width() <= max_width && image.height() <= max_height;
+    if is_small { image } else { image.thumbnail(max_width, max_height) }
 }
 
 fn limited_reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
@@ -167,16 +139,18 @@ fn limited_reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>
     reader
 }
 
-fn encode(image: &DynamicImage, format: ImageFormat) -> Result<Vec<u8>, ImageError> {
+/// Returns the file of an image that had this width and height.
+fn encode(image: &DynamicImage, format: ImageFormat, original: (u32, u32)) -> Result<Picture, ImageError> {
     let mut file = Cursor::new(Vec::new());
-
     if format == ImageFormat::Jpeg {
         image.write_with_encoder(JpegEncoder::new_with_quality(&mut file, JPEG_QUALITY))?;
     } else {
         image.write_to(&mut file, format)?;
     }
 
-    Ok(file.into_inner())
+    let (width, height) = (image.width(), image.height());
+    let original = (original != (width, height)).then_some(original);
+    Ok(Picture { data: file.into_inner().into(), mime_type: format.to_mime_type(), width, height, original })
 }
 
 /// Returns a stated content type for use in a message. The service may state any text.
@@ -191,8 +165,9 @@ mod tests {
 
     use super::*;
 
-    fn png(width: u32, height: u32) -> Vec<u8> {
-        encode(&RgbaImage::new(width, height).into(), ImageFormat::Png).expect("a PNG")
+    fn png(width: u32, height: u32) -> Bytes {
+        let image = RgbaImage::new(width, height).into();
+        encode(&image, ImageFormat::Png, (width, height)).expect("a PNG").data
     }
 
     #[test]

@@ -1,10 +1,5 @@
 //! Random inputs for the tests of everything that reads texts of hosts, services and files.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
-
 use proptest::{
     collection,
     prelude::*,
@@ -14,106 +9,40 @@ use serde_json::Value;
 
 use crate::fields::Fields;
 
-/// Number of cases of the library if the variable `PROPTEST_CASES` is not set.
-const USUAL_CASES: u32 = 256;
+/// Number of inputs for which a property is checked.
+const CASES: u32 = 32;
 
-/// Number of cases of a property in the suite.
-const FEW_CASES: u32 = 32;
+/// Parts of texts that mean something to a terminal, a path, JSON or a model, separated by spaces.
+const SPECIAL: &str = "\u{1b}[2J \u{202e} \u{200b} \u{200d} \u{fe0f} \u{e0041} \u{2028} \u{fffe} \u{1f469} é \r \n \0 \
+    / .. . - \\ \" { [ * ? , %2f C: ]]> </script> &amp; 1 true";
 
-/// Share of the cases of a long run that a property of JSON values gets. Such a case takes a hundred times as long as
-/// one of a text.
-const SHARE_OF_VALUES: u32 = 4;
-
-/// Longest time that one case may take in a long run.
-const CASE_LIMIT: Duration = Duration::from_secs(1);
-
-/// Checks that `property`, which panics if it does not hold, holds for these texts.
-///
-/// The suite checks a few inputs, which are the same in every run. If `PROPTEST_CASES` is greater than [`USUAL_CASES`],
-/// that number of new inputs is checked, each within [`CASE_LIMIT`], and the number and the longest time are printed.
+/// Checks that `property`, which panics if it does not hold, holds for some of these texts: the same ones in every run.
 pub(crate) fn check_texts<S: Strategy>(texts: &S, property: impl Fn(S::Value)) {
-    check(texts, 1, 1, property);
+    check_values(texts, 1, property);
 }
 
-/// Checks that `property` holds for these JSON values, as [`check_texts`] does. A long run checks a quarter of the
-/// cases, divided by the number of `subjects` for each of which this function is called.
+/// Checks that `property` holds for some of these JSON values, as [`check_texts`] does. The number of values is divided by the
+/// number of `subjects` for each of which this function is called.
 pub(crate) fn check_values<S: Strategy>(values: &S, subjects: usize, property: impl Fn(S::Value)) {
-    let subjects = u32::try_from(subjects).unwrap_or(u32::MAX);
-    check(values, subjects, SHARE_OF_VALUES, property);
-}
+    let cases = CASES.div_ceil(u32::try_from(subjects).unwrap_or(u32::MAX));
+    let rng_seed = RngSeed::Fixed(1);
+    let config = ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() };
 
-fn check<S: Strategy>(inputs: &S, subjects: u32, share: u32, property: impl Fn(S::Value)) {
-    let default = ProptestConfig::default();
-    let is_long = default.cases > USUAL_CASES;
-    let (cases, rng_seed) = if is_long {
-        (default.cases.div_ceil(subjects * share), default.rng_seed)
-    } else {
-        (FEW_CASES.div_ceil(subjects), RngSeed::Fixed(1))
-    };
-    let config = ProptestConfig { cases, rng_seed, failure_persistence: None, ..default };
-
-    let longest = Cell::new(Duration::ZERO);
-    let outcome = TestRunner::new(config).run(inputs, |input| {
-        let start = Instant::now();
-        property(input);
-
-        longest.set(longest.get().max(start.elapsed()));
-        // A test that runs beside others must not depend on time.
-        assert!(!is_long || start.elapsed() < CASE_LIMIT, "the case took {:?}", start.elapsed());
+    let outcome = TestRunner::new(config).run(values, |value| {
+        property(value);
         Ok(())
     });
-
     if let Err(error) = outcome {
         panic!("{error}");
     }
-    if is_long {
-        print_figures(cases, longest.get());
-    }
 }
 
-fn print_figures(cases: u32, longest: Duration) {
-    let thread = std::thread::current();
-    println!("\nchecked {cases} {} ms {}", longest.as_millis(), thread.name().unwrap_or_default());
-}
-
-/// Text with many characters that mean something to a terminal, a path, JSON or a model.
+/// Text with many characters of [`SPECIAL`].
 pub(crate) fn text() -> impl Strategy<Value = String> {
-    let special = proptest::sample::select(vec![
-        "\u{1b}[2J",
-        "\u{202e}",
-        "\u{200b}",
-        "\u{200d}",
-        "\u{fe0f}",
-        "\u{e0041}",
-        "\u{2028}",
-        "\u{fffe}",
-        "\r",
-        "\n",
-        "\0",
-        "/",
-        "..",
-        ".",
-        "-",
-        "\\",
-        "\"",
-        "{",
-        "[",
-        "*",
-        "?",
-        ",",
-        "%2f",
-        "C:",
-        "]]>",
-        "</script>",
-        "&amp;",
-        "\u{1f469}",
-        "1",
-        "true",
-        "é",
-    ])
-    .prop_map(str::to_owned);
-
+    let special: Vec<_> = SPECIAL.split(' ').collect();
+    let special = proptest::sample::select(special).prop_map(str::to_owned);
     let any = collection::vec(any::<char>(), 0..8).prop_map(String::from_iter);
+
     collection::vec(prop_oneof![special, any], 0..6).prop_map(|parts| parts.concat())
 }
 

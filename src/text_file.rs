@@ -6,8 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tempfile::NamedTempFile;
-
 /// A text file as it was when it was read.
 #[derive(Debug)]
 pub struct TextFile {
@@ -16,37 +14,16 @@ pub struct TextFile {
     /// Largest content in bytes.
     max_bytes: u64,
     /// `None` if the file does not exist.
-    content: Option<Content>,
-}
-
-#[derive(Debug)]
-struct Content {
-    text: String,
-    permissions: Permissions,
+    content: Option<(String, Permissions)>,
 }
 
 /// Reason for which a file cannot be read or replaced, as the end of a sentence about the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TextFileError {
-    /// A directory, a pipe or a device.
-    #[error("it is not a regular file")]
-    NotRegular,
-    /// The target of the link does not exist.
-    #[error("it is a link that leads to no file")]
-    OpenLink,
-    /// More than this number of bytes.
-    #[error("it has more than {0} bytes")]
-    TooLarge(u64),
-    /// The content is not UTF-8.
-    #[error("it is not UTF-8 text")]
-    NotText,
-    /// Nobody may write the file.
-    #[error("it is read-only")]
-    ReadOnly,
     /// The content differs from the one that was read.
     #[error("another program has changed it in the meantime")]
     Changed,
-    /// Any other error of the file system.
+    /// The file is not a text that can be read and written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -60,7 +37,7 @@ impl TextFile {
         let target = match path.canonicalize() {
             Ok(target) => target,
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            Err(_) if path.is_symlink() => return Err(TextFileError::OpenLink),
+            Err(_) if path.is_symlink() => return Err(refused("it is a link that leads to no file")),
             Err(_) => path.to_owned(),
         };
         let content = read_content(&target, max_bytes)?;
@@ -70,7 +47,7 @@ impl TextFile {
 
     /// Returns the text of the file; an empty text if there is no file.
     pub fn text(&self) -> &str {
-        self.content.as_ref().map(|content| content.text.as_str()).unwrap_or_default()
+        self.content.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default()
     }
 
     /// Returns the file that the links lead to.
@@ -86,90 +63,65 @@ impl TextFile {
     /// Checks that the file may be written. Replacing a file needs no permission for the file itself.
     ///
     /// # Errors
-    /// [`TextFileError::ReadOnly`].
+    /// The file is read-only.
     pub fn check_writable(&self) -> Result<(), TextFileError> {
-        let is_read_only = self.content.as_ref().is_some_and(|content| content.permissions.readonly());
-        if is_read_only { Err(TextFileError::ReadOnly) } else { Ok(()) }
-    }
-
-    /// Creates a temporary file beside the file, with this text and the permissions of the file. Only the user may read
-    /// it if the file does not exist. Creates the directory if it does not exist.
-    ///
-    /// # Errors
-    /// The directory cannot be written.
-    pub fn sibling(&self, text: &str) -> io::Result<NamedTempFile> {
-        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
-        fs::create_dir_all(parent)?;
-
-        let mut file = tempfile::Builder::new().prefix(".tas-mcp-").tempfile_in(parent)?;
-        file.write_all(text.as_bytes())?;
-        if let Some(content) = &self.content {
-            file.as_file().set_permissions(content.permissions.clone())?;
-        }
-        file.as_file().sync_all()?;
-
-        Ok(file)
-    }
-
-    /// Checks that the file still has the content that was read.
-    ///
-    /// # Errors
-    /// [`TextFileError::Changed`], or the file cannot be read.
-    pub fn check_unchanged(&self) -> Result<(), TextFileError> {
-        let current = read_content(&self.target, self.max_bytes)?;
-        let text = |content: &Option<Content>| content.as_ref().map(|content| content.text.clone());
-
-        if text(&current) == text(&self.content) { Ok(()) } else { Err(TextFileError::Changed) }
-    }
-
-    /// Puts `new` in the place of the file.
-    ///
-    /// # Errors
-    /// The directory cannot be written, or another program has created the file that did not exist.
-    pub fn persist(&self, new: NamedTempFile) -> Result<(), TextFileError> {
-        let persisted =
-            if self.exists() { new.persist(&self.target) } else { new.persist_noclobber(&self.target) };
-
-        match persisted {
-            Ok(_) => Ok(()),
-            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Err(TextFileError::Changed),
-            Err(error) => Err(error.error.into()),
+        match &self.content {
+            Some((_, permissions)) if permissions.readonly() => Err(refused("it is read-only")),
+            _ => Ok(()),
         }
     }
 
-    /// Replaces the file by a file with this text and the same permissions.
+    /// Replaces the file by a file with this text and the same permissions. Only the user may read a file that did not exist.
+    /// Creates the directory if it does not exist.
     ///
     /// # Errors
     /// The file is read-only, has changed since it was read, or cannot be written.
     pub fn replace(&self, text: &str) -> Result<(), TextFileError> {
         self.check_writable()?;
-        let new = self.sibling(text)?;
-        self.check_unchanged()?;
+        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        fs::create_dir_all(parent)?;
 
-        self.persist(new)
+        let mut new = tempfile::Builder::new().prefix(".tas-mcp-").tempfile_in(parent)?;
+        new.write_all(text.as_bytes())?;
+        if let Some((_, permissions)) = &self.content {
+            new.as_file().set_permissions(permissions.clone())?;
+        }
+        new.as_file().sync_all()?;
+
+        let current = read_content(&self.target, self.max_bytes)?;
+        if current.as_ref().map(|(text, _)| text) != self.content.as_ref().map(|(text, _)| text) {
+            return Err(TextFileError::Changed);
+        }
+        new.persist(&self.target).map_err(|error| error.error)?;
+
+        Ok(())
     }
 }
 
+fn refused(reason: impl Into<String>) -> TextFileError {
+    io::Error::other(reason.into()).into()
+}
+
 /// Returns the content of a regular file, or `None` if there is no file. Others are not opened: a pipe would block.
-fn read_content(path: &Path, max_bytes: u64) -> Result<Option<Content>, TextFileError> {
+fn read_content(path: &Path, max_bytes: u64) -> Result<Option<(String, Permissions)>, TextFileError> {
     let metadata = match path.metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     if !metadata.is_file() {
-        return Err(TextFileError::NotRegular);
+        return Err(refused("it is not a regular file"));
     }
 
     let mut bytes = Vec::new();
     File::open(path)?.take(max_bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max_bytes {
-        return Err(TextFileError::TooLarge(max_bytes));
+        return Err(refused(format!("it has more than {max_bytes} bytes")));
     }
-    let text = String::from_utf8(bytes).map_err(|_| TextFileError::NotText)?;
+    let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8 text"))?;
 
-    Ok(Some(Content { text, permissions: metadata.permissions() }))
+    Ok(Some((text, metadata.permissions())))
 }
 
 /// Locks a file beside `path`, with the extension `lock`: the file at `path` is replaced, and can therefore not be
@@ -267,7 +219,7 @@ mod tests {
 
         let file = TextFile::read(&path, MAX_BYTES).expect("readable");
 
-        assert!(matches!(file.replace("new"), Err(TextFileError::ReadOnly)));
+        assert_eq!(file.replace("new").expect_err("an error").to_string(), "it is read-only");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
     }
 }

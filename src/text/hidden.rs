@@ -47,7 +47,8 @@ pub fn remove_hidden(value: &mut Value) {
     }
 }
 
-fn remove_hidden_from_fields(fields: &mut Fields) {
+/// Does the same for every field of an object.
+pub fn remove_hidden_from_fields(fields: &mut Fields) {
     if fields.keys().any(|name| has_hidden(name)) {
         *fields = with_visible_names(std::mem::take(fields));
     }
