@@ -33,7 +33,7 @@ use self::{
 };
 pub use self::{
     configuration_file::{
-        Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, UnusableFile, user_directory,
+        Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, user_directory,
     },
     definition::{
         FIRST_PROFILE, LogFormat, SETTINGS, Setting, complete_address, is_loopback_host, service_variables,
@@ -150,10 +150,11 @@ impl Settings {
             return self;
         }
 
-        match file.read() {
+        match file.load() {
             Ok(configuration) => add_profile(&mut self.values, &configuration, file.path()),
-            Err(UnusableFile { path, problem }) => {
-                let (origin, reason) = (path.display().to_string(), format!("cannot be used: {problem}"));
+            Err(problem) => {
+                let (origin, reason) =
+                    (file.path().display().to_string(), format!("cannot be used: {problem}"));
                 self.file_problem = Some(SettingProblem { setting: "configuration file", origin, reason });
             }
         }

@@ -8,7 +8,7 @@ use super::exit_status::CommandError;
 use crate::{
     client::{FoundKey, KeyPlace, KeyStore, KeyStoreError},
     failure::{Code, Failure},
-    settings::{Configuration, ConfigurationFile, Profile, UnusableFile, user_directory},
+    settings::{Configuration, ConfigurationFile, Profile, user_directory},
     text::single_line,
 };
 
@@ -46,7 +46,7 @@ impl Accounts {
     pub(super) fn read() -> Result<Self, Failure> {
         let directory = user_directory().ok_or_else(no_home)?;
         let file = ConfigurationFile::in_directory(&directory);
-        let configuration = file.read().map_err(UnusableFile::into_failure)?;
+        let configuration = file.read()?;
 
         Ok(Self { file, configuration, keys: KeyStore::in_directory(&directory) })
     }

@@ -20,10 +20,7 @@ use crate::{
 const FOR_SOME_TOOLS: [&str; 2] = [KNOWLEDGE_URL, FILES_ROOT];
 
 impl Settings {
-    /// Returns the configuration of the tools and of the layers below them.
-    ///
-    /// # Errors
-    /// One `not_configured` failure that lists every problem.
+    /// Returns the configuration of the tools and of the layers below them, or one `not_configured` failure that lists every problem.
     pub fn tools_config(&self) -> Result<ToolsConfig, Failure> {
         let problems = self.problems_of_all_tools(self.accounts.is_none());
         let config = self.build_tools_config(|base_url| self.stored_key(base_url));
@@ -31,10 +28,8 @@ impl Settings {
         config.filter(|_| problems.is_empty()).ok_or_else(|| not_configured(&problems))
     }
 
-    /// Returns the configuration of the HTTP server, to which each client sends its own key, and of the tools that it offers.
-    ///
-    /// # Errors
-    /// One `not_configured` failure that lists every problem.
+    /// Returns the configuration of the HTTP server, to which each client sends its own key, and of the tools that it offers, or one
+    /// `not_configured` failure that lists every problem.
     pub fn http_config(&self) -> Result<(HttpSettings, ToolsConfig), Failure> {
         let mut problems = self.problems_of_all_tools(false);
         let http = self.parse_http(&mut problems);
@@ -92,11 +87,6 @@ impl Settings {
         problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
     }
 
-    /// Returns the directory in which the program keeps its state.
-    pub fn state_directory(&self) -> Option<PathBuf> {
-        self.server().state_dir.clone().or_else(default_state_directory)
-    }
-
     /// Returns the configuration with the key of the settings, or else the key of `other_key`.
     fn build_tools_config(
         &self,
@@ -123,9 +113,10 @@ impl Settings {
             asks_first: server.confirm == Confirm::Ask,
             read_only: self.is_read_only(),
         };
+        let default_state = || Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("tas-mcp"));
         let files = FilesConfig {
             root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
-            state: self.state_directory(),
+            state: server.state_dir.clone().or_else(default_state),
             ca_file: server.ca_file.clone(),
             origin: self.build_origin.clone(),
             timing: self.upload_timing.clone(),
@@ -135,8 +126,4 @@ impl Settings {
 
         Some(ToolsConfig { call, files })
     }
-}
-
-fn default_state_directory() -> Option<PathBuf> {
-    dirs::state_dir().or_else(dirs::data_local_dir).map(|directory| directory.join("tas-mcp"))
 }

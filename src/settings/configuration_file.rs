@@ -64,37 +64,13 @@ pub struct Profile {
 /// A setting of a profile, with its value as text.
 pub type ProfileValue = (&'static Setting, String);
 
-/// A configuration file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{} cannot be used: {problem}", path.display())]
-pub struct UnusableFile {
-    /// Path of the file.
-    pub path: PathBuf,
-    /// The reason, as the end of a sentence about the file. It names the line.
-    pub problem: anyhow::Error,
-}
-
-impl UnusableFile {
-    /// Returns the failure of a command that reads or changes the file.
-    pub fn into_failure(self) -> Failure {
-        let (code, hint) = match self.problem.downcast_ref() {
-            Some(TextFileError::Changed) => {
-                (Code::Conflict, "the file was left as it is: run the command again")
-            }
-            _ => (Code::FileError, "the file was left as it is: correct it"),
-        };
-        Failure::new(code, self.to_string()).hint(hint)
-    }
-}
-
 impl Profile {
     fn parse(source: &Source<'_>) -> Result<Self> {
-        let mut profile = Self::default();
-        for (word, item) in source.table.iter() {
+        let value = |(word, item)| {
             let setting = source.located(word, profile_setting(word))?;
-            profile.values.push((setting, source.located(word, text_of(setting, item))?));
-        }
-        Ok(profile)
+            Ok((setting, source.located(word, text_of(setting, item))?))
+        };
+        Ok(Self { values: source.table.iter().map(value).collect::<Result<_>>()? })
     }
 
     /// Returns the settings with their values as text. A value may be unusable.
@@ -137,17 +113,18 @@ impl ConfigurationFile {
     /// Reads the file. A file that does not exist, or whose directory cannot be searched, is empty.
     ///
     /// # Errors
-    /// Why the file cannot be used, with the line.
-    pub fn read(&self) -> Result<Configuration, UnusableFile> {
+    /// `file_error`: the file cannot be used. The message names the line.
+    pub fn read(&self) -> Result<Configuration, Failure> {
+        self.load().map_err(|problem| self.failure(&problem))
+    }
+
+    /// Reads the file. The error is the end of a sentence about the file.
+    pub(super) fn load(&self) -> Result<Configuration> {
         // Services run as users whose home directory is that of another user, or no directory.
         if self.path.symlink_metadata().is_err() {
             return Ok(Configuration::default());
         }
-
-        let configuration = TextFile::read(&self.path, MAX_BYTES)
-            .map_err(Into::into)
-            .and_then(|file| Configuration::parse(file.text()));
-        configuration.map_err(|problem| self.unusable(problem))
+        Configuration::parse(TextFile::read(&self.path, MAX_BYTES)?.text())
     }
 
     /// Checks that the file can be changed, if it exists.
@@ -156,8 +133,7 @@ impl ConfigurationFile {
     /// `file_error`: it cannot be read, or is read-only.
     pub fn check_writable(&self) -> Result<(), Failure> {
         let file = TextFile::read(&self.path, MAX_BYTES);
-        file.and_then(|file| file.check_writable())
-            .map_err(|problem| self.unusable(problem.into()).into_failure())
+        file.and_then(|file| file.check_writable()).map_err(|problem| self.failure(&problem.into()))
     }
 
     /// Sets settings of a profile. A profile that does not exist is created.
@@ -185,10 +161,8 @@ impl ConfigurationFile {
         })
     }
 
-    /// Removes a profile, if it exists. If it is the default profile, there is none afterwards.
-    ///
-    /// # Errors
-    /// Those of every change.
+    /// Removes a profile, if it exists. If it is the default profile, there is none afterwards. The errors are those of
+    /// [`Self::set_values`].
     pub fn remove_profile(&self, profile: &str) -> Result<(), Failure> {
         self.edit(|document| {
             if let Some(profiles) = document.get_mut(PROFILES).and_then(Item::as_table_like_mut) {
@@ -200,10 +174,7 @@ impl ConfigurationFile {
         })
     }
 
-    /// Sets the profile that is used if no other one is chosen.
-    ///
-    /// # Errors
-    /// Those of every change.
+    /// Sets the profile that is used if no other one is chosen. The errors are those of [`Self::set_values`].
     pub fn set_default_profile(&self, profile: &str) -> Result<(), Failure> {
         self.edit(|document| {
             document.insert(DEFAULT_PROFILE, value(profile));
@@ -212,22 +183,27 @@ impl ConfigurationFile {
 
     /// Changes the file. A file with an error is left as it is.
     fn edit(&self, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Failure> {
-        self.try_edit(change).map_err(|problem| self.unusable(problem).into_failure())
+        let edit = || -> Result<()> {
+            let file = TextFile::read(&self.path, MAX_BYTES)?;
+            let mut document = parse_document(file.text())?.into_mut();
+            change(&mut document);
+
+            let changed = document.to_string();
+            // A file that could not be read again would disable every command.
+            Configuration::parse(&changed)?;
+            Ok(file.replace(&changed)?)
+        };
+        edit().map_err(|problem| self.failure(&problem))
     }
 
-    fn unusable(&self, problem: anyhow::Error) -> UnusableFile {
-        UnusableFile { path: self.path.clone(), problem }
-    }
-
-    fn try_edit(&self, change: impl FnOnce(&mut DocumentMut)) -> Result<()> {
-        let file = TextFile::read(&self.path, MAX_BYTES)?;
-        let mut document = parse_document(file.text())?.into_mut();
-        change(&mut document);
-
-        let changed = document.to_string();
-        // A file that could not be read again would disable every command.
-        Configuration::parse(&changed)?;
-        Ok(file.replace(&changed)?)
+    fn failure(&self, problem: &anyhow::Error) -> Failure {
+        let (code, hint) = match problem.downcast_ref() {
+            Some(TextFileError::Changed) => {
+                (Code::Conflict, "the file was left as it is: run the command again")
+            }
+            _ => (Code::FileError, "the file was left as it is: correct it"),
+        };
+        Failure::new(code, format!("{} cannot be used: {problem}", self.path.display())).hint(hint)
     }
 }
 

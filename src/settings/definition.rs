@@ -6,8 +6,11 @@
 use std::{
     any::TypeId,
     borrow::Cow,
+    fmt::Display,
     net::IpAddr,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
+    str::FromStr,
     sync::LazyLock,
     time::Duration,
 };
@@ -45,9 +48,6 @@ const MAIN_PATH: &str = "/api/v1";
 pub(super) const VERBOSE: &str = "verbose";
 pub(super) const VERBOSE_FILTER: &str = "tas_mcp=debug,access=info";
 
-/// Maximum of the time limit of one request, in seconds. Hosts give up a call after 60 seconds.
-const MAX_TIMEOUT_S: u64 = 45;
-
 /// Maximum length of a project id in a path, in bytes.
 const MAX_PROJECT_ID_BYTES: usize = 300;
 
@@ -74,7 +74,7 @@ pub struct ServerSettings {
     pub knowledge_url: Option<HostUrl>,
 
     /// API key of a project or of an organization
-    #[arg(long, env = API_KEY, value_name = "KEY", value_parser = KeySource::fixed, add = WithoutFlag::Secret)]
+    #[arg(long, env = API_KEY, value_name = "KEY", value_parser = KeySource::fixed, add = Secret)]
     pub api_key: Option<KeySource>,
 
     /// File that contains the API key. The file is read again when it changes, so a new key needs no restart
@@ -84,7 +84,7 @@ pub struct ServerSettings {
 
     /// Command that prints the API key, such as the client of a password manager. It runs without a shell when a call first
     /// needs the key, and again after 5 minutes or when the service refuses the key
-    #[arg(long, env = API_KEY_COMMAND, value_name = "COMMAND", value_parser = KeySource::command, add = WithoutFlag::Command)]
+    #[arg(long, env = API_KEY_COMMAND, value_name = "COMMAND", value_parser = KeySource::command, add = Secret)]
     pub api_key_command: Option<KeySource>,
 
     /// Project of every call (project scope). Without this setting: global scope
@@ -92,7 +92,7 @@ pub struct ServerSettings {
     pub project: Option<String>,
 
     /// Comma-separated projects in which ids are looked up with an organization key (global scope)
-    #[arg(long, env = "TAS_PROJECTS", value_name = "IDS", value_parser = project_ids, default_value = "")]
+    #[arg(long, env = "TAS_PROJECTS", value_name = "IDS", value_parser = |text: &str| list(text, project_id), default_value = "")]
     pub projects: List<String>,
 
     /// Tools to offer: a comma-separated list of `default` (the core tools), `lean` (the few tools of everyday use), `all`,
@@ -130,11 +130,13 @@ pub struct ServerSettings {
 
     /// Maximum length of a tool's reply in characters, 2000 to 1000000. A longer reply is cut, and `truncated` says what is
     /// missing
-    #[arg(long, env = "TAS_MAX_REPLY_CHARS", value_name = "NUMBER", value_parser = reply_length, default_value = "20000")]
+    #[arg(long, env = "TAS_MAX_REPLY_CHARS", value_name = "NUMBER", value_parser = |text: &str| number(text, 2_000..=1_000_000_usize), default_value = "20000")]
     pub max_reply_chars: usize,
 
     /// Time limit of one request, 1 to 45 seconds
-    #[arg(long, env = "TAS_TIMEOUT_S", value_name = "SECONDS", value_parser = timeout, default_value = "30")]
+    // Hosts give up a call after 60 seconds.
+    #[arg(long, env = "TAS_TIMEOUT_S", value_name = "SECONDS", default_value = "30")]
+    #[arg(value_parser = |text: &str| number(text, 1..=45).map(Duration::from_secs))]
     pub timeout_s: Duration,
 
     /// Log filter, such as `info` or `tas_mcp=debug`. Logs are written to standard error. `access` and `audit` are the
@@ -173,17 +175,13 @@ pub enum LogFormat {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Otherwise(pub(super) &'static str);
 
-/// Why a setting has no flag: every user of a machine can read the arguments of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WithoutFlag {
-    /// The value must not be shown.
-    Secret,
-    /// The value is a command line. Its words may be secrets if a person has set it wrongly.
-    Command,
-}
+/// Marks a setting whose value is not shown. It has no flag, because every user of a machine can read the arguments of a process.
+/// The words of a command are secrets if a person has set it wrongly.
+#[derive(Clone, Copy, Debug)]
+struct Secret;
 
 impl ArgExt for Otherwise {}
-impl ArgExt for WithoutFlag {}
+impl ArgExt for Secret {}
 
 /// The names of one setting, and what the help and the documentation say about it.
 #[derive(Debug)]
@@ -224,7 +222,7 @@ impl Setting {
         let otherwise = argument.get::<Otherwise>().map(|otherwise| otherwise.0);
         let is_switch = argument.get_value_parser().type_id() == TypeId::of::<bool>();
         let name = argument.get_value_names().and_then(|names| names.first()).filter(|_| !is_switch);
-        let has_flag = argument.get::<WithoutFlag>().is_none();
+        let has_flag = argument.get::<Secret>().is_none();
 
         Self {
             variable: argument.get_env().and_then(|variable| variable.to_str()).unwrap_or_default(),
@@ -244,17 +242,8 @@ impl Setting {
         if self.variable.is_empty() { self.flag } else { self.variable }
     }
 
-    /// Returns the flag under which the value is parsed. A secret has one here, too.
-    pub(super) fn long(&self) -> &str {
-        self.argument.get_long().unwrap_or_default()
-    }
-
     pub(super) fn is_secret(&self) -> bool {
-        self.argument.get::<WithoutFlag>().is_some()
-    }
-
-    pub(super) fn is_command(&self) -> bool {
-        self.argument.get::<WithoutFlag>() == Some(&WithoutFlag::Command)
+        self.argument.get::<Secret>().is_some()
     }
 
     /// Returns whether the value is the path of a file or directory.
@@ -270,11 +259,6 @@ impl Setting {
     /// Returns whether the setting takes no value on the command line.
     pub(crate) fn is_switch(&self) -> bool {
         self.value.is_empty()
-    }
-
-    /// Returns the only words that are values, if the setting has such.
-    pub(super) fn words(&self) -> Vec<String> {
-        self.argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
     }
 }
 
@@ -322,10 +306,6 @@ fn project_id(text: &str) -> Result<String, String> {
     if is_segment { Ok(text.to_owned()) } else { Err("is not a project id".to_owned()) }
 }
 
-fn project_ids(text: &str) -> Result<Vec<String>, String> {
-    text.split(',').map(str::trim).filter(|id| !id.is_empty()).map(project_id).collect()
-}
-
 fn certificate_file(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     read_certificates(&path).map(|_| path)
@@ -334,20 +314,21 @@ fn certificate_file(path: &str) -> Result<PathBuf, String> {
 /// Parses the word for the test-management system, which becomes a part of paths and field names.
 fn tmsys_name(text: &str) -> Result<String, String> {
     let is_word = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    let refusal = || "must contain only lower-case letters, digits and `_`".to_owned();
-    is_word.then(|| text.to_owned()).ok_or_else(refusal)
+    let refusal = "must contain only lower-case letters, digits and `_`";
+    if is_word { Ok(text.to_owned()) } else { Err(refusal.to_owned()) }
 }
 
-fn timeout(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (1..=MAX_TIMEOUT_S).contains(seconds));
-    seconds
-        .map(Duration::from_secs)
-        .ok_or_else(|| format!("must be a whole number from 1 to {MAX_TIMEOUT_S}"))
+/// Parses the items of a list that is separated by commas.
+pub(super) fn list<T>(text: &str, item: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(item).collect()
 }
 
-fn reply_length(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (2_000..=1_000_000).contains(number));
-    number.ok_or_else(|| "must be a whole number from 2000 to 1000000".to_owned())
+pub(super) fn number<T>(text: &str, range: RangeInclusive<T>) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("must be a whole number from {} to {}", range.start(), range.end()))
 }
 
 /// Parses a yes or no, in any case and in the usual words.

@@ -13,7 +13,7 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    definition::{List, Otherwise, Setting, is_loopback_host, settings},
+    definition::{List, Otherwise, Setting, list, number, settings},
     problem::{SettingProblem, parse_values},
     values::Values,
 };
@@ -24,9 +24,6 @@ const OAUTH_ISSUER: &str = "TAS_OAUTH_ISSUER";
 const OAUTH_AUDIENCE: &str = "TAS_OAUTH_AUDIENCE";
 const OAUTH_SCOPES: &str = "TAS_OAUTH_SCOPES";
 const GRANTS_FILE: &str = "TAS_GRANTS_FILE";
-
-/// Longest time in which calls may end, in seconds.
-const MAX_DRAIN_S: u64 = 600;
 
 /// Configuration of the HTTP server.
 #[derive(Args, Clone, Debug)]
@@ -44,18 +41,18 @@ pub struct HttpSettings {
     pub public_url: Option<Url>,
 
     /// Comma-separated further hosts that requests may name, each with or without a port
-    #[arg(long, env = "TAS_HTTP_ALLOWED_HOSTS", value_name = "HOSTS", value_parser = hosts, default_value = "")]
+    #[arg(long, env = "TAS_HTTP_ALLOWED_HOSTS", value_name = "HOSTS", value_parser = |text: &str| list(text, |host| Ok(host.to_ascii_lowercase())), default_value = "")]
     #[arg(add = Otherwise("this machine and the host of the public URL"))]
     pub allowed_hosts: List<String>,
 
     /// Comma-separated further origins of web pages that may call the server. If the server has a key of its own, pages of
     /// this machine must be named too
-    #[arg(long, env = "TAS_HTTP_ALLOWED_ORIGINS", value_name = "ORIGINS", value_parser = origins, default_value = "")]
+    #[arg(long, env = "TAS_HTTP_ALLOWED_ORIGINS", value_name = "ORIGINS", value_parser = |text: &str| list(text, origin), default_value = "")]
     #[arg(add = Otherwise("this machine and the public URL"))]
     pub allowed_origins: List<Url>,
 
     /// Comma-separated networks, such as `10.0.0.0/8`, of proxies whose `X-Forwarded-For` states the address of the client
-    #[arg(long, env = "TAS_HTTP_TRUSTED_PROXIES", value_name = "NETWORKS", value_parser = networks, default_value = "")]
+    #[arg(long, env = "TAS_HTTP_TRUSTED_PROXIES", value_name = "NETWORKS", value_parser = |text: &str| list(text, network), default_value = "")]
     pub trusted_proxies: List<IpNet>,
 
     /// Requests of one credential that are served at the same time
@@ -72,7 +69,7 @@ pub struct HttpSettings {
 
     /// How long calls under way may continue after SIGTERM, 0 to 600 seconds. In the first half of this time, at most 5 s,
     /// further requests are accepted
-    #[arg(long = "drain-s", env = "TAS_HTTP_DRAIN_S", value_name = "SECONDS", value_parser = drain, default_value = "25")]
+    #[arg(long = "drain-s", env = "TAS_HTTP_DRAIN_S", value_name = "SECONDS", value_parser = |text: &str| number(text, 0..=600).map(Duration::from_secs), default_value = "25")]
     pub drain: Duration,
 
     /// Issuer that signs in persons. With an issuer every bearer token is a user token, and requests without a credential are
@@ -86,7 +83,7 @@ pub struct HttpSettings {
     oauth_audience: Option<String>,
 
     /// Comma-separated scopes that every user token must have
-    #[arg(long, env = OAUTH_SCOPES, value_name = "SCOPES", value_parser = scopes, default_value = "")]
+    #[arg(long, env = OAUTH_SCOPES, value_name = "SCOPES", value_parser = |text: &str| list(&text.replace(' ', ","), scope), default_value = "")]
     oauth_scopes: List<String>,
 
     /// TOML file that states which signed-in persons may use which API key. It is read at the start
@@ -194,67 +191,33 @@ fn admin(text: &str) -> Result<Option<SocketAddr>, String> {
     }
 }
 
-/// Parses the origin under which clients reach the server.
+/// Parses the origin under which clients reach the server. Credentials are sent to it.
 fn public_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
-    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
-        return Err("must be an origin without a path, such as https://tas.example.com".to_owned());
-    }
-
-    let is_local = url.host_str().is_some_and(is_loopback_host);
-    match url.scheme() {
-        "https" => Ok(url),
-        "http" if is_local => Ok(url),
-        _ => Err("must begin with https://, because credentials are sent to it".to_owned()),
-    }
+    let address = HostUrl::parse(text)?;
+    let origin = Url::parse(address.as_str()).ok().filter(|url| url.path() == "/");
+    origin.ok_or_else(|| "must be an origin without a path, such as https://tas.example.com".to_owned())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the parsers of all settings have one form")]
-fn hosts(text: &str) -> Result<Vec<String>, String> {
-    Ok(items(text).map(str::to_ascii_lowercase).collect())
+fn origin(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| url.path() == "/" && url.has_host());
+    url.ok_or_else(|| format!("`{text}` is not an origin such as https://ide.example.com"))
 }
 
-fn items(text: &str) -> impl Iterator<Item = &str> {
-    text.split(',').map(str::trim).filter(|item| !item.is_empty())
-}
-
-/// Parses a list of origins.
-fn origins(text: &str) -> Result<Vec<Url>, String> {
-    let origin = |item: &str| {
-        let url = Url::parse(item).ok().filter(|url| url.path() == "/" && url.has_host());
-        url.ok_or_else(|| format!("`{item}` is not an origin such as https://ide.example.com"))
-    };
-    items(text).map(origin).collect()
-}
-
-fn networks(text: &str) -> Result<Vec<IpNet>, String> {
-    let network = |item: &str| {
-        let single = || item.parse::<IpAddr>().map(IpNet::from).ok();
-        let network = item.parse().ok().or_else(single);
-        network.ok_or_else(|| format!("`{item}` is not an address or a network such as 10.0.0.0/8"))
-    };
-    items(text).map(network).collect()
+fn network(text: &str) -> Result<IpNet, String> {
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().map(IpNet::from).ok());
+    network.ok_or_else(|| format!("`{text}` is not an address or a network such as 10.0.0.0/8"))
 }
 
 fn count(text: &str) -> Result<NonZeroU32, String> {
-    text.parse().map_err(|_| "must be a whole number from 1 to 4294967295".to_owned())
-}
-
-fn drain(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| *seconds <= MAX_DRAIN_S).map(Duration::from_secs);
-    seconds.ok_or_else(|| format!("must be a whole number from 0 to {MAX_DRAIN_S}"))
+    number(text, NonZeroU32::MIN..=NonZeroU32::MAX)
 }
 
 fn issuer(text: &str) -> Result<Issuer, String> {
     Ok((text.to_owned(), HostUrl::parse(text)?))
 }
 
-/// Parses a list of scopes (RFC 6749, 3.3), separated by commas or spaces.
-fn scopes(text: &str) -> Result<Vec<String>, String> {
-    let is_scope = |word: &str| word.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
-    let words = text.split([',', ' ']).filter(|word| !word.is_empty());
-    let scope = |word: &str| {
-        if is_scope(word) { Ok(word.to_owned()) } else { Err(format!("`{word}` is not a scope")) }
-    };
-    words.map(scope).collect()
+/// Parses a scope (RFC 6749, 3.3).
+fn scope(text: &str) -> Result<String, String> {
+    let is_scope = text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));
+    if is_scope { Ok(text.to_owned()) } else { Err(format!("`{text}` is not a scope")) }
 }

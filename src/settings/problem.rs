@@ -7,16 +7,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    definition::{API_KEY_FILE, Setting},
+    definition::{API_KEY_COMMAND, API_KEY_FILE, Setting},
     values::Values,
 };
 use crate::{
     failure::{Cause, Code, Failure},
     text::{placeholder, variable_in_braces},
 };
-
-/// Marks around a value that a shell removes, and a host does not.
-const QUOTATION_MARKS: [char; 2] = ['"', '\''];
 
 /// Origin of a setting without a value.
 const NOT_SET: &str = "not set";
@@ -76,10 +73,14 @@ pub(super) fn parse_values<T: Args>(
     let mut arguments = Vec::new();
     for setting in settings.iter().filter(|setting| is_used(setting.name())) {
         let Some(text) = values.text(setting.name()) else { continue };
-        let argument = format!("--{}={text}", setting.long());
-        match check(setting, text, &argument, values.problem(setting.name())) {
-            Ok(()) => arguments.push(argument),
-            Err(reason) => problems.push(SettingProblem::new(values, setting.name(), reason)),
+        // A secret has a flag here, too.
+        let argument = format!("--{}={text}", setting.argument.get_long().unwrap_or_default());
+        match problem_of_form(setting, text)
+            .or(values.problem(setting.name()).map(str::to_owned))
+            .or_else(|| problem_of_value(setting, &argument))
+        {
+            None => arguments.push(argument),
+            Some(reason) => problems.push(SettingProblem::new(values, setting.name(), reason)),
         }
     }
 
@@ -90,53 +91,43 @@ pub(super) fn parse_values<T: Args>(
     T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// Checks a value alone, because the library stops at the first unusable one. An error is the end of a sentence that begins
-/// with the name of the setting.
-fn check(setting: &Setting, text: &str, argument: &str, problem: Option<&str>) -> Result<(), String> {
-    check_form(setting, text)?;
-    if let Some(problem) = problem {
-        return Err(problem.to_owned());
+// A problem of a value is the end of a sentence that begins with the name of the setting.
+
+/// Checks a value alone, because the library stops at the first unusable one.
+fn problem_of_value(setting: &Setting, argument: &str) -> Option<String> {
+    let command = Command::default().no_binary_name(true).arg(setting.argument.clone());
+    let error = command.try_get_matches_from([argument]).err()?;
+    if let Some(reason) = error.source() {
+        return Some(reason.to_string());
     }
 
-    let command = Command::default().no_binary_name(true).arg(setting.argument.clone());
-    match command.try_get_matches_from([argument]) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(match error.source() {
-            Some(reason) => reason.to_string(),
-            None => format!("must be `{}`", setting.words().join("` or `")),
-        }),
-    }
+    let words = setting.argument.get_possible_values();
+    let words: Vec<_> = words.iter().map(|word| format!("`{}`", word.get_name())).collect();
+    Some(format!("must be {}", words.join(" or ")))
 }
 
 /// Checks for what a host or a person has left around a value: the message of the parser would be misleading.
-fn check_form(setting: &Setting, text: &str) -> Result<(), String> {
-    if let Some(placeholder) = unreplaced(setting, text) {
-        return Err(format!(
-            "still contains the placeholder `{placeholder}`, which the client that started this server did not replace"
+fn problem_of_form(setting: &Setting, text: &str) -> Option<String> {
+    let is_for_key = setting.is_secret() || setting.name() == API_KEY_FILE;
+    let found = if setting.name() == API_KEY_COMMAND {
+        // The words of a command may have the other forms of placeholders.
+        variable_in_braces(text)
+    } else {
+        // A key may be inside of a placeholder.
+        placeholder(text).filter(|found| !is_for_key || is_variable_name(found))
+    };
+    if let Some(found) = found {
+        return Some(format!(
+            "still contains the placeholder `{found}`, which the client that started this server did not replace"
         ));
     }
-    if is_in_quotation_marks(text) && !is_for_key(setting) {
-        return Err("is in quotation marks, which are no part of the value: remove them".to_owned());
-    }
 
-    Ok(())
+    // A shell removes these marks, and a host does not.
+    let is_between = |mark| text.len() > 1 && text.starts_with(mark) && text.ends_with(mark);
+    let is_quoted = !is_for_key && ['"', '\''].into_iter().any(is_between);
+    is_quoted.then(|| "is in quotation marks, which are no part of the value: remove them".to_owned())
 }
 
-fn is_for_key(setting: &Setting) -> bool {
-    setting.is_secret() || setting.name() == API_KEY_FILE
-}
-
-fn unreplaced<'a>(setting: &Setting, text: &'a str) -> Option<&'a str> {
-    // The words of a command may have the other forms of placeholders, and a key may be inside of one.
-    let is_name =
-        |found: &&str| found.starts_with("${") || !found.contains(|letter: char| letter.is_ascii_lowercase());
-    match setting {
-        setting if setting.is_command() => variable_in_braces(text),
-        setting if is_for_key(setting) => placeholder(text).filter(is_name),
-        _ => placeholder(text),
-    }
-}
-
-fn is_in_quotation_marks(text: &str) -> bool {
-    text.len() > 1 && QUOTATION_MARKS.iter().any(|mark| text.starts_with(*mark) && text.ends_with(*mark))
+fn is_variable_name(placeholder: &str) -> bool {
+    placeholder.starts_with("${") || !placeholder.contains(|letter: char| letter.is_ascii_lowercase())
 }

@@ -74,13 +74,13 @@ impl Values {
 
         let mut values = Self::default();
         for (setting, matches) in server.chain(http) {
-            let flag = matches.and_then(|matches| flag_text(setting, matches));
-            let flag = flag.map(|text| SourcedText::new(setting, text, Origin::Flag(setting.flag)));
-            let given = flag.filter(SourcedText::applies).or_else(|| {
-                let value = SourcedText::of_variable(setting, &variable(setting.variable)?);
-                Some(value).filter(SourcedText::applies)
-            });
-            if let Some(value) = given {
+            let flag = matches.and_then(|matches| flag_text(setting, matches)).map(OsString::from);
+            let flag = flag.map(|text| SourcedText::new(setting, &text, Origin::Flag(setting.flag)));
+            let of_variable =
+                |text: OsString| SourcedText::new(setting, &text, Origin::Variable(setting.variable));
+            let value =
+                flag.filter(SourcedText::applies).or_else(|| variable(setting.variable).map(of_variable));
+            if let Some(value) = value.filter(SourcedText::applies) {
                 values.texts.insert(setting.name(), value);
             }
         }
@@ -95,7 +95,7 @@ impl Values {
 
     pub(super) fn set(&mut self, name: &str, text: &str, origin: Origin) {
         if let Some(setting) = setting(name) {
-            self.texts.insert(setting.name(), SourcedText::new(setting, text, origin));
+            self.texts.insert(setting.name(), SourcedText::new(setting, OsStr::new(text), origin));
         }
     }
 
@@ -143,18 +143,15 @@ impl Values {
 }
 
 impl SourcedText {
-    fn new(setting: &'static Setting, text: &str, origin: Origin) -> Self {
-        let text = trimmed(text);
-        let problem = text.is_empty().then(|| "is empty".to_owned());
+    fn new(setting: &'static Setting, value: &OsStr, origin: Origin) -> Self {
+        let text = value.to_string_lossy();
+        let text = trimmed(&text);
+        let problem = match value.to_str() {
+            None => Some("is not valid UTF-8".to_owned()),
+            Some(_) => text.is_empty().then(|| "is empty".to_owned()),
+        };
         let text = if setting.is_path() { expand_home(text).into_owned() } else { text.to_owned() };
         Self { setting, text, origin, problem }
-    }
-
-    fn of_variable(setting: &'static Setting, value: &OsStr) -> Self {
-        let is_unicode = value.to_str().is_some();
-        let value = Self::new(setting, &value.to_string_lossy(), Origin::Variable(setting.variable));
-        let problem = (!is_unicode).then(|| "is not valid UTF-8".to_owned());
-        Self { problem: problem.or(value.problem), ..value }
     }
 
     /// Returns whether the text is a value of the setting. Hosts pass variables that are not filled in as empty texts, so
