@@ -80,30 +80,21 @@ impl ProjectSeed {
             id: id.to_owned(),
             integration: self.integration,
             bug_review: self.bug_review,
+            credential_kinds: self.credential_kinds,
+            agent_configs: records(self.agents, |agent| &agent.id),
+            configs: records(self.configs, |config| &config.id),
+            builds: records(self.builds, |build| &build.id),
+            bugs: self.bugs.into_iter().map(|bug| (bug.id.clone(), bug)).collect(),
             ..Project::default()
         };
 
         for mut folder in self.folders {
             folder.parent = project.folder_at(parent_of(&folder.path)).map(|parent| parent.id.clone());
-            add(&mut project.folders, folder.id.clone(), Arc::new(folder))?;
+            project.folders.insert(folder.id.clone(), Arc::new(folder));
         }
-        for agent in self.agents {
-            add(&mut project.agent_configs, agent.id.clone(), Arc::new(agent))?;
-        }
-        project.credential_kinds = self.credential_kinds;
-        for config in self.configs {
-            add(&mut project.configs, config.id.clone(), Arc::new(config))?;
-        }
-        for build in self.builds {
-            add(&mut project.builds, build.id.clone(), Arc::new(build))?;
-        }
-        for bug in self.bugs {
-            add(&mut project.bugs, bug.id.clone(), bug)?;
-        }
-
         let mut collections = IndexMap::new();
         for collection in self.shared_steps {
-            let (id, steps) = collection.add_to(&mut project)?;
+            let (id, steps) = collection.add_to(&mut project);
             collections.insert(id, steps);
         }
         for test in self.tests {
@@ -137,7 +128,7 @@ struct SharedStepSeed {
 
 impl SharedStepSeed {
     /// Adds the collection, and returns its id and the steps that tests with the collection have.
-    fn add_to(self, project: &mut Project) -> Result<(String, Vec<ScriptedStep>), String> {
+    fn add_to(self, project: &mut Project) -> (String, Vec<ScriptedStep>) {
         let id = self.id;
         let shared = |(number, step): (usize, ScriptedStep)| ScriptedStep {
             id: step_id(&[&id, &number.to_string()]),
@@ -164,9 +155,9 @@ impl SharedStepSeed {
         let saved = |version| Arc::new(SharedStep { version, ..collection.clone() });
 
         project.shared_step_versions.insert(id.clone(), (0..=self.version).map(saved).collect());
-        add(&mut project.shared_steps, id.clone(), Arc::new(collection))?;
+        project.shared_steps.insert(id.clone(), Arc::new(collection));
 
-        Ok((id, steps))
+        (id, steps)
     }
 }
 
@@ -232,7 +223,9 @@ impl TestSeed {
         let saved = |version| Arc::new(SavedTest { version, ..test.clone() });
 
         project.test_versions.insert(test.id.clone(), (0..=test.version).map(saved).collect());
-        add(&mut project.tests, test.id.clone(), Arc::new(test))
+        project.tests.insert(test.id.clone(), Arc::new(test));
+
+        Ok(())
     }
 }
 
@@ -273,7 +266,9 @@ fn add_plan(project: &mut Project, mut plan: SavedPlan) -> Result<(), String> {
         item.test = named("test", &project.tests, &item.test, |test| &test.name)?.id.clone();
     }
 
-    add(&mut project.plans, plan.id.clone(), Arc::new(plan))
+    project.plans.insert(plan.id.clone(), Arc::new(plan));
+
+    Ok(())
 }
 
 /// Jobs that were started in the same way. All players use the first working device of the config.
@@ -337,7 +332,7 @@ impl BatchSeed {
                 created: self.created,
                 started_by: started_by.clone(),
             };
-            add(&mut project.executions, id, execution)?;
+            project.executions.insert(id, execution);
         }
 
         let device = PlayerDevice { device: config.first_working().cloned(), config, build };
@@ -357,7 +352,7 @@ impl BatchSeed {
                 rejection: device.device.is_none().then(|| NO_DEVICE.to_owned()),
                 test,
             };
-            add(&mut project.jobs, seed.id, job)?;
+            project.jobs.insert(seed.id, job);
         }
 
         Ok(())
@@ -395,11 +390,8 @@ fn add_knowledge(project: &mut Project, mut file: StoredKnowledgeFile) -> Result
     Ok(())
 }
 
-fn add<T>(records: &mut IndexMap<String, T>, id: String, record: T) -> Result<(), String> {
-    match records.insert(id, record) {
-        None => Ok(()),
-        Some(_) => Err("two records have the same id".to_owned()),
-    }
+fn records<T>(seeds: Vec<T>, id_of: impl Fn(&T) -> &String) -> Records<T> {
+    seeds.into_iter().map(|seed| (id_of(&seed).clone(), Arc::new(seed))).collect()
 }
 
 fn named<'a, T>(

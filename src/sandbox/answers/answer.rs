@@ -59,8 +59,9 @@ impl<T> Answered<T> {
         Self { status, headers, body: AnswerBody::Raw(bytes) }
     }
 
-    pub(super) fn redirect(status: StatusCode, location: HeaderValue) -> Self {
-        Self { status, headers: vec![(header::LOCATION, location)], body: AnswerBody::Raw(Bytes::new()) }
+    pub(super) fn redirect(status: StatusCode, address: &str) -> Result<Self, ApiError> {
+        let location = HeaderValue::from_str(address).map_err(|error| ApiError::internal(&error))?;
+        Ok(Self { status, headers: vec![(header::LOCATION, location)], body: AnswerBody::Raw(Bytes::new()) })
     }
 }
 

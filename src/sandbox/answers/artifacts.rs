@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, sync::LazyLock};
 
 use axum::body::Bytes;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde_json::json;
 
 use super::files::ArtifactFile;
@@ -37,24 +37,14 @@ static RECORDING: LazyLock<Bytes> = LazyLock::new(|| {
     include_bytes!("recording.mp4").iter().copied().chain(padding).collect()
 });
 
-/// Names of the screenshots of failed steps. No seeded test has more steps.
-const STEP_SCREENSHOTS: [&str; 6] = [
-    "screenshots/step-1.png",
-    "screenshots/step-2.png",
-    "screenshots/step-3.png",
-    "screenshots/step-4.png",
-    "screenshots/step-5.png",
-    "screenshots/step-6.png",
-];
-
 impl Answer<ListRunArtifacts> for World {
     fn answer(&mut self, request: ListRunArtifacts, caller: &Caller) -> AnswerResult<ArtifactListing> {
         let player = request.run_id.0;
         let (files, uploaded) = self.player_files(self.project(caller)?, &player)?;
         let record = |file: ArtifactFile| RunArtifact {
-            filename: file.name.to_owned(),
-            url: artifact_url(&self.knowledge_url, &player, file.name),
+            url: artifact_url(&self.knowledge_url, &player, &file.name),
             size: file.size(),
+            filename: file.name,
             uploaded: uploaded.clone(),
             etag: file.etag,
         };
@@ -80,9 +70,7 @@ impl Answer<GetRunArtifact> for World {
         // Large media are a redirect to a presigned address (service.md 12.2).
         let path = format!("{STORAGE_PREFIX}/artifacts/{}/{}", request.run_id.0, file.name);
         let address = presigned_url::sign(&format!("{}{path}", self.knowledge_url), self.now, VALIDITY_S);
-        let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;
-
-        Ok(Answered::redirect(StatusCode::FOUND, location))
+        Answered::redirect(StatusCode::FOUND, &address)
     }
 }
 
@@ -97,8 +85,9 @@ impl RunView<'_> {
             "player": player.id, "test": self.job.test.name, "result": player.result,
             "steps": self.step_records(steps, spans),
         });
+        let screenshot = step_screenshot(spans);
         let of_failed_step =
-            step_screenshot(spans).map(|name| (name, "image/png", picture::FAILED_STEP.clone()));
+            screenshot.as_deref().map(|name| (name, "image/png", picture::FAILED_STEP.clone()));
         let files = [
             ("recording.mp4", STORAGE_TYPE, RECORDING.clone()),
             ("agent.log", "text/plain; charset=utf-8", self.log(player, steps, spans).into()),
@@ -107,7 +96,7 @@ impl RunView<'_> {
         ];
         let with_etag = |(name, content_type, content)| {
             let etag = etag(&[&player.id, name]);
-            ArtifactFile { name, content_type, etag, content }
+            ArtifactFile { name: name.to_owned(), content_type, etag, content }
         };
 
         files.into_iter().chain(of_failed_step).map(with_etag).collect()
@@ -132,7 +121,7 @@ impl RunView<'_> {
                 ));
             }
 
-            let result = span.result.map_or("-", |result| result.name());
+            let result = span.result.map_or("-".to_owned(), wire_name);
             write_line(format_args!("{end} step {number} ended: {result}"));
         }
 
@@ -151,9 +140,9 @@ impl RunView<'_> {
     ) -> Vec<Option<RunArtifactRef>> {
         let reference = |file: ArtifactFile| {
             Some(RunArtifactRef {
-                filename: file.name.to_owned(),
-                url: artifact_url(knowledge_url, &player.id, file.name),
+                url: artifact_url(knowledge_url, &player.id, &file.name),
                 size: Some(file.size()),
+                filename: file.name,
                 uploaded_at: self.attempt.ended.to_string(),
             })
         };
@@ -163,11 +152,11 @@ impl RunView<'_> {
 }
 
 /// Returns the name of the screenshot of the step that did not pass, if there is one.
-fn step_screenshot(spans: &[StepSpan]) -> Option<&'static str> {
+fn step_screenshot(spans: &[StepSpan]) -> Option<String> {
     let has_failed = |span: &StepSpan| {
         span.result.is_some_and(|result| !matches!(result, RunResult::Success | RunResult::Skipped))
     };
-    STEP_SCREENSHOTS.get(spans.iter().position(has_failed)?).copied()
+    spans.iter().position(has_failed).map(|index| format!("screenshots/step-{}.png", index + 1))
 }
 
 fn artifact_url(knowledge_url: &str, player: &str, name: &str) -> String {

@@ -65,11 +65,8 @@ impl Answer<GetBug> for World {
 
 /// Checks that the project has the `bug_review` feature. Without it the answer is a 403 (service.md 9).
 fn check_bug_review(project: &Project) -> Result<(), ApiError> {
-    if project.bug_review {
-        Ok(())
-    } else {
-        Err(ApiError::forbidden("bug review is not enabled for this project"))
-    }
+    let refusal = || ApiError::forbidden("bug review is not enabled for this project");
+    project.bug_review.then_some(()).ok_or_else(refusal)
 }
 
 fn matches(request: &ListBugs, bug: &StoredBug, review: &BugReview) -> bool {

@@ -82,7 +82,9 @@ impl Answer<DeleteBuild> for World {
     fn answer(&mut self, request: DeleteBuild, caller: &Caller) -> AnswerResult<DeletedBuild> {
         let project = self.project_mut(caller)?;
         let id = existing(&project.builds, &request.build_id.0, NOT_FOUND)?.id.clone();
-        project.delete_build(&id);
+        // Runs of the build keep its record.
+        project.storage.contents.remove(&id);
+        project.builds.shift_remove(&id);
 
         Ok(DeletedBuild { message: "build deleted successfully".to_owned() }.into())
     }

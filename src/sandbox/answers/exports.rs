@@ -2,48 +2,23 @@
 
 use super::{executions, prelude::*, run_view::find_run};
 use crate::sandbox::model::test_management::ExportBatch;
+use crate::service::api::Id;
 use crate::service::api::exports::{ExportResult, ExportTmsysRun};
 
-enum ExportSource {
-    Run(String),
-    Runs(Vec<String>),
-    Execution(String),
-}
-
-impl ExportSource {
-    fn from_request(request: &ExportTmsysRun) -> Option<Self> {
-        let run = request.multiplayer_run_id.as_ref().map(|id| Self::Run(id.0.clone()));
-        let runs = request.multiplayer_run_ids.as_ref();
-        let runs = runs.map(|ids| Self::Runs(ids.iter().map(|id| id.0.clone()).collect()));
-        let execution = request.test_plan_execution_id.as_ref();
-        run.or(runs).or(execution.map(|id| Self::Execution(id.0.to_ascii_lowercase())))
-    }
-
-    fn kind(&self) -> (&'static str, Option<String>) {
-        match self {
-            Self::Run(_) => ("single_run", None),
-            Self::Runs(_) => ("multiple_runs", None),
-            Self::Execution(id) => ("test_plan", Some(id.clone())),
+/// Returns the runs with these ids, which must be completed.
+fn completed_runs(
+    project: &Project,
+    ids: impl IntoIterator<Item = Id>,
+    now: Moment,
+) -> Result<Vec<(&SimulatedJob, RunAttempt)>, ApiError> {
+    let completed = |id: Id| {
+        let found = find_run(project, &id.0, now)?;
+        match found.1.progress(now) {
+            RunProgress::Completed => Ok(found),
+            _ => Err(ApiError::invalid(format!("run is not completed: {}", id.0))),
         }
-    }
-
-    fn runs<'a>(
-        &self,
-        project: &'a Project,
-        now: Moment,
-    ) -> Result<Vec<(&'a SimulatedJob, RunAttempt)>, ApiError> {
-        let ids = match self {
-            Self::Run(id) => std::slice::from_ref(id),
-            Self::Runs(ids) => ids.as_slice(),
-            Self::Execution(id) => return last_completed(project, id, now),
-        };
-        let runs: Vec<_> = ids.iter().map(|id| find_run(project, id, now)).collect::<Result<_, _>>()?;
-
-        match runs.iter().find(|(_, run)| run.progress(now) != RunProgress::Completed) {
-            Some((_, run)) => Err(ApiError::invalid(format!("run is not completed: {}", run.id))),
-            None => Ok(runs),
-        }
-    }
+    };
+    ids.into_iter().map(completed).collect()
 }
 
 /// Returns the last completed run of each job of an execution.
@@ -69,26 +44,27 @@ impl Answer<ExportTmsysRun> for World {
             return Err(ApiError::forbidden("integration is not enabled"));
         }
 
-        // The rule of the operation has already refused a request without a source.
-        let source = ExportSource::from_request(&request).ok_or_else(|| ApiError::invalid("no source"))?;
-        let runs = source.runs(project, self.now)?;
-        let name = request.custom_run_name.map(|name| name.trim().to_owned());
-        let (kind, execution) = source.kind();
-        let mut batch = ExportBatch::new(kind, execution, name);
-
-        for (job, run) in &runs {
-            batch.add(job, run);
-        }
+        // A rule of the operation has checked that a request has one source.
+        let execution = request.test_plan_execution_id.map(|id| id.0.to_ascii_lowercase());
+        let (kind, runs) = if let Some(id) = &execution {
+            ("test_plan", last_completed(project, id, self.now)?)
+        } else if let Some(ids) = request.multiplayer_run_ids {
+            ("multiple_runs", completed_runs(project, ids, self.now)?)
+        } else {
+            ("single_run", completed_runs(project, request.multiplayer_run_id, self.now)?)
+        };
 
         // Exports of runs always create a new entry (service.md 2.7).
-        if let Some(execution) = &batch.execution {
-            let earlier = self
-                .test_management
-                .latest_export(execution)
-                .filter(|_| request.force_new_run == Some(false));
-            if let Some(earlier) = earlier {
-                return Ok(earlier.into());
-            }
+        if let (Some(execution), Some(false)) = (&execution, request.force_new_run)
+            && let Some(earlier) = self.test_management.latest_export(execution)
+        {
+            return Ok(earlier.into());
+        }
+
+        let name = request.custom_run_name.map(|name| name.trim().to_owned());
+        let mut batch = ExportBatch::new(kind, execution, name);
+        for (job, run) in &runs {
+            batch.add(job, run);
         }
 
         Ok(self.test_management.submit(batch).into())

@@ -10,7 +10,7 @@ use crate::sandbox::answers::answer::{FileConditions, HeaderList};
 /// A file that a player produces.
 #[derive(Debug)]
 pub(crate) struct ArtifactFile {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) content_type: &'static str,
     pub(super) etag: String,
     pub(super) content: Bytes,

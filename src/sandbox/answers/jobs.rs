@@ -56,7 +56,7 @@ impl SimulatedJob {
         Job {
             job_id: self.id.clone(),
             project_id: project.id.clone(),
-            status: status.name().to_owned(),
+            status: wire_name(status),
             created_at: self.created.to_string(),
             completed_at: is_completed.then(|| timeline.completed.to_string()),
             multiplayer_test_id: Some(self.test.id.clone()),
@@ -93,8 +93,8 @@ fn run_record(attempt: &RunAttempt, players: usize, now: Moment) -> JobRun {
 
     JobRun {
         multiplayer_run_id: attempt.id.clone(),
-        state: Some(progress.name().to_owned()),
-        result: is_completed.then(|| attempt.result.name().to_owned()),
+        state: Some(wire_name(progress)),
+        result: is_completed.then(|| wire_name(attempt.result)),
         started_at: attempt.started.filter(|at| *at <= now).map(|at| at.to_string()),
         completed_at: is_completed.then(|| attempt.ended.to_string()),
         players: Some(players),

@@ -63,42 +63,30 @@ impl Launch {
 
 impl World {
     pub(super) fn launch(&mut self, launch: &Launch, caller: &Caller) -> AnswerResult<StartRunResponse> {
-        if let Some(config) = &launch.all_devices_of {
-            return self.launch_on_devices(launch, config, caller);
-        }
-
-        let execution = self.create_execution(launch, caller)?;
-        let mut job_ids = Vec::new();
-        for _ in 0..launch.instances {
-            job_ids.extend(self.create_jobs(launch, execution.as_deref(), None, caller)?);
-        }
-        Ok(Answered::created(launch.response(job_ids, execution)))
-    }
-
-    fn launch_on_devices(
-        &mut self,
-        launch: &Launch,
-        config: &DeviceConfig,
-        caller: &Caller,
-    ) -> AnswerResult<StartRunResponse> {
-        let any_works = config.devices.iter().any(|device| !device.broken);
+        let devices = launch.all_devices_of.as_ref().map(|config| config.devices.as_slice());
         // A start that no device accepts creates no execution.
-        let execution = if any_works { self.create_execution(launch, caller)? } else { None };
+        let is_accepted = devices.is_none_or(|devices| devices.iter().any(|device| !device.broken));
+        let execution = if is_accepted { self.create_execution(launch, caller)? } else { None };
         let (mut job_ids, mut rows) = (Vec::new(), Vec::new());
 
         for _ in 0..launch.instances {
-            for device in &config.devices {
-                if device.broken {
-                    rows.push(not_started(device));
-                } else {
-                    let created = self.create_jobs(launch, execution.as_deref(), Some(device), caller)?;
-                    rows.push(started(device, &created));
-                    job_ids.extend(created);
-                }
+            let Some(devices) = devices else {
+                job_ids.extend(self.create_jobs(launch, execution.as_deref(), None, caller));
+                continue;
+            };
+            for device in devices {
+                let created = (!device.broken)
+                    .then(|| self.create_jobs(launch, execution.as_deref(), Some(device), caller));
+                rows.push(device_result(device, created.clone()));
+                job_ids.extend(created.into_iter().flatten());
             }
         }
 
-        Ok(with_device_results(launch.response(job_ids, execution), rows, launch.is_ephemeral))
+        let body = launch.response(job_ids, execution);
+        Ok(match devices {
+            Some(_) => with_device_results(body, rows, launch.is_ephemeral),
+            None => Answered::created(body),
+        })
     }
 
     fn create_jobs(
@@ -107,16 +95,15 @@ impl World {
         execution: Option<&str>,
         device: Option<&Device>,
         caller: &Caller,
-    ) -> Result<Vec<String>, ApiError> {
+    ) -> Vec<String> {
         let mut job_ids = Vec::new();
         for job_template in &launch.jobs {
             let job = self.new_job(launch, job_template, execution, device, caller);
             job_ids.push(job.id.clone());
-            let project = self.project(caller)?.id.clone();
-            self.add_job(&project, job);
+            self.add_job(&caller.project, job);
         }
 
-        Ok(job_ids)
+        job_ids
     }
 
     fn new_job(
@@ -171,26 +158,19 @@ impl World {
     }
 }
 
-fn started(device: &Device, job_ids: &[String]) -> DeviceResult {
-    let data = StartRunResponse { job_ids: job_ids.to_vec(), ..StartRunResponse::default() };
+/// Returns the result of a device with these jobs, or of a device that could not be started.
+fn device_result(device: &Device, job_ids: Option<Vec<String>>) -> DeviceResult {
+    let (status, message) = match job_ids {
+        Some(_) => (StatusCode::CREATED, "queued"),
+        None => (StatusCode::INTERNAL_SERVER_ERROR, "device could not be started"),
+    };
     DeviceResult {
         device_label: device.label.clone(),
-        ok: true,
-        status: Some(StatusCode::CREATED.as_u16()),
-        message: Some("queued".to_owned()),
+        ok: job_ids.is_some(),
+        status: Some(status.as_u16()),
+        message: Some(message.to_owned()),
         error: None,
-        data: Some(Box::new(data)),
-    }
-}
-
-fn not_started(device: &Device) -> DeviceResult {
-    DeviceResult {
-        device_label: device.label.clone(),
-        ok: false,
-        status: Some(StatusCode::INTERNAL_SERVER_ERROR.as_u16()),
-        message: Some("device could not be started".to_owned()),
-        error: None,
-        data: None,
+        data: job_ids.map(|job_ids| Box::new(StartRunResponse { job_ids, ..StartRunResponse::default() })),
     }
 }
 

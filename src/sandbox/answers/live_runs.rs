@@ -22,7 +22,7 @@ impl Answer<GetLiveRun> for World {
 
         Ok(LiveRun {
             multiplayer_run_id: attempt.id.clone(),
-            state: view.progress().name().to_owned(),
+            state: wire_name(view.progress()),
             test: Some(LiveTest { id: job.test.id.clone(), name: job.test.name.clone() }),
             players: players.collect(),
         }

@@ -1,7 +1,7 @@
 //! Presigned addresses of the storage host, which work without a key, and the installers of Minions, which are files
 //! behind such an address (service.md 12.2, 14).
 
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 
 use super::prelude::*;
 use crate::service::api::minions::{GetMinionDownload, Installer};
@@ -23,7 +23,6 @@ impl Answer<GetMinionDownload> for World {
         let file = format!("minion-2.8.1-{}.zip", wire_name(request.platform));
         let installer = format!("{}{}/minions/{file}", self.knowledge_url, STORAGE_PREFIX);
         let address = sign(&installer, self.now, INSTALLER_VALIDITY_S);
-        let location = HeaderValue::from_str(&address).map_err(|error| ApiError::internal(&error))?;
-        Ok(Answered::redirect(StatusCode::TEMPORARY_REDIRECT, location))
+        Answered::redirect(StatusCode::TEMPORARY_REDIRECT, &address)
     }
 }

@@ -27,45 +27,36 @@ impl Answer<StartRun> for World {
         // The id is taken first, because `project` borrows the world.
         let ephemeral_id = self.ids.uuid();
         let project = self.project(caller)?;
-        let subject = resolve_subject(project, &request)?;
-
         check_agent_config(project, request.agent_config_id.as_ref())?;
         let default =
             resolve_target(project, request.deployment_config_id.as_ref(), request.build_id.as_ref())?;
         let mut tags = request.additional_tags.unwrap_or_default();
-        let (plan, is_ephemeral, jobs) = match subject {
-            RequestedSubject::Saved(test) => {
-                let own = request.player_deployment_configs.unwrap_or_default();
-                let targets = player_targets(project, &test, default.as_ref(), &own)?;
-                let retries = request.retries.unwrap_or(0);
-                (None, false, vec![JobTemplate { test, retries, targets }])
-            }
-            RequestedSubject::Plan(plan) => {
-                let jobs = plan_jobs(project, &plan, |_, _| default.clone());
-                (Some(plan), false, jobs)
-            }
-            RequestedSubject::Instructions(instructions) => {
-                // The service puts the tag first (service.md 2.1). It is not repeated.
-                tags.retain(|tag| tag != EPHEMERAL_TAG);
-                tags.insert(0, EPHEMERAL_TAG.to_owned());
-                let test = ephemeral_test(ephemeral_id, request.name, instructions);
-                let targets = default.iter().cloned().collect();
-                (None, true, vec![JobTemplate { test, retries: 0, targets }])
-            }
+        let is_ephemeral = request.instructions.is_some();
+        let mut plan = None;
+        let jobs = if let Some(id) = &request.multiplayer_test_id {
+            let test = Arc::clone(existing(&project.tests, &id.0, "multiplayer test not found")?);
+            let own = request.player_deployment_configs.unwrap_or_default();
+            let targets = player_targets(project, &test, default.as_ref(), &own)?;
+            vec![JobTemplate { test, retries: request.retries.unwrap_or(0), targets }]
+        } else if let Some(id) = &request.test_plan_id {
+            let plan = plan.insert(find_plan(project, id)?);
+            plan_jobs(project, plan, |_, _| default.clone())
+        } else {
+            // The service puts the tag first (service.md 2.1). It is not repeated.
+            tags.retain(|tag| tag != EPHEMERAL_TAG);
+            tags.insert(0, EPHEMERAL_TAG.to_owned());
+            let test = ephemeral_test(ephemeral_id, request.name, request.instructions.unwrap_or_default());
+            vec![JobTemplate { test, retries: 0, targets: default.iter().cloned().collect() }]
         };
 
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
-        let template_data = request
-            .render_templates
-            .filter(|render| *render)
-            .map(|_| request.template_data.unwrap_or_default());
         let launch = Launch {
             plan,
             is_ephemeral,
             jobs,
             instances: request.instances.unwrap_or(1),
             tags,
-            template_data,
+            template_data: template_data(request.render_templates, request.template_data),
             slot_builds: None,
             all_devices_of,
         };
@@ -86,10 +77,6 @@ impl Answer<StartTestPlanRun> for World {
         let slots = slot_targets(project, &plan, default.as_ref(), &own)?;
         let jobs = plan_jobs(project, &plan, |item, player| slots.get(&item.slot(player)).cloned());
         let all_devices_of = all_devices_of(request.run_on_all_configured_devices, default.as_ref())?;
-        let template_data = request
-            .render_templates
-            .filter(|render| *render)
-            .map(|_| request.template_data.unwrap_or_default());
         let launch = Launch {
             plan: Some(plan),
             is_ephemeral: false,
@@ -97,7 +84,7 @@ impl Answer<StartTestPlanRun> for World {
             // A plan has no `instances` (service.md 4.6).
             instances: 1,
             tags: request.additional_tags.unwrap_or_default(),
-            template_data,
+            template_data: template_data(request.render_templates, request.template_data),
             slot_builds: slot_builds(&slots),
             all_devices_of,
         };
@@ -106,24 +93,9 @@ impl Answer<StartTestPlanRun> for World {
     }
 }
 
-enum RequestedSubject {
-    Saved(Arc<SavedTest>),
-    Plan(Arc<SavedPlan>),
-    Instructions(String),
-}
-
-/// Returns what a request starts. The rules of the operation have checked that it names exactly one subject.
-fn resolve_subject(project: &Project, request: &StartRun) -> Result<RequestedSubject, ApiError> {
-    if let Some(id) = &request.multiplayer_test_id {
-        let test = existing(&project.tests, &id.0, "multiplayer test not found")?;
-        return Ok(RequestedSubject::Saved(Arc::clone(test)));
-    }
-
-    if let Some(id) = &request.test_plan_id {
-        return find_plan(project, id).map(RequestedSubject::Plan);
-    }
-
-    Ok(RequestedSubject::Instructions(request.instructions.clone().unwrap_or_default()))
+/// Returns the data of templates, which are rendered only if a request asks for it.
+fn template_data(is_rendered: Option<bool>, data: Option<Open>) -> Option<Open> {
+    (is_rendered == Some(true)).then(|| data.unwrap_or_default())
 }
 
 fn find_plan(project: &Project, id: &Uuid) -> Result<Arc<SavedPlan>, ApiError> {

@@ -49,13 +49,13 @@ impl RunView<'_> {
             job_id: job.id.clone(),
             multiplayer_run_id: attempt.id.clone(),
             project_id: self.project.id.clone(),
-            state: self.progress().name().to_owned(),
-            result: self.is_completed().then(|| attempt.result.name().to_owned()),
+            state: wire_name(self.progress()),
+            result: self.is_completed().then(|| wire_name(attempt.result)),
             bug_info: self.bug_info(),
             test: TestRef {
                 id: job.test.id.clone(),
                 name: job.test.name.clone(),
-                r#type: job.test.kind.name().to_owned(),
+                r#type: wire_name(job.test.kind),
             },
             build: job.build().map(|build| BuildRef { id: build.id.clone(), name: Some(build.name.clone()) }),
             created_at: attempt.created.to_string(),
@@ -95,9 +95,9 @@ impl RunView<'_> {
             .filter_map(|span| span.result);
         let mut summary = Fields::new();
 
-        for name in results.map(RunResult::name) {
-            let count = summary.get(name).and_then(Value::as_u64).unwrap_or(0);
-            summary.insert(name.to_owned(), json!(count + 1));
+        for name in results.map(wire_name) {
+            let count = summary.get(&name).and_then(Value::as_u64).unwrap_or(0);
+            summary.insert(name, json!(count + 1));
         }
 
         // The number of completed steps counts only steps that passed (service.md 2.2).
@@ -105,8 +105,8 @@ impl RunView<'_> {
 
         RunPlayer {
             id: format!("{}-{number}", self.attempt.id),
-            state: self.progress().name().to_owned(),
-            result: self.is_completed().then(|| self.attempt.player_result(spans).name().to_owned()),
+            state: wire_name(self.progress()),
+            result: self.is_completed().then(|| wire_name(self.attempt.player_result(spans))),
             player_number: Some(number),
             test_name: Some(self.job.test.name.clone()),
             composite_test_id: Some(format!("{}-{number}", self.job.test.id)),
@@ -144,15 +144,15 @@ impl RunView<'_> {
             start_time: start.map(|at| at.to_string()),
             end_time: end.filter(|_| start.is_some()).map(|at| at.to_string()),
             duration_ms: end.zip(start).map(|(end, start)| duration_ms(end - start)),
-            run_state: progress.name().to_owned(),
-            run_result: result.map(|result| result.name().to_owned()),
+            run_state: wire_name(progress),
+            run_result: result.map(wire_name),
             report: result.map(|result| self.report(step, result)),
             items: self.items(number, step, result),
             test: RunStepTest {
                 test_step_id: step.id.clone(),
                 goal: Some(step.goal.clone()),
                 finish_condition: finish_condition(&step.expected),
-                test_type: self.job.test.kind.name().to_owned(),
+                test_type: wire_name(self.job.test.kind),
             },
         }
     }
@@ -186,7 +186,7 @@ impl RunView<'_> {
             RunStepItem {
                 id: format!("{number}{letter}"),
                 expected: expected.clone(),
-                status: item_status(result).to_owned(),
+                status: item_status(result),
                 comment: matches!(result, RunResult::Failed | RunResult::Blocked)
                     .then(|| self.attempt.report.clone()),
             }
@@ -196,14 +196,6 @@ impl RunView<'_> {
     }
 }
 
-const fn item_status(result: RunResult) -> &'static str {
-    match result {
-        RunResult::Success => "passed",
-        RunResult::Failed => "failed",
-        RunResult::Blocked => "blocked",
-        RunResult::Skipped => "skipped",
-        RunResult::Timeout => "timeout",
-        RunResult::Error => "error",
-        RunResult::Stopped => "stopped",
-    }
+fn item_status(result: RunResult) -> String {
+    if result == RunResult::Success { "passed".to_owned() } else { wire_name(result).to_lowercase() }
 }

@@ -60,7 +60,7 @@ fn matches(request: &ListRuns, job: &SimulatedJob, attempt: &RunAttempt, now: Mo
             request.test_plan_execution_id.as_ref().map(|id| id.0.as_str()),
             job.execution.as_deref(),
         )
-        && matches_id(request.test_type.as_deref(), Some(job.test.kind.name()))
+        && matches_id(request.test_type.as_deref(), Some(&wire_name(job.test.kind)))
         && has_all_tags(&job.tags, request.tags.as_deref())
         // The effect of `bugs: false` is uncertain (service.md 2.2). The sandbox does not filter.
         && (request.bugs != Some(true) || attempt.findings(now).next().is_some())

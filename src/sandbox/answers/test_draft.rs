@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde_json::json;
+
 use super::prelude::*;
 use crate::sandbox::model::records::step_id;
 use crate::sandbox::model::saved_test::{ScriptedOutcome, ScriptedPlayer, TestKind};
@@ -19,8 +21,8 @@ impl TestDraft<'_> {
     /// Returns the test to save, or a 400 for the first rule that it breaks.
     pub(super) fn finish(self, project: &Project) -> Result<SavedTest, ApiError> {
         let TestCase { id, name, version, tags, test_type, mut content, .. } = self.case;
-        let kind = TestKind::from_name(&test_type)
-            .ok_or_else(|| ApiError::invalid(format!("invalid request: test_type: {test_type}")))?;
+        let kind = serde_json::from_value(json!(test_type))
+            .map_err(|_| ApiError::invalid(format!("invalid request: test_type: {test_type}")))?;
         check_budget(kind, &mut content)?;
         // Unknown collections are removed before the orders are checked, because their keys are removed too.
         check_collections(project, self.unknown.unwrap_or_default(), &mut content)?;

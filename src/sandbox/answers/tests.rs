@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::json;
+
 use super::{patch::patched, prelude::*, shared_steps, test_draft::TestDraft};
 use crate::sandbox::model::project::{ROOT, normalize};
 use crate::sandbox::model::records::at_version;
@@ -35,7 +37,7 @@ fn summary(project: &Project, test: &SavedTest) -> TestSummary {
     TestSummary {
         id: test.id.clone(),
         name: test.name.clone(),
-        r#type: test.kind.name().to_owned(),
+        r#type: wire_name(test.kind),
         folder_id: test.folder.clone(),
         folder_path: Some(project.folder_path(test.folder.as_deref()).to_owned()),
     }
@@ -54,10 +56,7 @@ impl Answer<CreateTest> for World {
     fn answer(&mut self, request: CreateTest, caller: &Caller) -> AnswerResult<TestCase> {
         let id = self.ids.uuid();
         let project = self.project_mut(caller)?;
-        let folder = match request.folder_id {
-            Some(id) => find_folder(project, &id)?,
-            None => folder_at(project, request.folder_path.as_deref())?,
-        };
+        let folder = find_folder(project, request.folder_id.as_deref(), request.folder_path.as_deref())?;
         let case = new_case(project, id, request.test)?;
         let draft = TestDraft { case, folder, unknown: request.shared_collection_steps_mode, before: None };
         let test = draft.finish(project)?;
@@ -76,7 +75,7 @@ fn new_case(project: &Project, id: String, fields: Open) -> Result<TestCase, Api
         name: String::new(),
         version: 0,
         tags: Vec::new(),
-        test_type: TestKind::Verification.name().to_owned(),
+        test_type: wire_name(TestKind::Verification),
         content: TestContent { source: Some("repository".to_owned()), ..TestContent::default() },
     };
 
@@ -96,9 +95,8 @@ impl Answer<UpdateTest> for World {
         check_version(request.expected_version, before.version)?;
 
         let folder = match (request.folder_id, request.folder_path) {
-            (Some(id), _) => find_folder(project, &id)?,
-            (None, Some(path)) => folder_at(project, path.as_deref())?,
             (None, None) => before.folder.clone(),
+            (id, path) => find_folder(project, id.as_deref(), path.flatten().as_deref())?,
         };
         let case = changed_case(project, before, request.patch)?;
         let unknown = request.shared_collection_steps_mode;
@@ -114,7 +112,7 @@ impl Answer<UpdateTest> for World {
 /// Returns the record after a patch. A changed kind resets the time budget, unless the patch contains one.
 fn changed_case(project: &Project, before: &SavedTest, patch: Open) -> Result<TestCase, ApiError> {
     let mut content = before.content.clone();
-    if patch.get("test_type").is_some_and(|kind| kind != before.kind.name()) {
+    if patch.get("test_type").is_some_and(|kind| *kind != json!(before.kind)) {
         // The defaults depend on the kind (service.md 6.2).
         (content.min_seconds, content.max_seconds) = (None, None);
     }
@@ -125,21 +123,14 @@ fn changed_case(project: &Project, before: &SavedTest, patch: Open) -> Result<Te
     Ok(TestCase { id: present.id, project_id: present.project_id, version: before.version + 1, ..case })
 }
 
-fn find_folder(project: &Project, id: &str) -> Result<Option<String>, ApiError> {
-    let folder =
-        find(&project.folders, id).ok_or_else(|| ApiError::invalid(format!("folder not found: {id}")))?;
-    Ok(Some(folder.id.clone()))
-}
-
-fn folder_at(project: &Project, path: Option<&str>) -> Result<Option<String>, ApiError> {
-    let path = normalize(path.unwrap_or(ROOT));
-    if path == ROOT {
-        return Ok(None);
-    }
-
-    let folder =
-        project.folder_at(path).ok_or_else(|| ApiError::invalid(format!("folder not found: {path}")))?;
-
+/// Returns the folder with this id or at this path; `None` for the root.
+fn find_folder(project: &Project, id: Option<&str>, path: Option<&str>) -> Result<Option<String>, ApiError> {
+    let (name, found) = match (id, normalize(path.unwrap_or(ROOT))) {
+        (Some(id), _) => (id, find(&project.folders, id)),
+        (None, ROOT) => return Ok(None),
+        (None, path) => (path, project.folder_at(path)),
+    };
+    let folder = found.ok_or_else(|| ApiError::invalid(format!("folder not found: {name}")))?;
     Ok(Some(folder.id.clone()))
 }
 
@@ -183,7 +174,7 @@ fn with_content(project: &Project, test: &SavedTest, content: TestContent) -> Te
         name: test.name.clone(),
         version: test.version,
         tags: test.tags.clone(),
-        test_type: test.kind.name().to_owned(),
+        test_type: wire_name(test.kind),
         content,
     }
 }

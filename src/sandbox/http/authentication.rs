@@ -47,11 +47,11 @@ static KEYS: [SandboxKey; 7] = [
         &["project:read-runs", "project:view-configs"],
     ),
     SandboxKey {
-        state: KeyState::Expired,
+        refusal: Some("API key expired"),
         ..SandboxKey::valid(keys::EXPIRED, "key_expired", Some(seed::DEMO_PROJECT), ALL_PERMISSIONS)
     },
     SandboxKey {
-        state: KeyState::Disabled,
+        refusal: Some("API key is disabled"),
         ..SandboxKey::valid(keys::DISABLED, "key_disabled", Some(seed::DEMO_PROJECT), ALL_PERMISSIONS)
     },
     SandboxKey::valid(keys::POWERLESS, "key_powerless", Some(seed::DEMO_PROJECT), &[]),
@@ -64,14 +64,8 @@ pub(super) struct SandboxKey {
     /// `None`: an organization key.
     pub(super) project: Option<&'static str>,
     permissions: &'static [&'static str],
-    state: KeyState,
-}
-
-#[derive(Clone, Copy)]
-enum KeyState {
-    Valid,
-    Expired,
-    Disabled,
+    /// Why the key is not accepted.
+    refusal: Option<&'static str>,
 }
 
 impl SandboxKey {
@@ -81,7 +75,7 @@ impl SandboxKey {
         project: Option<&'static str>,
         permissions: &'static [&'static str],
     ) -> Self {
-        Self { secret, id, project, permissions, state: KeyState::Valid }
+        Self { secret, id, project, permissions, refusal: None }
     }
 
     /// Returns the project of a request: `named` in its path, else the project of the key.
@@ -132,15 +126,12 @@ pub(super) fn authorize(
     }
 
     let key = find_key(headers).ok_or_else(|| ApiError::unauthorized("Invalid API key"))?;
-    // The state is checked before the project, so that an expired key is reported as expired for every project.
-    match key.state {
-        KeyState::Expired => return Err(ApiError::forbidden("API key expired")),
-        KeyState::Disabled => return Err(ApiError::forbidden("API key is disabled")),
-        KeyState::Valid => {}
+    // This is checked before the project, so that an expired key is reported as expired for every project.
+    if let Some(refusal) = key.refusal {
+        return Err(ApiError::forbidden(refusal));
     }
 
     let project = key.project_for(project)?;
-
     if let Access::Permission(permission) = access
         && !key.permissions.contains(&permission)
     {

@@ -78,15 +78,9 @@ impl InjectedFault {
             return Some("status: must be from 200 to 599".to_owned());
         }
 
-        let invalid = self.headers.iter().find(|(name, value)| parse_header(name, value).is_none());
-        if let Some((name, _)) = invalid {
-            return Some(format!("headers: `{name}` is not a header"));
-        }
-
-        let content_type = self.content_type.as_deref();
-        let is_invalid = content_type.is_some_and(|text| HeaderValue::from_str(text).is_err());
-
-        is_invalid.then(|| "content_type: is not a header value".to_owned())
+        let mut named = self.named_headers();
+        let invalid = named.find(|(name, value)| parse_header(name, value).is_none());
+        invalid.map(|(name, _)| format!("headers: `{name}` is not a header, or has no text"))
     }
 
     pub(super) fn replaces(&self) -> bool {
@@ -161,12 +155,14 @@ impl InjectedFault {
     }
 
     fn set_headers(&self, headers: &mut HeaderMap) {
-        let content_type = self.content_type.iter().map(|text| ("content-type", text));
-        let named = self.headers.iter().map(|(name, value)| (name.as_str(), value));
-
-        for (name, value) in content_type.chain(named).filter_map(|(name, value)| parse_header(name, value)) {
+        for (name, value) in self.named_headers().filter_map(|(name, value)| parse_header(name, value)) {
             headers.insert(name, value);
         }
+    }
+
+    fn named_headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let content_type = self.content_type.iter().map(|text| ("content-type", text.as_str()));
+        content_type.chain(self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())))
     }
 }
 

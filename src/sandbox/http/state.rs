@@ -1,7 +1,7 @@
 //! The state that all requests of a sandbox share, and the log of the latest requests.
 
 use std::{
-    collections::VecDeque,
+    collections::BTreeMap,
     io,
     net::SocketAddr,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -39,7 +39,9 @@ pub(super) struct SandboxState {
 
 impl SandboxState {
     pub(super) fn new(address: SocketAddr, options: Options, observer: Option<Observer>) -> io::Result<Self> {
-        let world = new_world(&options, address).map_err(io::Error::other)?;
+        let start = Moment::at_second(options.start.unwrap_or_else(Timestamp::now));
+        let projects = seed::projects(start).map_err(io::Error::other)?;
+        let world = World::new(&options, knowledge_url(address), start, projects);
         Ok(Self {
             address,
             world: Mutex::new(world),
@@ -101,13 +103,6 @@ impl SandboxState {
     }
 }
 
-fn new_world(options: &Options, address: SocketAddr) -> Result<World, String> {
-    let start = Moment::at_second(options.start.unwrap_or_else(Timestamp::now));
-    let projects = seed::projects(start)?;
-
-    Ok(World::new(options, knowledge_url(address), start, projects))
-}
-
 fn knowledge_url(address: SocketAddr) -> String {
     format!("http://{address}")
 }
@@ -135,34 +130,30 @@ pub(super) struct LoggedRequest {
     pub(super) key: Option<&'static str>,
 }
 
-/// The requests that arrived, oldest first.
+/// The latest requests that arrived, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct RequestLog {
-    requests: VecDeque<LoggedRequest>,
-    dropped: usize,
-}
+pub(super) struct RequestLog(BTreeMap<usize, LoggedRequest>);
 
 impl RequestLog {
     /// Adds a request and returns its number, which [`Self::set_status`] takes.
     pub(super) fn add(&mut self, request: LoggedRequest) -> usize {
-        if self.requests.len() == CAPACITY {
-            self.requests.pop_front();
-            self.dropped += 1;
+        let number = self.0.last_key_value().map_or(0, |(last, _)| last + 1);
+        self.0.insert(number, request);
+        if self.0.len() > CAPACITY {
+            self.0.pop_first();
         }
 
-        self.requests.push_back(request);
-        self.dropped + self.requests.len() - 1
+        number
     }
 
     /// Sets the status of the answer to a request. Does nothing if the request is no longer in the log.
     pub(super) fn set_status(&mut self, number: usize, status: u16) {
-        let position = number.checked_sub(self.dropped);
-        if let Some(request) = position.and_then(|position| self.requests.get_mut(position)) {
+        if let Some(request) = self.0.get_mut(&number) {
             request.status = Some(status);
         }
     }
 
-    pub(super) fn requests(&self) -> &VecDeque<LoggedRequest> {
-        &self.requests
+    pub(super) fn requests(&self) -> Vec<&LoggedRequest> {
+        self.0.values().collect()
     }
 }

@@ -21,8 +21,6 @@ use crate::sandbox::http::state::SandboxState;
 use crate::sandbox::model::builds::{Blob, PendingUpload};
 use crate::sandbox::model::world::World;
 
-const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
-
 /// Content type of a part (service.md 10.6).
 const CONTENT_TYPE: &str = "application/octet-stream";
 
@@ -91,7 +89,7 @@ async fn respond_with_fault(fault: &InjectedFault, request: Request, next: Next)
     }
 
     let (head, body) = next.run(request).await.into_parts();
-    let body = to_bytes(body, MAX_RESPONSE_BYTES).await.unwrap_or_default();
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let headers = head.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if fault.after {
         fault.wait().await;

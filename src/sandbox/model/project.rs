@@ -99,12 +99,6 @@ impl Project {
         jobs.flat_map(|job| runs_of(job, now)).find(|(_, run)| run.id == id)
     }
 
-    /// Removes a build and its bytes. Runs of the build keep its record.
-    pub(crate) fn delete_build(&mut self, id: &str) {
-        self.storage.contents.remove(id);
-        self.builds.shift_remove(id);
-    }
-
     pub(crate) fn last_use(&self, build: &str) -> Option<Moment> {
         let uses = |player: &PlayerDevice| player.build.as_ref().is_some_and(|used| used.id == build);
         let jobs = self.jobs.values().filter(|job| job.player_devices.iter().any(uses));

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::sandbox::model::time::{Millis, Moment};
 use crate::service::api::Open;
@@ -29,7 +29,7 @@ pub(crate) struct SavedTest {
     pub(crate) content: TestContent,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TestKind {
     Verification,
@@ -38,18 +38,6 @@ pub(crate) enum TestKind {
 }
 
 impl TestKind {
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::Verification, Self::Discovery, Self::Task].into_iter().find(|kind| kind.name() == name)
-    }
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Verification => "verification",
-            Self::Discovery => "discovery",
-            Self::Task => "task",
-        }
-    }
-
     /// Returns the default of the least and the most seconds (service.md 6.2).
     pub(crate) const fn default_budget(self) -> (Option<i64>, i64) {
         match self {
@@ -95,12 +83,6 @@ pub(crate) struct CaseLink {
     pub(crate) deleted: bool,
 }
 
-impl SavedTest {
-    pub(crate) fn outcome(&self, attempt: usize) -> Option<&ScriptedOutcome> {
-        self.outcomes.get(attempt).or(self.outcomes.last())
-    }
-}
-
 /// How an attempt ends. The seed numbers players and steps from 1.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -126,8 +108,8 @@ impl ScriptedOutcome {
 }
 
 /// Results of runs, players and steps (service.md 2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all(deserialize = "lowercase", serialize = "SCREAMING_SNAKE_CASE"))]
 pub(crate) enum RunResult {
     Success,
     Failed,
@@ -139,18 +121,6 @@ pub(crate) enum RunResult {
 }
 
 impl RunResult {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Success => "SUCCESS",
-            Self::Failed => "FAILED",
-            Self::Blocked => "BLOCKED",
-            Self::Skipped => "SKIPPED",
-            Self::Timeout => "TIMEOUT",
-            Self::Error => "ERROR",
-            Self::Stopped => "STOPPED",
-        }
-    }
-
     /// Returns whether the attempt was cut off, so that a retry may follow. The other results are verdicts.
     pub(crate) const fn is_cut_off(self) -> bool {
         matches!(self, Self::Timeout | Self::Error | Self::Stopped)

@@ -77,13 +77,12 @@ impl TestManagementSystem {
 
         let name = name.unwrap_or_else(|| format!("Automated {kind} {id}"));
         let url = format!("https://tmsys.example/{kind}s/{id}");
+        let created = (Some(id), Some(url), Some(name));
 
         if several {
-            (result.tmsys_plan_id, result.tmsys_plan_url, result.tmsys_plan_name) =
-                (Some(id), Some(url), Some(name));
+            (result.tmsys_plan_id, result.tmsys_plan_url, result.tmsys_plan_name) = created;
         } else {
-            (result.tmsys_run_id, result.tmsys_run_url, result.tmsys_run_name) =
-                (Some(id), Some(url), Some(name));
+            (result.tmsys_run_id, result.tmsys_run_url, result.tmsys_run_name) = created;
         }
     }
 }

@@ -49,13 +49,6 @@ impl Add<Millis> for Moment {
     }
 }
 
-impl Sub<Millis> for Moment {
-    type Output = Self;
-    fn sub(self, span: Millis) -> Self {
-        Self(self.0.saturating_sub(span))
-    }
-}
-
 impl Sub for Moment {
     type Output = Millis;
     fn sub(self, earlier: Self) -> Millis {

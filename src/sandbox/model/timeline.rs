@@ -3,6 +3,8 @@
 //! A timeline covers the time from the creation to the completion of the job, including the future. Answers contain the
 //! part before `now`. An attempt is a run.
 
+use serde::Serialize;
+
 use crate::sandbox::model::job::SimulatedJob;
 use crate::sandbox::model::records::later_run_id;
 use crate::sandbox::model::saved_test::{BugFinding, RunResult, ScriptedOutcome, ScriptedPlayer};
@@ -36,7 +38,8 @@ pub(crate) struct Timeline {
 }
 
 /// States of a job (service.md 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum JobStatus {
     Queued,
     Starting,
@@ -44,19 +47,6 @@ pub(crate) enum JobStatus {
     Stopping,
     CleaningUp,
     Completed,
-}
-
-impl JobStatus {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "QUEUED",
-            Self::Starting => "STARTING",
-            Self::Running => "RUNNING",
-            Self::Stopping => "STOPPING",
-            Self::CleaningUp => "CLEANING_UP",
-            Self::Completed => "COMPLETED",
-        }
-    }
 }
 
 impl Timeline {
@@ -131,7 +121,8 @@ impl RunAttempt {
         let players = &job.test.players;
         let started = created + STARTING;
         let passed = ScriptedOutcome::passed();
-        let outcome = job.test.outcome(number).unwrap_or(&passed);
+        let outcomes = &job.test.outcomes;
+        let outcome = outcomes.get(number).or(outcomes.last()).unwrap_or(&passed);
 
         let (ended, result) = match (stop, natural_end(players, outcome, started)) {
             (Some(stop), end) if stop < end => (stop, RunResult::Stopped),
@@ -272,7 +263,8 @@ fn step_spans(
 }
 
 /// Progress of a run, a player or a step (service.md 2.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum RunProgress {
     Initializing,
     Running,
@@ -280,14 +272,6 @@ pub(crate) enum RunProgress {
 }
 
 impl RunProgress {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Initializing => "INITIALIZING",
-            Self::Running => "RUNNING",
-            Self::Completed => "COMPLETED",
-        }
-    }
-
     /// Returns the progress at `now` of a run or step that lasts from `start` to `end`. `None` means never.
     fn between(start: Option<Moment>, end: Option<Moment>, now: Moment) -> Self {
         if end.is_some_and(|end| end <= now) {
