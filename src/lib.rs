@@ -31,8 +31,7 @@
 //!    which calls several operations.
 //! 4. [`call::Caller::call`] reports every violation of the arguments at once: of the schema
 //!    ([`service::arguments::check`]), the rules ([`service::rule::Rule::check`]) and the path
-//!    ([`service::request::layout`]). It finds the project. If it is not known whether an earlier equal call happened,
-//!    it asks the service first.
+//!    ([`service::request::layout`]). It finds the project.
 //! 5. `Caller::execute` makes a reply of the answer, or a [`failure::Failure`] with a code, a message and a hint.
 //! 6. `RequestSender::send` reads the record from a list if the service has no operation for it.
 //! 7. [`client::Client::send`] sends the request, and repeats it as far as the retry policy allows.
