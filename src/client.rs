@@ -40,7 +40,7 @@ use tokio::time::Instant;
 use url::Url;
 
 pub use self::{
-    address::{AddressPolicy, HostUrl, PresignedAddress},
+    address::{AddressPolicy, HostUrl, MAIN_PATH, PresignedAddress},
     connection::{http_client, read_certificates},
     document::{Document, DocumentClient},
     download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},

@@ -20,7 +20,6 @@ use std::{ffi::OsString, path::Path};
 use clap::ArgMatches;
 use serde::Serialize;
 
-pub(crate) use self::definition::READ_ONLY;
 use self::{
     configuration_file::profile_settings,
     definition::{
@@ -35,47 +34,37 @@ pub use self::{
     configuration_file::{
         Configuration, ConfigurationFile, HOME_VARIABLES, Profile, ProfileValue, user_directory,
     },
-    definition::{
-        FIRST_PROFILE, LogFormat, SETTINGS, Setting, complete_address, is_loopback_host, service_variables,
-    },
+    definition::{FIRST_PROFILE, SERVICE_VARIABLES, SETTINGS, Setting, complete_address, is_loopback_host},
     flags::{flags, http_flags, profile_completer},
     http::{HTTP_SETTINGS, HttpSettings, OauthSettings},
+};
+pub(crate) use self::{
+    definition::{LogFormat, READ_ONLY},
     values::Origin,
 };
 use crate::{
     client::{ApiKey, KeyKind, KeySource, KeyStore},
     failure::{Code, Failure},
-    home_path::expand_home,
     tools::{
         selection::Selection,
         upload::{UploadTiming, origin::BuildOrigin},
     },
 };
 
-/// Settings that name a key. Only one of them is used.
-const KEY_SETTINGS: [&str; 3] = [API_KEY, API_KEY_FILE, API_KEY_COMMAND];
-
 /// The settings of this process.
 #[derive(Clone, Debug)]
 pub struct Settings {
     values: Values,
-    parsed: ParsedValues,
+    /// The usable values, and the defaults of the others.
+    server: ServerSettings,
+    /// Every unusable value, in the order of the documentation.
+    problems: Vec<SettingProblem>,
     build_origin: BuildOrigin,
     upload_timing: UploadTiming,
     /// The keys that `tas-mcp login` has stored. They serve if no setting names a key.
     accounts: Option<KeyStore>,
     /// Why the configuration file cannot be used.
     file_problem: Option<SettingProblem>,
-}
-
-/// What the texts of the settings of every command result in.
-#[derive(Clone, Debug)]
-struct ParsedValues {
-    server: ServerSettings,
-    /// The key of the settings, if it is usable.
-    key: Option<KeySource>,
-    /// Every unusable value, in the order of the documentation.
-    problems: Vec<SettingProblem>,
 }
 
 /// A setting that is set, as `status` shows it.
@@ -89,25 +78,16 @@ pub struct SettingValue {
     pub origin: String,
 }
 
-impl ParsedValues {
-    fn new(values: &Values) -> Self {
-        let key_setting = values.key_setting();
-        let is_used = |name: &str| !KEY_SETTINGS.contains(&name) || key_setting == Some(name);
-        let mut problems = Vec::new();
-        let server: ServerSettings = parse_values(&SETTINGS, values, is_used, &mut problems);
-
-        let keys = [&server.api_key, &server.api_key_file, &server.api_key_command];
-        let key = keys.into_iter().flatten().next().cloned();
-        mask_key(&mut problems, key.as_ref());
-
-        Self { server, key, problems }
-    }
+/// Returns the values of the settings of every command, and the problems of the unusable ones.
+fn parse_server(values: &Values) -> (ServerSettings, Vec<SettingProblem>) {
+    let (server, mut problems): (ServerSettings, _) = parse_values(&SETTINGS, values);
+    mask_key(&mut problems, server.key());
+    (server, problems)
 }
 
 /// Masks the key, which may have been given as the value of another setting too.
 fn mask_key(problems: &mut [SettingProblem], key: Option<&KeySource>) {
-    let source = key.filter(|_| !problems.is_empty());
-    let Some(key) = source.and_then(|source| source.known_key().ok()) else { return };
+    let Some(key) = key.and_then(|source| source.known_key().ok()) else { return };
     for problem in problems {
         problem.reason = key.mask_text(std::mem::take(&mut problem.reason));
     }
@@ -132,10 +112,12 @@ impl Settings {
         variable: impl Fn(&str) -> Option<T>,
     ) -> Self {
         let variable = |name: &str| variable(name).map(Into::into);
-        let values = Values::from_sources(matches.into(), &HTTP_SETTINGS, variable);
+        let values = Values::from_sources(matches.into(), variable);
+        let (server, problems) = parse_server(&values);
         Self {
             build_origin: BuildOrigin::from_variables(|name| variable(name)?.into_string().ok()),
-            parsed: ParsedValues::new(&values),
+            server,
+            problems,
             values,
             upload_timing: UploadTiming::default(),
             accounts: None,
@@ -153,13 +135,12 @@ impl Settings {
         match file.load() {
             Ok(configuration) => add_profile(&mut self.values, &configuration, file.path()),
             Err(problem) => {
-                let (origin, reason) =
-                    (file.path().display().to_string(), format!("cannot be used: {problem}"));
+                let origin = file.path().display().to_string();
+                let reason = format!("cannot be used: {problem}");
                 self.file_problem = Some(SettingProblem { setting: "configuration file", origin, reason });
             }
         }
-        self.parsed = ParsedValues::new(&self.values);
-
+        (self.server, self.problems) = parse_server(&self.values);
         self
     }
 
@@ -190,17 +171,18 @@ impl Settings {
             values.remove(PROJECT_ID);
         }
 
-        Self { parsed: ParsedValues::new(&values), values, ..self.clone() }
+        let (server, problems) = parse_server(&values);
+        Self { values, server, problems, ..self.clone() }
     }
 
     /// Replaces the URLs and the key by those of an embedded sandbox. Nothing of the real service is used.
     pub fn use_sandbox(&mut self, base_url: &str, knowledge_url: &str, key: &str) {
-        for (name, text) in service_variables(base_url, knowledge_url, key) {
+        for (name, text) in SERVICE_VARIABLES.into_iter().zip([base_url, knowledge_url, key]) {
             self.values.set(name, text, Origin::Sandbox);
         }
         self.values.remove(API_KEY_FILE);
         self.values.remove(CA_FILE);
-        self.parsed = ParsedValues::new(&self.values);
+        (self.server, self.problems) = parse_server(&self.values);
     }
 
     /// Returns what the profile of an account contains: the address, the project, and the settings of the flags of this
@@ -220,8 +202,8 @@ impl Settings {
             let given = self.values.text(name).filter(|_| is_given);
             let Some(text) = (if name == PROJECT_ID { project } else { given }) else { continue };
 
-            let mut problems = self.parsed.problems.iter().filter(|_| is_given);
-            if let Some(problem) = problems.find(|problem| problem.setting == name) {
+            let is_own = |problem: &&SettingProblem| is_given && problem.setting == name;
+            if let Some(problem) = self.problems.iter().find(is_own) {
                 let message = format!("`{}` {}", setting.word, problem.reason);
                 return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was changed"));
             }
@@ -235,11 +217,9 @@ impl Settings {
     /// Returns the settings that are set, with their origins. Secrets are not shown, and neither are values that cannot be
     /// parsed.
     pub fn shown_values(&self) -> Vec<SettingValue> {
-        let mut problems = self.parsed.problems.clone();
-        if self.has_http_values() {
-            self.parse_http(&mut problems);
-        }
-        let key = self.parsed.key.as_ref().and_then(|key| key.known_key().ok());
+        let mut problems = self.problems.clone();
+        self.parse_http(&mut problems);
+        let key = self.server.key().and_then(|key| key.known_key().ok());
 
         let is_unusable = |name: &str| problems.iter().any(|problem| problem.setting == name);
         let shown = |(setting, text, origin): (&Setting, &str, &Origin)| SettingValue {
@@ -258,68 +238,61 @@ impl Settings {
     /// Returns the flags of the command line, each followed by its value. A value that is the API key is left out.
     pub fn given_flags(&self) -> Vec<String> {
         let key = self.values.text(API_KEY);
-        let mut words = Vec::new();
-        for (setting, text) in SETTINGS.iter().filter_map(|one| Some((one, self.values.text(one.name())?))) {
-            if !self.values.is_flag(setting.name()) || Some(text) == key {
-                continue;
-            }
-            words.push(format!("--{}", setting.flag));
-            words.extend((!setting.is_switch()).then(|| text.to_owned()));
-        }
-        words
+        let text = |setting: &Setting| self.values.text(setting.name());
+        let is_given = |setting: &&Setting| self.values.is_flag(setting.name()) && text(setting) != key;
+        let words = |setting: &Setting| {
+            let value = text(setting).filter(|_| !setting.is_switch()).map(str::to_owned);
+            [Some(format!("--{}", setting.flag)), value]
+        };
+        SETTINGS.iter().filter(is_given).flat_map(words).flatten().collect()
     }
 
     /// Returns the usable values, and the defaults of the others.
     pub fn server(&self) -> &ServerSettings {
-        &self.parsed.server
+        &self.server
     }
 
-    /// Returns the pauses and time limits of uploads.
-    pub fn upload_timing(&self) -> &UploadTiming {
+    pub(crate) fn upload_timing(&self) -> &UploadTiming {
         &self.upload_timing
     }
 
-    /// Returns the address of the main API as text, if it is set.
-    pub fn base_url(&self) -> Option<&str> {
+    pub(crate) fn base_url(&self) -> Option<&str> {
         self.values.text(BASE_URL)
     }
 
     /// Returns what a user should know about an address of the main API that is not complete.
-    pub fn address_note(&self) -> Option<String> {
+    pub(crate) fn address_note(&self) -> Option<String> {
         let (text, url) = (self.base_url()?, self.server().base_url.as_ref()?);
         let is_completed = complete_address(text, true) != text;
         is_completed.then(|| format!("note: the address `{text}` is read as {}", url.as_str()))
     }
 
-    /// Returns whether a setting names the host for knowledge files and artifacts.
-    pub fn names_knowledge_host(&self) -> bool {
+    pub(crate) fn names_knowledge_host(&self) -> bool {
         self.values.contains(KNOWLEDGE_URL)
     }
 
     /// Returns the name of the profile that is used or wanted. The profile may not exist.
-    pub fn profile(&self) -> Option<&str> {
+    pub(crate) fn profile(&self) -> Option<&str> {
         self.values.text(PROFILE)
     }
 
     /// Returns what chooses the profile, if there is one.
-    pub fn profile_origin(&self) -> Option<&Origin> {
+    pub(crate) fn profile_origin(&self) -> Option<&Origin> {
         self.values.origin(PROFILE)
     }
 
     /// Returns the account whose stored key is used: it has the name of the profile.
-    pub fn account(&self) -> &str {
+    pub(crate) fn account(&self) -> &str {
         self.profile().unwrap_or(FIRST_PROFILE)
     }
 
-    /// Returns whether the settings contain an API key.
-    pub fn has_key(&self) -> bool {
+    pub(crate) fn has_key(&self) -> bool {
         self.values.key_setting().is_some()
     }
 
     /// Returns the origin of a key that is used in place of the stored key of the account.
-    pub fn key_origin_before_account(&self) -> Option<String> {
-        let origin = self.values.origin(self.values.key_setting()?)?;
-        Some(origin.to_string())
+    pub(crate) fn key_origin_before_account(&self) -> Option<String> {
+        Some(self.values.origin(self.values.key_setting()?)?.to_string())
     }
 
     /// Returns where the API key comes from.
@@ -351,16 +324,14 @@ impl Settings {
         if self.is_read_only() { selection.read_only() } else { selection }
     }
 
-    /// Returns whether a setting of the HTTP server is set.
-    pub fn has_http_values(&self) -> bool {
+    pub(crate) fn has_http_values(&self) -> bool {
         HTTP_SETTINGS.iter().any(|setting| self.values.contains(setting.name()))
     }
 }
 
 /// Returns the absolute form of `path`, which is relative to `directory`: the same file in every working directory.
 fn absolute(directory: &Path, path: &str) -> Result<String, Failure> {
-    let path = directory.join(&*expand_home(path));
-    let path = std::path::absolute(&path).unwrap_or(path);
+    let path = directory.join(path);
     let text = path.to_str().map(str::to_owned);
 
     text.ok_or_else(|| {

@@ -33,7 +33,8 @@ pub(super) fn next_command(settings: &Settings, command: &[&str]) -> Option<Stri
 
 /// Returns the lines with which a terminal uses a sandbox that runs in another one.
 pub fn sandbox_exports(base_url: &str, knowledge_url: &str, key: &str) -> String {
-    let variables = settings::service_variables(base_url, knowledge_url, key);
+    let [address, knowledge_address, secret] = settings::SERVICE_VARIABLES;
+    let variables = [(address, base_url), (knowledge_address, knowledge_url), (secret, key)];
     let exports = variables.map(|(name, value)| format!("  export {name}={value}\n")).concat();
     let assignments = variables.map(|(name, value)| format!("  $env:{name} = \"{value}\"\n")).concat();
 

@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 /// End of every address of the main API.
-const MAIN_PATH: &str = "/api/v1";
+pub const MAIN_PATH: &str = "/api/v1";
 
 /// Names that stand for this machine, apart from `localhost` itself.
 const LOCAL_SUFFIX: &str = ".localhost";

@@ -33,10 +33,8 @@ impl Settings {
     pub fn http_config(&self) -> Result<(HttpSettings, ToolsConfig), Failure> {
         let mut problems = self.problems_of_all_tools(false);
         let http = self.parse_http(&mut problems);
-        let config = self.build_tools_config(|_| Some(KeySource::EachCall));
-        let config = config
-            .filter(|_| problems.is_empty())
-            .ok_or_else(|| unusable("the server cannot start", &problems))?;
+        let config = self.build_tools_config(|_| Some(KeySource::EachCall)).filter(|_| problems.is_empty());
+        let config = config.ok_or_else(|| unusable("the server cannot start", &problems))?;
 
         if http.exposes_key() && self.has_key() {
             let message = "the API key of the settings would serve everybody who reaches the server: remove the key, so that each client sends its own, or listen on a loopback address without a public URL";
@@ -47,20 +45,17 @@ impl Settings {
     }
 
     pub(super) fn parse_http(&self, problems: &mut Vec<SettingProblem>) -> HttpSettings {
-        let earlier = problems.len();
-        let http = HttpSettings::parse(&self.values, self.server().ca_file.as_deref(), problems);
-        mask_key(problems.get_mut(earlier..).unwrap_or_default(), self.parsed.key.as_ref());
+        let (http, mut found) = HttpSettings::parse(&self.values, self.server.ca_file.as_deref());
+        mask_key(&mut found, self.server.key());
+        problems.append(&mut found);
         http
-    }
-
-    fn problems(&self) -> impl Iterator<Item = &SettingProblem> {
-        self.file_problem.iter().chain(&self.parsed.problems)
     }
 
     /// Returns the problems that disable all tools, in the order of the documentation.
     fn problems_of_all_tools(&self, needs_key: bool) -> Vec<SettingProblem> {
         let is_of_all = |problem: &&SettingProblem| !FOR_SOME_TOOLS.contains(&problem.setting);
-        let mut problems: Vec<_> = self.problems().filter(is_of_all).cloned().collect();
+        let problems = self.file_problem.iter().chain(&self.problems);
+        let mut problems: Vec<_> = problems.filter(is_of_all).cloned().collect();
         if !self.values.contains(BASE_URL) {
             problems.push(SettingProblem::new(&self.values, BASE_URL, "is not set"));
         }
@@ -77,13 +72,12 @@ impl Settings {
 
     fn stored_key(&self, base_url: &HostUrl) -> Option<KeySource> {
         let hosts = [base_url].into_iter().chain(&self.server().knowledge_url);
-        let (account, withheld) = (self.account().to_owned(), self.values.withheld_key.clone());
-        let store = self.accounts.clone()?;
-        Some(KeySource::stored(StoredKey::new(store, account, hosts, withheld)))
+        let (store, withheld) = (self.accounts.clone()?, self.values.withheld_key.clone());
+        Some(KeySource::stored(StoredKey::new(store, self.account().to_owned(), hosts, withheld)))
     }
 
     fn for_some_tools<T: Clone>(&self, name: &str, value: Option<&T>) -> Result<Option<T>, Failure> {
-        let problem = self.parsed.problems.iter().find(|problem| problem.setting == name);
+        let problem = self.problems.iter().find(|problem| problem.setting == name);
         problem.map_or(Ok(value.cloned()), |problem| Err(not_configured(std::slice::from_ref(problem))))
     }
 
@@ -94,7 +88,7 @@ impl Settings {
     ) -> Option<ToolsConfig> {
         let server = self.server();
         let base_url = server.base_url.clone()?;
-        let key = self.parsed.key.clone().or_else(|| other_key(&base_url))?;
+        let key = server.key().cloned().or_else(|| other_key(&base_url))?;
         let address_policy = AddressPolicy::for_service(&base_url);
 
         let client = ClientConfig {

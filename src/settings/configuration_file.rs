@@ -9,7 +9,7 @@ use anyhow::Result;
 use indexmap::IndexMap;
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, value};
 
-use super::definition::{PROFILE, SETTINGS, Setting, boolean};
+use super::definition::{PROFILE, SETTINGS, Setting};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home,
@@ -28,9 +28,6 @@ const DEFAULT_PROFILE: &str = "default_profile";
 
 /// Table with a table for each profile.
 const PROFILES: &str = "profile";
-
-/// Longest name of a profile, in characters.
-const MAX_NAME_CHARACTERS: usize = 64;
 
 /// Variables that contain the home directory or a directory in it with the configuration of programs.
 pub const HOME_VARIABLES: [&str; 4] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA"];
@@ -86,11 +83,6 @@ impl Profile {
 }
 
 impl ConfigurationFile {
-    /// Returns the file of the user of this process; `None` if the user has no home directory.
-    pub fn of_user() -> Option<Self> {
-        user_directory().map(|directory| Self::in_directory(&directory))
-    }
-
     /// Returns the file in the directory of this program. It may not exist.
     pub fn in_directory(directory: &Path) -> Self {
         Self { path: directory.join("config.toml") }
@@ -257,12 +249,11 @@ fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
     let begins_plain = name.starts_with(|first: char| first.is_ascii_alphanumeric());
 
-    if begins_plain && name.chars().all(is_plain) && name.len() <= MAX_NAME_CHARACTERS {
+    if begins_plain && name.chars().all(is_plain) && name.len() <= 64 {
         return Ok(());
     }
-    Err(format!(
-        "is not the name of a profile: it must have at most {MAX_NAME_CHARACTERS} letters, digits, `-`, `_` and `.`, and begin with a letter or a digit"
-    ))
+    let reason = "is not the name of a profile: it must have at most 64 letters, digits, `-`, `_` and `.`, and begin with a letter or a digit";
+    Err(reason.to_owned())
 }
 
 /// Returns the settings that a profile may contain: every setting with a flag and a variable, except the profile itself. A key
@@ -291,12 +282,12 @@ fn profile_setting(word: &str) -> Result<&'static Setting, String> {
 /// Returns the text of a value in TOML, or the form that it must have.
 fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
     if setting.is_switch() {
-        let value = item.as_bool().ok_or("must be true or false, without quotes")?;
-        return Ok(value.to_string());
+        let value = item.as_bool().map(|value| value.to_string());
+        return value.ok_or("must be true or false, without quotes");
     }
     if setting.is_number() {
-        let value = item.as_integer().ok_or("must be a whole number, without quotes")?;
-        return Ok(value.to_string());
+        let value = item.as_integer().map(|value| value.to_string());
+        return value.ok_or("must be a whole number, without quotes");
     }
 
     let text = item.as_str().ok_or("must be a text in quotes")?;
@@ -306,12 +297,10 @@ fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
     Ok(text.to_owned())
 }
 
-/// Returns a usable value in TOML.
+/// Returns a usable value of a flag in TOML. A switch has no value on the command line.
 fn item_of(setting: &Setting, text: &str) -> Item {
-    if setting.is_switch() {
-        return value(boolean(text).unwrap_or(true));
-    }
     match text.parse::<i64>() {
+        _ if setting.is_switch() => value(true),
         Ok(number) if setting.is_number() => value(number),
         _ => value(text),
     }

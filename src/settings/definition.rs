@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    client::{HostUrl, KeySource, read_certificates},
+    client::{HostUrl, KeySource, MAIN_PATH, read_certificates},
     service::request::encoded,
     tools::{files::FilesRoot, selection::Selection},
 };
@@ -41,15 +41,12 @@ pub(super) const CA_FILE: &str = "TAS_CA_FILE";
 pub(super) const CONFIRM: &str = "TAS_CONFIRM";
 pub(super) const LOG: &str = "TAS_LOG";
 
-/// Path of the main API.
-const MAIN_PATH: &str = "/api/v1";
+/// Variables with which another process uses the same service: addresses and key.
+pub const SERVICE_VARIABLES: [&str; 3] = [BASE_URL, KNOWLEDGE_URL, API_KEY];
 
 /// Flag that logs what happens, and its log filter.
 pub(super) const VERBOSE: &str = "verbose";
 pub(super) const VERBOSE_FILTER: &str = "tas_mcp=debug,access=info";
-
-/// Maximum length of a project id in a path, in bytes.
-const MAX_PROJECT_ID_BYTES: usize = 300;
 
 /// Name of the profile and of the account that are used if none is chosen.
 pub const FIRST_PROFILE: &str = "default";
@@ -117,7 +114,8 @@ pub struct ServerSettings {
     pub state_dir: Option<PathBuf>,
 
     /// Certificates (PEM) to trust in addition to those of the system
-    #[arg(long, env = CA_FILE, value_name = "FILE", value_parser = certificate_file, value_hint = ValueHint::FilePath)]
+    #[arg(long, env = CA_FILE, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(value_parser = |path: &str| read_certificates(path.as_ref()).map(|_| PathBuf::from(path)))]
     pub ca_file: Option<PathBuf>,
 
     /// Word for the test-management system in the paths and fields of the deployment
@@ -126,7 +124,7 @@ pub struct ServerSettings {
 
     /// `ask`: a person must confirm costly or irreversible calls; `never`: no confirmation, for unattended use
     #[arg(long, env = CONFIRM, value_name = "WORD", value_enum, default_value = "ask")]
-    pub confirm: Confirm,
+    pub(crate) confirm: Confirm,
 
     /// Maximum length of a tool's reply in characters, 2000 to 1000000. A longer reply is cut, and `truncated` says what is
     /// missing
@@ -141,33 +139,37 @@ pub struct ServerSettings {
 
     /// Log filter, such as `info` or `tas_mcp=debug`. Logs are written to standard error. `access` and `audit` are the
     /// logs of requests and of writing calls of `tas-mcp http`
-    #[arg(long, env = LOG, value_name = "FILTER", value_parser = log_filter, default_value = "warn,access=info,audit=info")]
+    #[arg(long, env = LOG, value_name = "FILTER", default_value = "warn,access=info,audit=info")]
+    #[arg(value_parser = |text: &str| text.parse::<Targets>().map_err(|error| format!("is not a log filter: {error}")))]
     pub log: Targets,
 
     /// `text` or `json`: the form of the lines of the log
     #[arg(long, env = "TAS_LOG_FORMAT", value_name = "WORD", value_enum, default_value = "text")]
-    pub log_format: LogFormat,
+    pub(crate) log_format: LogFormat,
 
     /// Use an embedded sandbox of the service. Needs no other setting
     #[arg(long, value_parser = boolean)]
     pub sandbox: Option<bool>,
 }
 
+impl ServerSettings {
+    /// Returns the key of the settings, if it is usable. Only one of the settings for it is used.
+    pub(super) fn key(&self) -> Option<&KeySource> {
+        self.api_key.as_ref().or(self.api_key_file.as_ref()).or(self.api_key_command.as_ref())
+    }
+}
+
 /// Whether a person must confirm costly or irreversible calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Confirm {
-    /// The person is asked.
+pub(crate) enum Confirm {
     Ask,
-    /// Nobody is asked.
     Never,
 }
 
 /// The form of the lines of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// Plain text.
+pub(crate) enum LogFormat {
     Text,
-    /// JSON objects.
     Json,
 }
 
@@ -203,12 +205,11 @@ pub struct Setting {
 }
 
 /// The settings of every command, in the order of the documentation.
-pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-    static COMMAND: LazyLock<Command> = LazyLock::new(|| ServerSettings::augment_args(Command::default()));
-    settings(&COMMAND)
-});
+pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(settings::<ServerSettings>);
 
-pub(super) fn settings(command: &'static Command) -> Vec<Setting> {
+/// Returns the settings of `T`, which is asked once in a process.
+pub(super) fn settings<T: Args>() -> Vec<Setting> {
+    let command: &'static Command = Box::leak(Box::new(T::augment_args(Command::default())));
     command.get_arguments().map(Setting::new).collect()
 }
 
@@ -267,16 +268,13 @@ pub fn complete_address(text: &str, is_main: bool) -> Cow<'_, str> {
     let mut complete = Cow::Borrowed(text);
     // A word without a dot or a port may be anything, such as a key in the wrong place.
     if !text.contains("://") && text.contains(['.', ':']) {
-        let host = Url::parse(&format!("https://{text}")).ok();
-        let is_local = host.as_ref().and_then(Url::host_str).is_some_and(is_loopback_host);
-        complete = format!("{}://{text}", if is_local { "http" } else { "https" }).into();
+        let secure = format!("https://{text}");
+        let is_local = HostUrl::parse(&secure).is_ok_and(|url| url.is_loopback());
+        complete = if is_local { format!("http://{text}") } else { secure }.into();
     }
 
-    let url = Url::parse(&complete).ok();
-    let lacks_path = url.is_some_and(|url| {
-        matches!(url.scheme(), "http" | "https") && url.path() == "/" && url.query().is_none()
-    });
-    if is_main && lacks_path {
+    let is_origin = |url: Url| url.has_host() && url.path() == "/" && url.query().is_none();
+    if is_main && complete.starts_with("http") && Url::parse(&complete).is_ok_and(is_origin) {
         complete = format!("{}{MAIN_PATH}", complete.trim_end_matches('/')).into();
     }
     complete
@@ -289,26 +287,12 @@ pub fn is_loopback_host(host: &str) -> bool {
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Returns the variables with which another process uses the same service.
-pub fn service_variables<'a>(
-    base_url: &'a str,
-    knowledge_url: &'a str,
-    key: &'a str,
-) -> [(&'static str, &'a str); 3] {
-    [(BASE_URL, base_url), (KNOWLEDGE_URL, knowledge_url), (API_KEY, key)]
-}
-
 // Parsers of the values. An error is the end of a sentence that begins with the name of the setting.
 
-/// Parses a project id. The id becomes one segment of a path, so `.` and `..` are refused.
+/// Parses a project id. The id becomes one segment of a path, so `.` and `..` are refused, and more than 300 bytes.
 fn project_id(text: &str) -> Result<String, String> {
-    let is_segment = text != "." && text != ".." && encoded(text).len() <= MAX_PROJECT_ID_BYTES;
+    let is_segment = text != "." && text != ".." && encoded(text).len() <= 300;
     if is_segment { Ok(text.to_owned()) } else { Err("is not a project id".to_owned()) }
-}
-
-fn certificate_file(path: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(path);
-    read_certificates(&path).map(|_| path)
 }
 
 /// Parses the word for the test-management system, which becomes a part of paths and field names.
@@ -332,16 +316,12 @@ where
 }
 
 /// Parses a yes or no, in any case and in the usual words.
-pub(crate) fn boolean(text: &str) -> Result<bool, String> {
+fn boolean(text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Ok(true),
         "false" | "0" | "no" | "off" => Ok(false),
         _ => Err("must be true or false".to_owned()),
     }
-}
-
-fn log_filter(text: &str) -> Result<Targets, String> {
-    text.parse().map_err(|error| format!("is not a log filter: {error}"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use super::{
-    configuration_file::ConfigurationFile,
+    configuration_file::{ConfigurationFile, user_directory},
     definition::{PROFILE, SETTINGS, Setting, VERBOSE},
     http::HTTP_SETTINGS,
 };
@@ -22,8 +22,8 @@ pub fn flags() -> impl Iterator<Item = Arg> {
 /// Returns the flags of the settings of `tas-mcp http`.
 pub fn http_flags() -> impl Iterator<Item = Arg> {
     HTTP_SETTINGS.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| {
-        let default = format!(" [default: {}]", setting.default);
-        let default = if setting.default.is_empty() { String::new() } else { default };
+        let default = Some(setting.default).filter(|default| !default.is_empty());
+        let default = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
         flag(setting).help(format!("{}{default}", setting.meaning)).help_heading(None)
     })
 }
@@ -42,7 +42,8 @@ fn flag(setting: &'static Setting) -> Arg {
 /// Returns the completion of the name of a profile.
 pub fn profile_completer() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
-        let configuration = ConfigurationFile::of_user().and_then(|file| file.read().ok());
+        let file = user_directory().map(|directory| ConfigurationFile::in_directory(&directory));
+        let configuration = file.and_then(|file| file.read().ok());
         let profiles = configuration.map(|configuration| configuration.profiles).unwrap_or_default();
         profiles.into_keys().map(CompletionCandidate::new).collect()
     })

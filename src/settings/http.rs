@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, Command, ValueHint};
+use clap::{Args, ValueHint};
 use ipnet::IpNet;
 use url::Url;
 
@@ -74,8 +74,9 @@ pub struct HttpSettings {
 
     /// Issuer that signs in persons. With an issuer every bearer token is a user token, and requests without a credential are
     /// answered with 401
-    #[arg(long, env = OAUTH_ISSUER, value_name = "URL", value_parser = issuer)]
-    oauth_issuer: Option<Issuer>,
+    #[arg(long, env = OAUTH_ISSUER, value_name = "URL")]
+    #[arg(value_parser = |text: &str| HostUrl::parse(text).map(|url| (text.to_owned(), url)))]
+    oauth_issuer: Option<(String, HostUrl)>,
 
     /// Audience that user tokens must name
     #[arg(long, env = OAUTH_AUDIENCE, value_name = "TEXT")]
@@ -98,9 +99,6 @@ pub struct HttpSettings {
 /// Address of the admin listener; `None` if there is none.
 pub(super) type AdminAddress = Option<SocketAddr>;
 
-/// An issuer exactly as tokens name it, and its address.
-type Issuer = (String, HostUrl);
-
 /// Who signs in persons, and what their tokens must contain.
 #[derive(Clone, Debug)]
 pub struct OauthSettings {
@@ -119,21 +117,16 @@ pub struct OauthSettings {
 }
 
 /// The settings of `tas-mcp http`, in the order of the documentation.
-pub static HTTP_SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-    static COMMAND: LazyLock<Command> = LazyLock::new(|| HttpSettings::augment_args(Command::default()));
-    settings(&COMMAND)
-});
+pub static HTTP_SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(settings::<HttpSettings>);
 
 impl HttpSettings {
-    /// Parses the values of the settings. Unusable ones are added to `problems`.
-    pub(super) fn parse(values: &Values, ca_file: Option<&Path>, problems: &mut Vec<SettingProblem>) -> Self {
-        let mut found = Vec::new();
-        let mut http: Self = parse_values(&HTTP_SETTINGS, values, |_| true, &mut found);
-        http.oauth = http.oauth_settings(values, ca_file, &mut found);
+    /// Returns the values of the settings, and the problems of the unusable ones.
+    pub(super) fn parse(values: &Values, ca_file: Option<&Path>) -> (Self, Vec<SettingProblem>) {
+        let (mut http, mut problems): (Self, _) = parse_values(&HTTP_SETTINGS, values);
+        http.oauth = http.oauth_settings(values, ca_file, &mut problems);
 
-        found.sort_by_key(|problem| HTTP_SETTINGS.iter().position(|one| one.name() == problem.setting));
-        problems.append(&mut found);
-        http
+        problems.sort_by_key(|problem| HTTP_SETTINGS.iter().position(|one| one.name() == problem.setting));
+        (http, problems)
     }
 
     /// Returns whether other machines can reach the server, so that a key of the settings would serve everybody. With an
@@ -153,9 +146,8 @@ impl HttpSettings {
         let mut add = |setting, reason: &str| problems.push(SettingProblem::new(values, setting, reason));
         if !values.contains(OAUTH_ISSUER) {
             let others = [OAUTH_AUDIENCE, OAUTH_SCOPES, GRANTS_FILE].into_iter();
-            for setting in others.filter(|setting| values.contains(setting)) {
-                add(setting, "has no effect, because `TAS_OAUTH_ISSUER` is not set");
-            }
+            let reason = "has no effect, because `TAS_OAUTH_ISSUER` is not set";
+            others.filter(|setting| values.contains(setting)).for_each(|setting| add(setting, reason));
             return None;
         }
         if !values.contains(GRANTS_FILE) {
@@ -184,10 +176,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 fn admin(text: &str) -> Result<Option<SocketAddr>, String> {
-    if text == "off" {
-        Ok(None)
-    } else {
-        address(text).map(Some).map_err(|reason| format!("{reason}, or `off`"))
+    match text {
+        "off" => Ok(None),
+        _ => address(text).map(Some).map_err(|reason| format!("{reason}, or `off`")),
     }
 }
 
@@ -210,10 +201,6 @@ fn network(text: &str) -> Result<IpNet, String> {
 
 fn count(text: &str) -> Result<NonZeroU32, String> {
     number(text, NonZeroU32::MIN..=NonZeroU32::MAX)
-}
-
-fn issuer(text: &str) -> Result<Issuer, String> {
-    Ok((text.to_owned(), HostUrl::parse(text)?))
 }
 
 /// Parses a scope (RFC 6749, 3.3).

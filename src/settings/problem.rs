@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     definition::{API_KEY_COMMAND, API_KEY_FILE, Setting},
-    values::Values,
+    values::{KEY_SETTINGS, Values},
 };
 use crate::{
     failure::{Cause, Code, Failure},
@@ -62,15 +62,15 @@ pub(super) fn unusable(what: &str, problems: &[SettingProblem]) -> Failure {
     Failure::new(Code::NotConfigured, message).detail("problems", json!(problems))
 }
 
-/// Returns the values of the settings of `T`, without the unusable ones and those that `is_used` leaves out. Each unusable value
-/// is added to `problems`.
+/// Returns the values of the settings of `T` without the unusable ones, and their problems. Settings for the key that are not used
+/// are left out.
 pub(super) fn parse_values<T: Args>(
     settings: &'static [Setting],
     values: &Values,
-    is_used: impl Fn(&str) -> bool,
-    problems: &mut Vec<SettingProblem>,
-) -> T {
-    let mut arguments = Vec::new();
+) -> (T, Vec<SettingProblem>) {
+    let (mut arguments, mut problems) = (Vec::new(), Vec::new());
+    let key = values.key_setting();
+    let is_used = |name| !KEY_SETTINGS.contains(&name) || key == Some(name);
     for setting in settings.iter().filter(|setting| is_used(setting.name())) {
         let Some(text) = values.text(setting.name()) else { continue };
         // A secret has a flag here, too.
@@ -88,7 +88,7 @@ pub(super) fn parse_values<T: Args>(
     let command = command.args(settings.iter().map(|setting| setting.argument.clone()));
     // The values have been checked, and a test parses the defaults.
     let matches = command.get_matches_from(arguments);
-    T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    (T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()), problems)
 }
 
 // A problem of a value is the end of a sentence that begins with the name of the setting.

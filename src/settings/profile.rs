@@ -28,10 +28,8 @@ pub(super) fn add_profile(values: &mut Values, configuration: &Configuration, pa
 
     let overrides_variables = values.is_flag(PROFILE);
     let origin = Origin::Profile { name, file: path.to_owned() };
-    let is_free = |origin: Option<&Origin>| match origin {
-        None => true,
-        Some(Origin::Variable(_)) => overrides_variables,
-        Some(_) => false,
+    let is_free = |origin: Option<&Origin>| {
+        origin.is_none_or(|origin| overrides_variables && matches!(origin, Origin::Variable(_)))
     };
 
     let has_address = profile.text(BASE_URL).is_some();

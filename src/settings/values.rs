@@ -9,15 +9,21 @@ use std::{
 
 use clap::ArgMatches;
 
-use super::definition::{
-    API_KEY, API_KEY_COMMAND, API_KEY_FILE, CONFIRM, FILES_ROOT, LOG, READ_ONLY, SETTINGS, Setting, TOOLSETS,
-    VERBOSE, VERBOSE_FILTER, setting,
+use super::{
+    HTTP_SETTINGS,
+    definition::{
+        API_KEY, API_KEY_COMMAND, API_KEY_FILE, CONFIRM, FILES_ROOT, LOG, READ_ONLY, SETTINGS, Setting,
+        TOOLSETS, VERBOSE, VERBOSE_FILTER, setting,
+    },
 };
 use crate::{home_path::expand_home, text::trimmed};
 
 /// Settings that restrict what the tools may do. An empty value is unusable: without the restriction, the tools could do
 /// more than intended.
 const RESTRICTING: [&str; 4] = [CONFIRM, FILES_ROOT, READ_ONLY, TOOLSETS];
+
+/// Settings that name a key, the first of which is used.
+pub(super) const KEY_SETTINGS: [&str; 3] = [API_KEY, API_KEY_FILE, API_KEY_COMMAND];
 
 /// The texts of the settings by name.
 #[derive(Clone, Debug, Default)]
@@ -39,18 +45,14 @@ struct SourcedText {
 
 /// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The command line.
+pub(crate) enum Origin {
     Flag(&'static str),
-    /// The environment.
     Variable(&'static str),
     /// The person or program that signs in.
     Login,
     /// A profile of the configuration file of the user.
     Profile {
-        /// Name of the profile.
         name: String,
-        /// Path of the configuration file.
         file: PathBuf,
     },
     /// The configuration file of the user, outside of the profiles.
@@ -60,27 +62,24 @@ pub enum Origin {
 }
 
 impl Values {
-    /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns. Only the
-    /// command `http` has flags for `http_settings`.
+    /// Returns the values of the flags in `matches`, and for the other settings the values that `variable` returns.
     pub(super) fn from_sources(
         matches: Option<&ArgMatches>,
-        http_settings: &'static [Setting],
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Self {
         let subcommand = matches.and_then(ArgMatches::subcommand).filter(|(name, _)| *name == "http");
         let http_matches = subcommand.map(|(_, matches)| matches);
         let server = SETTINGS.iter().map(|setting| (setting, matches));
-        let http = http_settings.iter().map(|setting| (setting, http_matches));
+        let http = HTTP_SETTINGS.iter().map(|setting| (setting, http_matches));
 
         let mut values = Self::default();
         for (setting, matches) in server.chain(http) {
             let flag = matches.and_then(|matches| flag_text(setting, matches)).map(OsString::from);
-            let flag = flag.map(|text| SourcedText::new(setting, &text, Origin::Flag(setting.flag)));
-            let of_variable =
-                |text: OsString| SourcedText::new(setting, &text, Origin::Variable(setting.variable));
-            let value =
-                flag.filter(SourcedText::applies).or_else(|| variable(setting.variable).map(of_variable));
-            if let Some(value) = value.filter(SourcedText::applies) {
+            let flag = flag.map(|text| (text, Origin::Flag(setting.flag)));
+            let variable = variable(setting.variable).map(|text| (text, Origin::Variable(setting.variable)));
+            let texts = flag.into_iter().chain(variable);
+            let mut found = texts.map(|(text, origin)| SourcedText::new(setting, &text, origin));
+            if let Some(value) = found.find(SourcedText::applies) {
                 values.texts.insert(setting.name(), value);
             }
         }
@@ -137,8 +136,7 @@ impl Values {
     /// prints it. The file comes first if a flag names it.
     pub(super) fn key_setting(&self) -> Option<&'static str> {
         let first = self.is_flag(API_KEY_FILE).then_some(API_KEY_FILE);
-        let order = first.into_iter().chain([API_KEY, API_KEY_FILE, API_KEY_COMMAND]);
-        order.into_iter().find(|name| self.contains(name))
+        first.into_iter().chain(KEY_SETTINGS).find(|name| self.contains(name))
     }
 }
 
