@@ -15,3 +15,8 @@ pub fn field_at<'a>(record: &'a Value, path: &str) -> Option<&'a Value> {
 
     value.filter(|value| !value.is_null())
 }
+
+/// Returns the text at `path` in a record. An empty text counts as absent.
+pub fn text_at<'a>(record: &'a Value, path: &str) -> Option<&'a str> {
+    field_at(record, path)?.as_str().filter(|text| !text.is_empty())
+}

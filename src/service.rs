@@ -20,6 +20,7 @@ pub mod arguments;
 pub mod catalog;
 pub mod lenient;
 pub mod operation;
+pub mod record_kind;
 pub mod request;
 pub mod result_kind;
 pub mod rule;

@@ -3,6 +3,7 @@
 pub mod guidance;
 mod hidden;
 mod moment;
+pub mod name_match;
 mod placeholder;
 mod similarity;
 

@@ -23,10 +23,11 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
         lenient::view,
         operation::Operation as _,
+        record_kind::RecordKind,
     },
     text::composed,
     tools::{
-        name_search::{RecordKind, is_named},
+        find::is_named,
         names::{devices, player_platform},
         newest::NewestRecords,
         waiting::ResultItem,

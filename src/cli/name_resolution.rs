@@ -10,11 +10,13 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::{arguments::is_uuid, catalog::OperationEntry},
+    service::{
+        arguments::is_uuid, catalog::OperationEntry, record_kind::RecordKind, result_kind::ResultKind,
+    },
     tools::{
-        call_options::CallOptions,
-        name_search::{FoundRecord, NameMatch, NameResult, NameSearch, RecordKind},
+        find::{FoundRecord, NameResult, find_name},
         newest::{NewestRecords, read_newest},
+        reader::Reader,
     },
 };
 
@@ -57,7 +59,7 @@ impl<'a> NameResolver<'a> {
 
     pub(super) async fn record_of(self, kinds: &[RecordKind], name: &str) -> Result<FoundRecord, Failure> {
         let found = self.search(kinds, name).await?;
-        let has_name = matches!(found.r#match, NameMatch::Exact | NameMatch::Case);
+        let has_name = found.records.iter().any(FoundRecord::has_name);
         if has_name || !is_beginning_of_id(name) {
             return single(kinds, found);
         }
@@ -74,7 +76,7 @@ impl<'a> NameResolver<'a> {
             return single(kinds, found);
         }
 
-        single(kinds, NameResult { name: name.to_owned(), r#match: NameMatch::Exact, reason: None, records })
+        single(kinds, NameResult::new(name, records))
     }
 
     /// Reads a list completely.
@@ -88,15 +90,12 @@ impl<'a> NameResolver<'a> {
     }
 
     pub(super) async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
-        let search = NameSearch { names: vec![name.to_owned()], kinds: kinds.to_vec(), with_details: false };
-        let answer = search.run(self.caller, self.project.map(str::to_owned), &CallOptions::silent()).await?;
-        for omission in &answer.unread {
-            tracing::warn!("{} could not be read: {}", omission.what, omission.why);
+        let found = find_name(&Reader::new(self.caller, self.project), kinds, name).await?;
+        if let Some(reason) = &found.reason {
+            tracing::warn!("not every list could be read: {reason}");
         }
 
-        let mut results = answer.results.into_iter();
-        let missing = || Failure::new(Code::BadResponse, format!("the search for `{name}` has no result"));
-        results.next().ok_or_else(missing)
+        Ok(found)
     }
 }
 
@@ -118,7 +117,7 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
 /// # Errors
 /// `invalid_arguments` with the records to choose from.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRecord, Failure> {
-    let NameResult { name, r#match, reason, records } = match found.into_single() {
+    let found = match found.into_single() {
         Ok(record) => return Ok(record),
         Err(found) => found,
     };
@@ -128,22 +127,18 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRec
         [others @ .., one, last] => [others, &[&*format!("{one} or {last}")]].concat().join(", "),
         _ => nouns.concat(),
     };
-    let message = match r#match {
-        NameMatch::Exact | NameMatch::Case => format!("`{name}` names {} records", records.len()),
-        NameMatch::Incomplete => format!(
-            "no {nouns} with the name `{name}` was found, and not every list could be read: {}",
-            reason.unwrap_or_default()
-        ),
-        NameMatch::Similar => format!("no {nouns} has the name `{name}`; the nearest are"),
-        NameMatch::None => format!("no {nouns} has the name `{name}`"),
-    };
-    let hint = match r#match {
-        NameMatch::None if kinds.len() > 2 => {
+    let NameResult { records, reason, .. } = &found;
+    let is_near = reason.is_none() && records.first().is_some_and(|record| !record.has_name());
+    let message = found.problem(&nouns) + if is_near { "; the nearest are" } else { "" };
+    let hint = match kinds {
+        _ if !records.is_empty() || reason.is_some() => {
+            "nothing was sent; pass the whole name or the id".to_owned()
+        }
+        [_, _, _, ..] => {
             "nothing was sent; `tas-mcp runs`, `tests`, `plans`, `builds`, `devices` and `bugs` list what there is"
                 .to_owned()
         }
-        NameMatch::None => format!("nothing was sent; `{}` lists what there is", list_command(kinds)),
-        _ => "nothing was sent; pass the whole name or the id".to_owned(),
+        _ => format!("nothing was sent; `{}` lists what there is", list_command(kinds)),
     };
 
     let mut failure =
@@ -163,6 +158,9 @@ fn choice(record: &FoundRecord) -> String {
 /// Returns the word of the command line for a kind of records.
 fn noun(kind: RecordKind) -> &'static str {
     match kind {
+        RecordKind::Run => ResultKind::Run.noun(),
+        RecordKind::Job => ResultKind::Job.noun(),
+        RecordKind::TestPlanExecution => ResultKind::Execution.noun(),
         RecordKind::Test => "test",
         RecordKind::TestPlan => "plan",
         RecordKind::TestFolder => "folder",
@@ -187,32 +185,26 @@ fn list_command(kinds: &[RecordKind]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::name_match::NameMatch;
 
     fn record(name: &str, id: &str) -> FoundRecord {
-        let more = Fields::from_iter([("folder_path".to_owned(), json!("Menus"))]);
-        FoundRecord { kind: RecordKind::Test, id: id.to_owned(), name: name.to_owned(), r#match: None, more }
-    }
-
-    fn found(r#match: NameMatch, records: Vec<FoundRecord>) -> NameResult {
-        NameResult { name: "Login".to_owned(), r#match, reason: None, records }
+        let record = json!({"id": id, "name": name, "folder_path": "Menus"});
+        FoundRecord::from_record(RecordKind::Test, &record).expect("an id")
     }
 
     #[test]
     fn exactly_one_record_must_have_the_name() {
-        let only = single(&[RecordKind::Test], found(NameMatch::Exact, vec![record("Login", "t1")]));
-        assert_eq!(only.expect("a record").id, "t1");
+        let single = |records| single(&[RecordKind::Test], NameResult::new("Login", records));
+        assert_eq!(single(vec![record("Login", "t1")]).expect("a record").id, "t1");
 
-        for (r#match, records, message) in [
-            (NameMatch::Exact, vec![record("Login", "t1"), record("login", "t2")], "`Login` names 2 records"),
-            (
-                NameMatch::Similar,
-                vec![record("Log in", "t1")],
-                "no test has the name `Login`; the nearest are",
-            ),
-            (NameMatch::None, vec![], "no test has the name `Login`"),
+        let near = FoundRecord { r#match: NameMatch::Beginning, ..record("Login page", "t1") };
+        for (records, message) in [
+            (vec![record("Login", "t1"), record("Login", "t2")], "`Login` names 2 records"),
+            (vec![near], "no test has the name `Login`; the nearest are"),
+            (vec![], "no test has the name `Login`"),
         ] {
             let choices: Vec<_> = records.iter().map(choice).collect();
-            let failure = single(&[RecordKind::Test], found(r#match, records)).expect_err("no single record");
+            let failure = single(records).expect_err("no single record");
 
             assert_eq!((failure.code, failure.message.as_str()), (Code::InvalidArguments, message));
             assert_eq!(failure.facts.choices, choices);

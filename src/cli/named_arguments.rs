@@ -14,12 +14,13 @@ use crate::{
         api::builds::ListBuilds,
         arguments::is_uuid,
         catalog::ListedOperation as _,
+        record_kind::RecordKind,
         result_kind::ResultKind,
         tool::{Effect, ToolDefinition},
     },
     text::composed,
     tools::{
-        name_search::{FoundRecord, NameMatch, NameResult, RecordKind},
+        find::{FoundRecord, NameResult},
         names::platform_family,
     },
 };
@@ -110,10 +111,7 @@ pub(super) async fn choose_build(
         Some(device) if !records.is_empty() && !records.iter().any(|build| runs_on(build, platform)) => {
             Err(wrong_platform(&records, device, &builds))
         }
-        _ => {
-            let r#match = if records.is_empty() { NameMatch::None } else { NameMatch::Exact };
-            single(&[RecordKind::Build], NameResult { name: name.to_owned(), r#match, reason: None, records })
-        }
+        _ => single(&[RecordKind::Build], NameResult::new(name, records)),
     }
 }
 

@@ -1,9 +1,13 @@
 //! Prints the answer of a tool: the records of a list as rows, other answers as JSON. A list is followed by what it does not
 //! show.
 
-use std::{collections::BTreeSet, io::Write as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write as _,
+};
 
 use clap::ArgMatches;
+use futures_util::future::join_all;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -17,12 +21,17 @@ use crate::{
     call::{Caller, paging::Omission},
     fields::field_at,
     service::{
-        api::jobs::{Job, ListJobs},
+        api::{
+            Uuid,
+            builds::GetBuild,
+            jobs::{Job, ListJobs},
+        },
         lenient::view,
         operation::Operation as _,
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
     },
-    tools::{project_client::ProjectClient, record::build_names},
+    text::filled,
+    tools::project_client::ProjectClient,
 };
 
 /// Lines of the terminal beside the rows of a list that is watched: the header and the cursor.
@@ -87,7 +96,7 @@ impl<'a> RecordPrinter<'a> {
         if self.tool.name == ListJobs::NAME {
             let client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
             let ids: BTreeSet<_> = records.iter().filter_map(|job| view::<Job>(job).build_id).collect();
-            context.build_names = build_names(&client, ids.iter().map(String::as_str)).await;
+            context.build_names = build_names(&client, ids).await;
         }
 
         record_table(self.tool.name, records, &context).unwrap_or_else(|| plain_table(records))
@@ -132,6 +141,15 @@ impl<'a> RecordPrinter<'a> {
 
 pub(super) fn records(answer: &Value) -> &[Value] {
     answer.get("data").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the names of builds by their ids. A build that cannot be read is missing.
+async fn build_names(client: &ProjectClient, ids: BTreeSet<String>) -> BTreeMap<String, String> {
+    let reads = ids.into_iter().map(|id| async move {
+        let build = client.call(&GetBuild { build_id: Uuid(id.clone()) }).await.ok()?;
+        Some((id, filled(&build.view::<GetBuild>().build.name)?))
+    });
+    join_all(reads).await.into_iter().flatten().collect()
 }
 
 /// Says what the rows do not show: further records, and pages that could not be read.

@@ -22,12 +22,12 @@ use crate::{
     failure::{Code, Failure},
     service::{
         arguments::is_uuid,
+        record_kind::RecordKind,
         result_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
     tools::{
         call_options::CallOptions,
-        name_search::RecordKind,
         rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
         waiting::Wait,
     },

@@ -20,20 +20,18 @@ use crate::{
     fields::{Fields, field_at},
     service::{
         api::{
-            executions::{ListTestPlanExecutions, TestPlanExecution},
+            executions::TestPlanExecution,
             jobs::{Job, ListJobs},
-            runs::{ListRuns, Run, StopRuns},
+            runs::{Run, StopRuns},
         },
         arguments::is_uuid,
-        catalog::{ListedOperation as _, OperationEntry},
+        catalog::ListedOperation as _,
         lenient::view,
+        record_kind::RecordKind,
         result_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
-        found_result::FoundResult,
-        name_search::{FoundRecord, NameMatch, RecordKind},
-        names::initiator_name,
-        record::RecordId,
+        describe::Subject, find::FoundRecord, found_result::FoundResult, names::initiator_name,
         summary::LatestResult,
     },
 };
@@ -60,40 +58,35 @@ impl NameResolver<'_> {
     ///
     /// # Errors
     /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
-    pub(super) async fn any(self, name: &str) -> Result<RecordId, Failure> {
-        const KINDS: [RecordKind; 5] = [
-            RecordKind::Test,
-            RecordKind::TestPlan,
-            RecordKind::Build,
-            RecordKind::DeploymentConfig,
-            RecordKind::Bug,
-        ];
-
+    pub(super) async fn any(self, name: &str) -> Result<Subject, Failure> {
         if name.eq_ignore_ascii_case(LATEST) {
-            return self.result(name, Latest::Result).await.map(RecordId::Result);
+            return self.found(name).await.map(Subject::Result);
         }
         if name.starts_with("bug_") {
-            return Ok(RecordId::Named(RecordKind::Bug, name.to_owned()));
+            return Ok(Subject::Named(FoundRecord::with_id(RecordKind::Bug, name)));
         }
         match self.result_with_id(name).await {
-            Ok(subject) => return Ok(RecordId::Result(subject)),
+            Ok(subject) => return Ok(Subject::Result(subject)),
             Err(failure) if !is_unknown_id(&failure) => return Err(failure),
             Err(_) => {}
         }
 
-        let found = self.record_of(&KINDS, name).await.map_err(|failure| {
+        let found = self.record_of(&Subject::NAMED, name).await.map_err(|failure| {
             let message =
                 failure.message.replace("no test,", "no run, job or execution has this id, and no test,");
             Failure { message, ..failure }
         })?;
-        Ok(RecordId::Named(found.kind, found.id))
+        Ok(Subject::Named(found))
     }
 
     /// Returns the result that has this id, or whose id begins so.
-    async fn result_with_id(self, name: &str) -> Result<ResultId, Failure> {
+    async fn result_with_id(self, name: &str) -> Result<FoundResult, Failure> {
         match FoundResult::find(self.caller, self.project, name).await {
-            Err(unknown) if is_unknown_id(&unknown) => self.result_that_begins(name).await?.ok_or(unknown),
-            found => found.map(|found| found.id),
+            Err(unknown) if is_unknown_id(&unknown) => {
+                let id = self.result_that_begins(name).await?.ok_or(unknown)?;
+                FoundResult::read(self.caller, self.project, id).await
+            }
+            found => found,
         }
     }
 
@@ -104,7 +97,7 @@ impl NameResolver<'_> {
         }
 
         let lists = ResultKind::ALL.map(|kind| async move {
-            let records = match self.newest_records(list_of(kind), Fields::new()).await {
+            let records = match self.newest_records(RecordKind::from(kind).list(), Fields::new()).await {
                 Ok(records) => records.data,
                 // Without a project there are no lists, but ids have been searched in every project.
                 Err(failure) if failure.code == Code::ProjectRequired => Vec::new(),
@@ -260,7 +253,7 @@ impl NameResolver<'_> {
     async fn latest_of_named(self, name: &str, latest: Latest) -> Result<Option<ResultId>, Failure> {
         let kinds = [RecordKind::TestPlan, RecordKind::Test];
         let found = self.search(&kinds, name).await?;
-        if found.r#match == NameMatch::None {
+        if found.records.is_empty() && found.reason.is_none() {
             return Ok(None);
         }
 
@@ -286,7 +279,7 @@ impl NameResolver<'_> {
     /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than
     /// those that have begun. `owner` is what the record belongs to.
     async fn newest(self, kind: ResultKind, filter: Fields, owner: &str) -> Result<ResultId, Failure> {
-        let records = self.newest_records(list_of(kind), filter).await?.data;
+        let records = self.newest_records(RecordKind::from(kind).list(), filter).await?.data;
 
         let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
         let queued = records.iter().find(is_queued).filter(|_| kind == ResultKind::Execution);
@@ -337,15 +330,6 @@ pub(super) async fn stop_jobs(resolver: NameResolver<'_>, jobs: &[String]) -> Re
 /// Returns whether a job is queued or running, so that it can be stopped.
 fn is_unfinished(job: &Value) -> bool {
     !view::<Job>(job).status.eq_ignore_ascii_case("completed")
-}
-
-/// Returns the list of the records of the kind `kind`.
-fn list_of(kind: ResultKind) -> &'static OperationEntry {
-    match kind {
-        ResultKind::Execution => ListTestPlanExecutions::entry(),
-        ResultKind::Run => ListRuns::entry(),
-        ResultKind::Job => ListJobs::entry(),
-    }
 }
 
 /// Shortest id of a run that is known (service.md 1.7). Shorter words may be beginnings of ids.

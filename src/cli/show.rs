@@ -20,6 +20,7 @@ use crate::{
         api::{
             bugs::{BugDetail, RunBug},
             builds::BuildDetail,
+            configs::DeploymentConfig,
             executions::{ListTestPlanExecutions, TestPlanExecution},
             jobs::{Job, ListJobs},
             plans::TestPlan,
@@ -33,8 +34,9 @@ use crate::{
     settings::Settings,
     text::single_line,
     tools::{
+        describe::{DescribedRecord, NamedId, Record},
         names::initiator_name,
-        record::{DescribedRecord, NamedId, Record, RecordReads, Viewed},
+        reader::Reader,
         waiting::ResultItem,
     },
 };
@@ -70,8 +72,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let output = Output::from(&arguments.output);
     let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
-    let id = NameResolver::new(&caller, project).any(&arguments.id).await?;
-    let described = DescribedRecord::read(&caller, project, id, &RecordReads::default()).await?;
+    let subject = NameResolver::new(&caller, project).any(&arguments.id).await?;
+    let described = DescribedRecord::read(&Reader::new(&caller, project), subject).await?;
 
     output.print(ExitStatus::Success, &described, || Page::default().describe(&described, settings))
 }
@@ -86,39 +88,41 @@ struct Page {
 impl Page {
     fn describe(mut self, described: &DescribedRecord, settings: &Settings) -> String {
         match &described.record {
-            Record::Run { run, bugs } => self.run(run, bugs, settings),
+            Record::Run { run, bugs } => self.run(&view(run), bugs, settings),
             Record::Job { job, build_name, execution } => {
-                self.job(job, build_name.as_deref(), execution.as_deref());
+                self.job(&view(job), build_name.as_deref(), execution.as_ref().map(view));
             }
             Record::TestPlanExecution { test_plan_execution, jobs } => {
-                self.execution(test_plan_execution, jobs, settings);
+                self.execution(&view(test_plan_execution), jobs, settings);
             }
             Record::Test { test, folder_path, plans, latest_runs } => {
-                self.test(test, folder_path.as_deref(), plans);
+                self.test(&view(test), folder_path.as_deref(), plans);
                 self.list("latest runs", ListRuns::NAME, latest_runs);
             }
             Record::TestPlan { test_plan, test_names, latest_executions } => {
-                self.plan(test_plan, |id| test_names.get(id).cloned());
+                self.plan(&view(test_plan), |id| test_names.get(id).cloned());
                 self.list("latest executions", ListTestPlanExecutions::NAME, latest_executions);
             }
             Record::Build { build, latest_runs } => {
-                self.build(build);
+                self.build(&view(build));
                 self.list("latest runs", ListRuns::NAME, latest_runs);
             }
-            Record::Device { device } => {
-                self.title("device", &device.name, "");
-                self.field("platform", device.kind.as_deref().unwrap_or_default());
-                self.field("build source", device.provider_type.as_deref().unwrap_or_default());
-                self.field("description", device.description.as_deref().unwrap_or_default());
-                self.field("id", &device.id);
-            }
-            Record::Bug { bug, runs } => self.bug(bug, |id| runs.get(id).map(|run| &**run)),
+            Record::Device { device } => self.device(&view(device)),
+            Record::Bug { bug, runs } => self.bug(view(bug), |id| runs.get(id).map(view)),
         }
 
         for omission in &described.unread {
             self.line(&format!("not read: {}: {}", omission.what, omission.why));
         }
         self.text
+    }
+
+    fn device(&mut self, device: &DeploymentConfig) {
+        self.title("device", &device.name, "");
+        self.field("platform", device.kind.as_deref().unwrap_or_default());
+        self.field("build source", device.provider_type.as_deref().unwrap_or_default());
+        self.field("description", device.description.as_deref().unwrap_or_default());
+        self.field("id", &device.id);
     }
 
     fn line(&mut self, line: &str) {
@@ -162,9 +166,8 @@ impl Page {
     }
 
     /// Adds records as the list command shows them.
-    fn list<T>(&mut self, heading: &str, list: &str, records: &[Viewed<T>]) {
-        let records: Vec<Value> = records.iter().map(|record| record.raw().clone()).collect();
-        if let Some(table) = record_table(list, &records, &self.context) {
+    fn list(&mut self, heading: &str, list: &str, records: &[Value]) {
+        if let Some(table) = record_table(list, records, &self.context) {
             self.table(heading, table);
         }
     }
@@ -193,7 +196,7 @@ impl Page {
         self.field("tags", &run.tags.join(", "));
     }
 
-    fn run(&mut self, run: &RunDetail, bugs: &[Viewed<RunBug>], settings: &Settings) {
+    fn run(&mut self, run: &RunDetail, bugs: &[Value], settings: &Settings) {
         let head = &run.head;
         self.title("run", &head.test.name, head.result.as_deref().unwrap_or(&head.state));
         self.field("id", &head.multiplayer_run_id);
@@ -213,7 +216,7 @@ impl Page {
 
         let mut table = Table::new(["severity", "bug", "id"]);
         table.keep_whole(2);
-        for bug in bugs {
+        for bug in bugs.iter().map(view::<RunBug>) {
             table.add_row([bug.severity.as_str(), &bug.title, &bug.bug_id]);
         }
         self.table("bugs", table);
@@ -238,7 +241,7 @@ impl Page {
         table
     }
 
-    fn job(&mut self, job: &Job, build_name: Option<&str>, execution: Option<&Viewed<TestPlanExecution>>) {
+    fn job(&mut self, job: &Job, build_name: Option<&str>, execution: Option<TestPlanExecution>) {
         let state = ResultItem::from_job(job).verdict().unwrap_or_else(|| job.status.clone());
         self.title("job", job.test_name.as_deref().unwrap_or_default(), &state);
         self.field("id", &job.job_id);
@@ -265,7 +268,7 @@ impl Page {
         self.table("runs", table);
     }
 
-    fn execution(&mut self, execution: &TestPlanExecution, jobs: &[Viewed<Job>], settings: &Settings) {
+    fn execution(&mut self, execution: &TestPlanExecution, jobs: &[Value], settings: &Settings) {
         self.title(
             "plan execution",
             execution.test_plan_name.as_deref().unwrap_or_default(),
@@ -379,8 +382,9 @@ impl Page {
         }
     }
 
-    fn bug<'a>(&mut self, detail: &BugDetail, run_of: impl Fn(&str) -> Option<&'a RunHead>) {
-        let bug = &detail.bug;
+    fn bug(&mut self, detail: BugDetail, run_of: impl Fn(&str) -> Option<RunHead>) {
+        let BugDetail { bug, mut occurrences } = detail;
+        occurrences.sort_by(|one, other| other.detected_at.cmp(&one.detected_at));
         self.title("bug", &bug.title, "");
         self.field("id", &bug.id);
         self.field("severity", &format!("{}, confidence {}", bug.severity, bug.confidence));
@@ -394,11 +398,11 @@ impl Page {
         for column in [0, 3, 4, 5] {
             table.keep_whole(column);
         }
-        for occurrence in &detail.occurrences {
+        for occurrence in &occurrences {
             let run = run_of(&occurrence.multiplayer_run_id);
-            let build =
-                run.and_then(|run| run.build.as_ref()).map(|build| build.name.clone().unwrap_or_default());
-            let state = run.map(|run| run.result.as_deref().unwrap_or(&run.state)).unwrap_or_default();
+            let run = run.unwrap_or_default();
+            let build = run.build.and_then(|build| build.name);
+            let state = run.result.as_deref().unwrap_or(&run.state);
             table.add_row([
                 age(&occurrence.detected_at, &self.context),
                 build.unwrap_or_default().into(),

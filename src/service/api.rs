@@ -165,6 +165,6 @@ pub struct DeliveredPicture {
 }
 
 /// Returns the schema of a value of any type, for fields whose type the contract leaves open (service.md 17).
-fn anything(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn anything(_: &mut SchemaGenerator) -> Schema {
     json_schema!({})
 }

@@ -17,16 +17,17 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::{Id, Uuid},
+        record_kind::RecordKind,
         result_kind::{ResultKind, ResultTarget},
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
-        name_search::{NameSearch, NameSearchAnswer, RecordKind},
-        record::{DescribedKind, DescribedRecord, RecordDescription, RecordId, RecordReads},
+        describe::{DescribedRecord, RecordDescription, Subject},
+        find::{NameSearchAnswer, find_names},
+        reader::Reader,
         summary::{LatestResult, Summary, SummaryRequest, SummaryTarget},
-        time_limit::run_with_limit,
         waiting::{Completion, Wait},
     },
 };
@@ -57,14 +58,15 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
 /// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
 ///
-/// Returns all records with the name, or else the nearest ones, marked `similar`; plans with slots, tests with players.
-/// The `id` of a test is the `multiplayer_test_id` of other tools.
+/// Returns all records with the name, in any letter case, or else those whose name begins with it or contains it; plans
+/// with slots, tests with players, builds with version. The `id` of a test is the `multiplayer_test_id` of other tools.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FindByName {
     /// 1-20 names or ids.
     #[schemars(length(min = 1, max = 20), inner(length(min = 1, max = 200)))]
     pub names: Vec<String>,
     /// Default: all.
+    #[schemars(extend("items" = {"type": "string", "enum": RecordKind::NAMED}))]
     pub kinds: Option<Vec<RecordKind>>,
 }
 
@@ -73,23 +75,24 @@ impl CompositeTool for FindByName {
     type Answer = NameSearchAnswer;
 
     async fn run(self, context: ToolContext) -> Result<NameSearchAnswer, Failure> {
-        let search =
-            NameSearch { names: self.names, kinds: self.kinds.unwrap_or_default(), with_details: true };
-        search.run(&context.caller, context.project, &context.options).await
+        let reader = Reader::new(&context.caller, context.project.as_deref());
+        let kinds = self.kinds.unwrap_or_default();
+        reader.run(&context.options, find_names(&reader, &kinds, &self.names)).await
     }
 }
 
 /// Describes one record with the names of what it refers to.
 ///
 /// A plan with tests, slots and last executions; a test with plans and last runs; a bug with its occurrences; a run with
-/// bugs and failed steps.
+/// bugs and failed steps. Makes at most 5 further requests; `unread` names what they did not reach.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DescribeRecord {
     /// Id or name, 1-200 characters.
     #[schemars(length(min = 1, max = 200))]
     pub record: String,
     /// Default: any.
-    pub kind: Option<DescribedKind>,
+    #[schemars(extend("enum" = RecordKind::DESCRIBED))]
+    pub kind: Option<RecordKind>,
 }
 
 impl CompositeTool for DescribeRecord {
@@ -97,15 +100,12 @@ impl CompositeTool for DescribeRecord {
     type Answer = RecordDescription;
 
     async fn run(self, context: ToolContext) -> Result<RecordDescription, Failure> {
-        let (caller, project) = (&context.caller, context.project.as_deref());
-        let reads = RecordReads::default();
-        let work = Box::pin(async {
-            let id = reads.receive(RecordId::find(caller, project, &self.record, self.kind)).await?;
-            DescribedRecord::read(caller, project, id, &reads).await
-        });
-        let described = run_with_limit(&reads, &**caller.clock(), &context.options, work).await?;
-
-        Ok(described.into())
+        let reader = Reader::new(&context.caller, context.project.as_deref());
+        let work = async {
+            let subject = Subject::find(&reader, &self.record, self.kind).await?;
+            Ok(DescribedRecord::read(&reader, subject).await?.description)
+        };
+        reader.run(&context.options, work).await
     }
 }
 

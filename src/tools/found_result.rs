@@ -10,7 +10,7 @@ use crate::{
         lenient::view,
         result_kind::{ResultId, ResultKind},
     },
-    tools::project_client::ProjectClient,
+    tools::reader::Reader,
 };
 
 /// The kinds that an id may have, in the order in which the service is asked.
@@ -31,9 +31,13 @@ impl FoundResult {
     /// # Errors
     /// `not_found` if no record has the id, or the failure of a look-up.
     pub async fn find(caller: &Caller, project: Option<&str>, id: &str) -> Result<Self, Failure> {
+        Self::find_by(&Reader::new(caller, project), id).await
+    }
+
+    pub(super) async fn find_by(reader: &Reader, id: &str) -> Result<Self, Failure> {
         let mut refusals = Vec::new();
         for kind in LOOKUP_ORDER {
-            match Self::read(caller, project, ResultId::new(kind, id)).await {
+            match Self::read_by(reader, ResultId::new(kind, id)).await {
                 Err(failure) if is_other_kind(&failure) => refusals.push(failure),
                 read => return read,
             }
@@ -47,9 +51,11 @@ impl FoundResult {
     /// # Errors
     /// The failure of the operation that reads the record.
     pub async fn read(caller: &Caller, project: Option<&str>, id: ResultId) -> Result<Self, Failure> {
-        let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
-        let record = client.read_result(&id).await?.into_value();
+        Self::read_by(&Reader::new(caller, project), id).await
+    }
 
+    pub(super) async fn read_by(reader: &Reader, id: ResultId) -> Result<Self, Failure> {
+        let record = reader.read_result(&id).await?;
         Ok(Self { id, record })
     }
 

@@ -166,8 +166,7 @@ fn reply(answer: Value, checked: CheckedArguments) -> Reply {
     reply
 }
 
-/// Reads all pages of a list and returns the records, the newest first, and the pages that could not be read. Records
-/// without a time follow at the end, sorted by name.
+/// Reads all pages of a list and returns the records, the newest first, and the pages that could not be read.
 async fn read_sorted(
     caller: &Caller,
     list: &'static OperationEntry,
@@ -178,7 +177,12 @@ async fn read_sorted(
     let listed = reader.run(options, reader.list(list, &checked.own, LONG_LIST_PAGES)).await?;
 
     let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);
-    let mut records = deduplicate(listed.records, list.records.map_or("id", |keys| keys.id));
+    Ok((newest_first(list, listed.records), unread))
+}
+
+/// Returns the records of a list, each once, the newest first. Those without a time follow at the end, sorted by name.
+pub(super) fn newest_first(list: &OperationEntry, records: Vec<Value>) -> Vec<Value> {
+    let mut records = deduplicate(records, list.records.map_or("id", |keys| keys.id));
     let text =
         |record: &Value, field: &str| field_at(record, field).and_then(Value::as_str).map(str::to_owned);
     records.sort_by_cached_key(|record| {
@@ -189,5 +193,5 @@ async fn read_sorted(
         (Reverse(time), name.map(|name| name.to_lowercase()))
     });
 
-    Ok((records, unread))
+    records
 }

@@ -136,6 +136,12 @@ impl Reader {
         self.receive(client.call(operation)).await
     }
 
+    /// Reads the record of a run, a job or an execution.
+    pub(crate) async fn read_result(&self, id: &ResultId) -> Result<Value, Failure> {
+        let client = self.client();
+        self.receive(client.read_result(id)).await
+    }
+
     /// Reads the pages of a list that `filter` selects, at most `max_pages`.
     pub(crate) async fn list(
         &self,
@@ -254,6 +260,59 @@ impl Reader {
         }
 
         (tests, unread)
+    }
+}
+
+/// What a tool could not read.
+#[derive(Debug, Default)]
+pub(crate) struct Unread {
+    pub(crate) omissions: Vec<Omission>,
+    /// Whether an equal call may read more. What the key may not read stays unread.
+    pub(crate) may_be_read_later: bool,
+}
+
+impl Unread {
+    /// Adds what a request did not read. A reason, such as a missing permission, is said once for all that it keeps unread.
+    pub(crate) fn add(&mut self, what: &str, failure: Failure) {
+        let refusals = [Code::Unauthenticated, Code::PermissionDenied, Code::FeatureDisabled];
+        self.may_be_read_later |= !refusals.contains(&failure.code);
+
+        let permission = failure.facts.missing_permission.as_ref();
+        let permission = permission.map(|permission| format!("the key lacks the permission `{permission}`"));
+        let why = permission.unwrap_or(failure.message);
+        match self.omissions.iter_mut().find(|one| one.why == why) {
+            Some(same) => same.what += &format!(", {what}"),
+            None => self.omissions.push(Omission { what: what.to_owned(), why }),
+        }
+    }
+
+    /// Adds what was left unread on purpose.
+    pub(crate) fn omit(&mut self, what: String, why: &str) {
+        self.omissions.push(Omission { what, why: why.to_owned() });
+    }
+
+    pub(crate) fn extend(&mut self, omissions: Vec<Omission>) {
+        self.may_be_read_later |= !omissions.is_empty();
+        self.omissions.extend(omissions);
+    }
+
+    /// Returns the records of a list of which at most `max_pages` were read; `None` if its first page could not be read.
+    pub(crate) fn list(
+        &mut self,
+        what: &str,
+        list: Result<ListRecords, Failure>,
+        max_pages: u64,
+    ) -> Option<Vec<Value>> {
+        let list = list.map_err(|failure| self.add(what, failure)).ok()?;
+        self.extend(list.unread_pages(what, max_pages));
+
+        Some(list.records)
+    }
+
+    /// Returns all of it in one line.
+    pub(crate) fn reason(&self) -> Option<String> {
+        let reasons: Vec<_> = self.omissions.iter().map(|one| format!("{}: {}", one.what, one.why)).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 }
 

@@ -10,13 +10,13 @@ use crate::{
             uploads::{CompleteBuildUpload, GetBuildUploadParts, InitiateBuildUpload},
         },
         operation::Operation as _,
+        record_kind::RecordKind,
         tool::{Tier, ToolDefinition, Toolset},
     },
     text::{guidance::OfferedTools, most_similar},
     tools::{
         catalog::{self, ListedTool as _, Tool},
         composite::{CompositeTool as _, FindByName, SummarizeResults, UploadBuild, WaitForCompletion},
-        name_search::RecordKind,
     },
 };
 
@@ -186,7 +186,7 @@ impl OfferedTools for Selection {
 /// Returns whether texts name the list only as the source of ids that `find_by_name` finds too. The list of bugs also
 /// answers which bugs there are.
 fn is_source_of_ids(list: &str) -> bool {
-    let kinds = RecordKind::ALL.into_iter().filter(|kind| *kind != RecordKind::Bug);
+    let kinds = RecordKind::NAMED.into_iter().filter(|kind| *kind != RecordKind::Bug);
     kinds.into_iter().any(|kind| kind.list().name == list)
 }
 

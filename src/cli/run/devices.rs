@@ -31,12 +31,9 @@ use crate::{
         arguments::is_uuid,
         catalog::ListedOperation as _,
         lenient::view,
+        record_kind::RecordKind,
     },
-    tools::{
-        name_search::{FoundRecord, RecordKind},
-        names::platform_family,
-        project_client::ProjectClient,
-    },
+    tools::{find::FoundRecord, names::platform_family, project_client::ProjectClient},
 };
 
 /// Number of questions for one device.

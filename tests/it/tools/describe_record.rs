@@ -131,3 +131,60 @@ async fn what_is_not_answered_within_the_time_limit_is_named() {
     assert_eq!((&build["name"], &build["results"]), (&json!("Nightly"), &json!([])), "{build}");
     assert_eq!(each(&build["unread"], "what"), ["runs"], "{build}");
 }
+
+/// Answers like a service whose plan has 9 tests, that has 40 plans, whose test has 300 runs, and so on.
+fn long_answer(target: &str) -> Value {
+    let id = |number: usize| format!("00000000-0000-4000-8000-{number:012}");
+    let items: Vec<_> =
+        (0..9).map(|number| json!({"multiplayer_test_id": id(number), "retries": 0})).collect();
+    let seen: Vec<_> = (0..9)
+        .map(|number| json!({"multiplayer_run_id": format!("r{number}"), "detected_at": format!("2026-01-0{}T00:00:00Z", number + 1)}))
+        .collect();
+    let Some((_, query)) = target.split_once('?') else {
+        return json!({"id": id(0), "name": "One", "test_items": items, "occurrences": seen});
+    };
+
+    let count = if target.contains("/test-plans?") {
+        40
+    } else if query.contains("test_plan_id") {
+        0
+    } else {
+        700
+    };
+    let number: usize = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("page="))
+        .expect("a page")
+        .parse()
+        .expect("a number");
+    let of_page = (number * 100)..count.min(number * 100 + 100);
+    let data: Vec<_> = of_page.map(|number| json!({"id": id(number), "multiplayer_run_id": format!("r{number}"), "job_id": id(number)})).collect();
+    json!({"data": data, "pagination": {"total_pages": count.div_ceil(100), "total_count": count}})
+}
+
+#[tokio::test]
+async fn a_description_makes_at_most_five_further_requests_and_names_what_it_did_not_read() {
+    let id = "00000000-0000-4000-8000-000000000000";
+    for (kind, record, unread) in [
+        ("test", id, &["folder", "runs, page 2 and after", "38 of 40 plans"][..]),
+        ("test_plan", id, &["5 of 9 tests"]),
+        ("build", id, &["runs, page 5 and after"]),
+        ("bug", "bug_1", &["4 of 9 runs"]),
+        ("test_plan_execution", id, &["jobs, page 5 and after"]),
+    ] {
+        let stub = Stub::start(async |target: String| (200, long_answer(&target))).await;
+        let mut session = Fixture::new().open_with(stub).await;
+        let described = session.host.succeed(TOOL, json!({"record": record, "kind": kind})).await;
+
+        let requests = session.service.requests();
+        assert!((2..=6).contains(&requests.len()), "{kind}: {requests:?}");
+        assert_eq!(each(&described["unread"], "what"), unread, "{kind}: {described}");
+    }
+}
+
+#[tokio::test]
+async fn a_build_is_described_with_pinned_and_version() {
+    let build = describe(json!({"record": seed::BUILD_ANDROID, "kind": "build"})).await;
+
+    assert_eq!((&build["pinned"], &build["version"]), (&json!(false), &json!("1.4.0")), "{build}");
+}

@@ -55,7 +55,7 @@ async fn one_call_finds_records_of_several_kinds_by_name() {
     let found = found(&answer);
     assert_eq!(found[0], ("case".to_owned(), vec![pair("deployment_config", "Windows PC")]));
     assert_eq!(found[1], ("exact".to_owned(), vec![pair("test_plan", "Release smoke")]));
-    assert_eq!(found[2].0, "similar");
+    assert_eq!(found[2].0, "beginning");
     assert!(found[2].1.contains(&pair("deployment_config", "Android phones, lab B")), "{found:?}");
     assert_eq!(found[3], ("none".to_owned(), vec![]));
     let config = &answer["results"][0]["records"][0];
@@ -77,7 +77,7 @@ async fn plans_are_found_with_their_slots_and_tests_with_their_players() {
     assert_eq!((&slots["1"], &slots["2"]), (first, second), "{answer}");
     assert_eq!(slots.as_object().map(serde_json::Map::len), Some(3));
     assert_eq!(record(1)["players"].as_object().map(serde_json::Map::len), Some(2), "{answer}");
-    assert_eq!((&record(2)["slots"], &answer["unread"]), (&Value::Null, &Value::Null), "only similar");
+    assert_eq!((&record(2)["slots"], &answer["unread"]), (&Value::Null, &Value::Null), "only a part");
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
     let stub = Stub::start(move |target| {
         let (open, most) = (Arc::clone(&counted), Arc::clone(&highest));
         async move {
-            if target.contains("/tests/t2999") {
+            if target.contains("/tests/t2999") || target.contains("/builds/t2999") {
                 return (200, test(2_999));
             }
             most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
@@ -138,8 +138,8 @@ async fn every_page_is_read_with_at_most_eight_requests_at_a_time() {
 
     let expected = vec![pair("test", "Level 2999"), pair("build", "Level 2999")];
     assert_eq!(found(&answer), [("case".to_owned(), expected)]);
-    // 30 pages of tests and of builds, one page of each of the six other lists, and the test that was found.
-    assert_eq!(session.service.requests().len(), 67);
+    // 30 pages of tests and of builds, one page of each of the six other lists, and the records that were found.
+    assert_eq!(session.service.requests().len(), 68);
     assert!((2..=8).contains(&most.load(Ordering::SeqCst)), "{most:?} at a time");
 }
 
@@ -182,18 +182,117 @@ async fn lists_that_cannot_be_read_are_reported() {
     service.fault(json!({"operation": "list_builds", "status": 403, "body": {"error": "no"}})).await;
     let answer = host.succeed(TOOL, json!({"names": ["Windows PC", "Nowhere at all"]})).await;
 
-    assert_eq!(found(&answer)[0].0, "exact");
+    let named = vec![pair("deployment_config", "Windows PC")];
+    assert_eq!(found(&answer)[0], ("incomplete".to_owned(), named), "a build may have the name too");
     assert_eq!(found(&answer)[1], ("incomplete".to_owned(), vec![]), "it may be a build");
-    assert!(
-        answer["results"][1]["reason"].as_str().is_some_and(|why| why.starts_with("list_builds: ")),
-        "{answer}"
-    );
     assert_eq!(
         answer.as_object().and_then(|fields| fields.keys().next()).map(String::as_str),
         Some("incomplete")
     );
     assert_eq!(answer["unread"][0]["what"], "list_builds");
     assert_eq!(answer["unread"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn a_name_is_incomplete_although_one_record_has_it_if_a_page_could_not_be_read() {
+    let stub = Stub::start(async |target: String| match () {
+        () if target.contains("/tests/") => (200, test(7)),
+        () if target.contains("page=1&") => (404, json!({"error": "not found"})),
+        () => page(&target, 150, test),
+    })
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["Level 7"], "kinds": ["test"]})).await;
+
+    assert_eq!(found(&answer), [("incomplete".to_owned(), vec![pair("test", "Level 7")])]);
+    assert_eq!(answer["results"][0]["records"][0]["match"], "exact");
+    assert_eq!(answer["unread"][0]["what"], "list_tests, page 1");
+    assert!(answer["repeat"].is_string(), "{answer}");
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_named_once_and_nothing_is_to_be_repeated() {
+    let mut session = Fixture::new().key(keys::POWERLESS).open().await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["Release smoke", "Windows PC"]})).await;
+
+    let unread: Vec<_> = answer["unread"].as_array().expect("a list").iter().collect();
+    let needing = |permission: &str| {
+        unread.iter().filter(|one| one["why"].as_str().is_some_and(|why| why.contains(permission))).count()
+    };
+    for permission in ["project:read-runs", "project:manage-build-storage", "project:view-configs"] {
+        assert_eq!((needing(permission), answer.to_string().matches(permission).count()), (1, 1), "{answer}");
+    }
+    assert_eq!((&answer["incomplete"], answer.get("repeat")), (&json!(true), None), "{answer}");
+    assert!(found(&answer).iter().all(|(how, _)| how == "incomplete"), "{answer}");
+}
+
+#[tokio::test]
+async fn builds_are_found_with_pinned_and_version() {
+    let mut session = Fixture::new().open().await;
+    let answer =
+        session.host.succeed(TOOL, json!({"names": [seed::BUILD_ANDROID], "kinds": ["build"]})).await;
+    let build = &answer["results"][0]["records"][0];
+
+    assert_eq!((&build["pinned"], &build["version"]), (&json!(false), &json!("1.4.0")), "{answer}");
+}
+
+#[tokio::test]
+async fn a_test_without_players_has_no_field_for_them() {
+    let stub = Stub::start(
+        async |target: String| {
+            if target.contains("/tests/") { (200, test(0)) } else { page(&target, 1, test) }
+        },
+    )
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
+
+    assert_eq!(answer["results"][0]["records"][0].get("players"), None, "{answer}");
+}
+
+#[tokio::test]
+async fn records_in_other_case_follow_and_the_nearest_begin_with_the_name_or_contain_it() {
+    const NAMES: [&str; 7] =
+        ["LOGIN", "Login", "Log out", "Login of Zoe\u{301}", "Second login page", "Second login", "Logon"];
+    let stub = Stub::start(async |target: String| {
+        if target.contains("/test-folders?") {
+            return page(&target, 0, test);
+        }
+        if !target.contains("/tests?") {
+            return (200, json!({}));
+        }
+        page(
+            &target,
+            NAMES.len(),
+            |number| json!({"id": format!("t{number}"), "name": NAMES[number], "folder_path": "/a"}),
+        )
+    })
+    .await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let asked = ["Login", "login", "logi", "in of zo\u{e9}", "zzz"];
+    let answer = session.host.succeed(TOOL, json!({"names": asked, "kinds": ["test"]})).await;
+
+    let tests = |names: &[&str]| names.iter().map(|name| pair("test", name)).collect::<Vec<_>>();
+    let nearest = tests(&["LOGIN", "Login", "Login of Zoe\u{301}", "Second login", "Second login page"]);
+    let expected = [
+        ("exact".to_owned(), tests(&["Login", "LOGIN"])),
+        ("case".to_owned(), tests(&["LOGIN", "Login"])),
+        ("beginning".to_owned(), nearest),
+        ("part".to_owned(), tests(&["Login of Zoe\u{301}"])),
+        ("none".to_owned(), vec![]),
+    ];
+    assert_eq!(found(&answer), expected);
+    let matches = answer["results"][0]["records"].as_array().expect("a list").iter().map(|one| &one["match"]);
+    assert_eq!(matches.collect::<Vec<_>>(), ["exact", "case"]);
+}
+
+#[tokio::test]
+async fn of_many_records_that_contain_a_name_ten_are_shown_and_the_others_counted() {
+    let stub = Stub::start(async |target: String| page(&target, 25, test)).await;
+    let mut session = Fixture::new().open_with(stub).await;
+    let answer = session.host.succeed(TOOL, json!({"names": ["level"], "kinds": ["test"]})).await;
+
+    assert_eq!((found(&answer)[0].1.len(), &answer["results"][0]["more"]), (10, &json!(15)), "{answer}");
 }
 
 #[tokio::test]
