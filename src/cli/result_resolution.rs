@@ -31,7 +31,9 @@ use crate::{
         result_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
-        describe::Subject, find::FoundRecord, found_result::FoundResult, names::initiator_name,
+        find::FoundRecord,
+        found_result::{FoundResult, Subject},
+        names::initiator_name,
         summary::LatestResult,
     },
 };
@@ -71,7 +73,7 @@ impl NameResolver<'_> {
             Err(_) => {}
         }
 
-        let found = self.record_of(&Subject::NAMED, name).await.map_err(|failure| {
+        let found = self.record_of(&RecordKind::DESCRIBED_BY_NAME, name).await.map_err(|failure| {
             let message =
                 failure.message.replace("no test,", "no run, job or execution has this id, and no test,");
             Failure { message, ..failure }

@@ -68,6 +68,10 @@ impl RecordKind {
         Self::Bug,
     ];
 
+    /// The kinds that are described, and whose records have names.
+    pub const DESCRIBED_BY_NAME: [Self; 5] =
+        [Self::Test, Self::TestPlan, Self::Build, Self::DeploymentConfig, Self::Bug];
+
     /// Returns the operation that lists the records.
     pub fn list(self) -> &'static OperationEntry {
         match self {

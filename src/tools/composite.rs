@@ -24,8 +24,9 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        describe::{DescribedRecord, RecordDescription, Subject},
+        describe::{DescribedRecord, RecordDescription},
         find::{NameSearchAnswer, find_names},
+        found_result::Subject,
         reader::Reader,
         summary::{LatestResult, Summary, SummaryRequest, SummaryTarget},
         waiting::{Completion, Wait},

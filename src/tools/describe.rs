@@ -1,8 +1,6 @@
-//! `describe_record`: a record with the names of what it refers to. At most five requests are made beside those that find
-//! the record and read it; what they do not reach is named.
+//! `describe_record`: a record with the names of what it refers to. What few requests do not reach is named.
 
 mod answer;
-mod subject;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +8,10 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use self::answer::{NamedId, RecordDescription};
 use self::answer::{
-    attempt_entry, bug_entry, entries, entry, execution_entry, failed_steps, job_entry, named,
-    occurrence_entry, run_entry, state_of_job, state_of_run,
-};
-pub use self::{
-    answer::{NamedId, RecordDescription},
-    subject::Subject,
+    entries, entry, execution_entry, failed_steps, job_entry, named, occurrence_entry, run_entry,
+    state_of_job, state_of_run,
 };
 use crate::{
     call::paging::Omission,
@@ -25,11 +20,11 @@ use crate::{
     service::{
         api::{
             Id, ListPage, Uuid,
-            bugs::{BugDetail, GetBug, ListRunBugs},
+            bugs::{BugDetail, GetBug, ListRunBugs, RunBug},
             builds::{BuildDetail, GetBuild},
             configs::DeploymentConfig,
             executions::{GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution},
-            jobs::{Job, ListJobs},
+            jobs::{Job, JobRun, ListJobs},
             plans::{GetTestPlan, ListTestPlans, TestPlan},
             runs::{GetRun, ListRuns, RunDetail, RunHead},
             tests::{GetTest, TestCase, TestSummary},
@@ -39,10 +34,9 @@ use crate::{
         record_kind::RecordKind,
         result_kind::{ResultId, ResultKind},
     },
-    text::filled,
     tools::{
-        find::{FoundRecord, app_version, players, slots},
-        found_result::FoundResult,
+        find::FoundRecord,
+        found_result::{FoundResult, Subject},
         names::{devices, initiator_name},
         newest::newest_first,
         reader::{Reader, Unread, arguments},
@@ -70,27 +64,22 @@ pub enum Record {
     Bug { bug: Value, runs: BTreeMap<String, Value> },
 }
 
-/// A record in two forms, with what was not read.
+/// A record, for programs and for models, with what was not read.
 #[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct DescribedRecord {
-    /// For programs.
     #[serde(flatten)]
     pub record: Record,
-    /// What was not read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Omission>,
-    /// For models.
     #[serde(skip)]
     pub description: RecordDescription,
 }
 
 impl DescribedRecord {
-    /// Reads a record and what it refers to.
-    ///
-    /// # Errors
-    /// The failure of the record itself.
+    /// Reads a record and what it refers to. Fails only if the record itself cannot be read.
     pub(crate) async fn read(reader: &Reader, subject: Subject) -> Result<Self, Failure> {
-        let mut reading = Reading { reader, left: FURTHER_REQUESTS, unread: Unread::default() };
+        let mut reading = Reading { reader, requests_left: FURTHER_REQUESTS, unread: Unread::default() };
         let (record, description) = match subject {
             Subject::Result(FoundResult { id, record }) => match id.kind {
                 ResultKind::Run => reading.run(record).await,
@@ -102,7 +91,7 @@ impl DescribedRecord {
                 RecordKind::TestPlan => reading.plan(found.id).await?,
                 RecordKind::Build => reading.build(found.id).await?,
                 RecordKind::Bug => reading.bug(found.id).await?,
-                _ => device(found.listed),
+                _ => device(&found.listed),
             },
         };
 
@@ -111,18 +100,16 @@ impl DescribedRecord {
     }
 }
 
-fn device(device: Value) -> (Record, RecordDescription) {
-    let platform = view::<DeploymentConfig>(&device).kind;
+fn device(device: &Value) -> (Record, RecordDescription) {
+    let platform = view::<DeploymentConfig>(device).kind;
     let own = json!({"kind": RecordKind::DeploymentConfig, "platform": platform});
-
-    (Record::Device { device: device.clone() }, RecordDescription::new(&device, own))
+    (Record::Device { device: device.clone() }, RecordDescription::new(device, &own))
 }
 
 /// Reads what a record refers to.
 struct Reading<'a> {
     reader: &'a Reader,
-    /// Number of further requests.
-    left: usize,
+    requests_left: usize,
     unread: Unread,
 }
 
@@ -132,14 +119,15 @@ impl Reading<'_> {
         let of_run = ListRunBugs { run_id: Id(head.multiplayer_run_id.clone()) };
         let bugs = self.one("bugs", &of_run).await;
         let bugs = bugs.map(|page| view::<ListPage<Value>>(&page).data).unwrap_or_default();
+        let bug = |bug: &RunBug| json!({"id": bug.bug_id, "title": bug.title, "severity": bug.severity});
 
         let own = json!({
             "kind": RecordKind::Run, "id": head.multiplayer_run_id, "name": head.test.name, "state": state_of_run(&head),
             "devices": devices(players.iter().map(|player| &player.player)),
             "by": head.initiator.as_ref().and_then(initiator_name),
-            "players": null, "failed_steps": failed_steps(&players), "bugs": entries(&bugs, bug_entry),
+            "players": null, "failed_steps": failed_steps(&players), "bugs": entries(&bugs, bug),
         });
-        let description = RecordDescription::new(&run, own);
+        let description = RecordDescription::new(&run, &own);
         (Record::Run { run, bugs }, description)
     }
 
@@ -148,26 +136,30 @@ impl Reading<'_> {
         let (mut build_name, mut execution) = (None, None);
         if let Some(id) = job.build_id.clone() {
             let build = self.one("build", &GetBuild { build_id: Uuid(id) }).await;
-            build_name = build.and_then(|build| filled(&view::<BuildDetail>(&build).build.name));
+            build_name =
+                build.map(|build| view::<BuildDetail>(&build).build.name).filter(|name| !name.is_empty());
         }
         if let Some(id) = job.test_plan_execution_id.clone() {
             execution = self.one("execution", &GetTestPlanExecution { test_plan_execution_id: Id(id) }).await;
         }
 
         let plan: TestPlanExecution = execution.as_ref().map(view).unwrap_or_default();
-        let runs: Vec<_> = job.runs.iter().rev().map(attempt_entry).collect();
+        let attempt = |run: &JobRun| {
+            let state = run.result.as_ref().or(run.state.as_ref());
+            entry(json!({"id": run.multiplayer_run_id, "state": state, "created_at": run.started_at}))
+        };
         let own = json!({
             "kind": RecordKind::Job, "id": job.job_id, "name": job.test_name, "state": state_of_job(&job), "job_id": null,
             "test": named(job.multiplayer_test_id, job.test_name), "build": named(job.build_id, build_name.clone()),
             "test_plan": named(plan.test_plan_id, plan.test_plan_name), "description": job.queue_rejection_reason,
-            "results": runs,
+            "results": job.runs.iter().rev().map(attempt).collect::<Vec<_>>(),
         });
-        let description = RecordDescription::new(&answer, own);
+        let description = RecordDescription::new(&answer, &own);
         (Record::Job { job: answer, build_name, execution }, description)
     }
 
     async fn execution(&mut self, id: &ResultId, answer: Value) -> (Record, RecordDescription) {
-        let mut jobs = self.newest::<ListJobs>("jobs", id.to_arguments(), self.left).await;
+        let mut jobs = self.newest::<ListJobs>("jobs", id.to_arguments(), self.requests_left).await;
         // The jobs of a plan are created in the order of its tests.
         jobs.reverse();
 
@@ -180,7 +172,7 @@ impl Reading<'_> {
             "created_at": execution.started_at, "by": initiator_name(&view(&execution.started_by)),
             "results": entries(&jobs, job_entry),
         });
-        let description = RecordDescription::new(&answer, own);
+        let description = RecordDescription::new(&answer, &own);
         (Record::TestPlanExecution { test_plan_execution: answer, jobs }, description)
     }
 
@@ -190,8 +182,7 @@ impl Reading<'_> {
             GetTest { test_id: Id(id.clone()), version: None, include_shared_collection_steps: None };
         let test = self.reader.read_value(&operation).await?;
         if listed.is_null() {
-            self.unread
-                .omit("folder".to_owned(), "only the list of tests has it, in which names are searched");
+            self.unread.omit("folder".to_owned(), "only the list has it, in which names are searched");
         }
         let of_test = arguments(&[("multiplayer_test_id", &*id)]);
         let mut latest_runs = self.newest::<ListRuns>("runs", of_test, 2).await;
@@ -199,10 +190,10 @@ impl Reading<'_> {
 
         let (plans, folder_path) = (self.plans_with(&id).await, view::<TestSummary>(&listed).folder_path);
         let own = json!({
-            "kind": RecordKind::Test, "folder_path": folder_path, "players": players(&view(&test)), "plans": plans,
-            "results": entries(&latest_runs, run_entry),
+            "kind": RecordKind::Test, "folder_path": folder_path, "plans": plans,
+            "players": view::<TestCase>(&test).player_names(), "results": entries(&latest_runs, run_entry),
         });
-        let description = RecordDescription::new(&test, own);
+        let description = RecordDescription::new(&test, &own);
         Ok((Record::Test { test, folder_path, plans, latest_runs }, description))
     }
 
@@ -232,10 +223,10 @@ impl Reading<'_> {
             entry(json!({"id": id, "name": test_names.get(id), "retries": item.retries}))
         });
         let own = json!({
-            "kind": RecordKind::TestPlan, "by": plan.audit.created_by, "slots": slots(&plan),
+            "kind": RecordKind::TestPlan, "by": plan.audit.created_by, "slots": plan.slot_names(),
             "tests": tests.collect::<Vec<_>>(), "results": entries(&latest_executions, execution_entry),
         });
-        let description = RecordDescription::new(&test_plan, own);
+        let description = RecordDescription::new(&test_plan, &own);
         Ok((Record::TestPlan { test_plan, test_names, latest_executions }, description))
     }
 
@@ -245,8 +236,11 @@ impl Reading<'_> {
         if let Some(last) = last.map(view::<TestPlanExecution>) {
             let of_last = ResultId::new(ResultKind::Execution, last.id).to_arguments();
             let jobs = self.newest::<ListJobs>("jobs", of_last, 1).await;
-            let jobs = jobs.iter().map(view::<Job>);
-            names.extend(jobs.filter_map(|job| Some((job.multiplayer_test_id?, job.test_name?))));
+            names.extend(
+                jobs.iter()
+                    .map(view::<Job>)
+                    .filter_map(|job| Some((job.multiplayer_test_id?, job.test_name?))),
+            );
         }
 
         let others = tests.into_iter().filter(|id| !names.contains_key(id)).collect();
@@ -254,24 +248,23 @@ impl Reading<'_> {
         let test = |id| GetTest { test_id: Id(id), version: None, include_shared_collection_steps };
         let others = self.each("tests", others, test).await;
         names.extend(others.into_iter().map(|(id, test)| (id, view::<TestCase>(&test).name)));
-
         names
     }
 
     async fn build(&mut self, id: String) -> Result<(Record, RecordDescription), Failure> {
         let build = self.reader.read_value(&GetBuild { build_id: Uuid(id.clone()) }).await?;
         // Runs cannot be selected by their build (service.md 2.2).
-        let mut latest_runs = self.newest::<ListRuns>("runs", Fields::new(), self.left).await;
+        let mut latest_runs = self.newest::<ListRuns>("runs", Fields::new(), self.requests_left).await;
         let build_of = |run: &Value| view::<RunHead>(run).build;
         latest_runs.retain(|run| build_of(run).is_some_and(|build| build.id.eq_ignore_ascii_case(&id)));
         latest_runs.truncate(LATEST_RESULTS);
 
         let detail: BuildDetail = view(&build);
         let own = json!({
-            "kind": RecordKind::Build, "state": detail.build.status, "version": app_version(&detail),
+            "kind": RecordKind::Build, "state": detail.build.status, "version": detail.app_version(),
             "results": entries(&latest_runs, run_entry),
         });
-        let description = RecordDescription::new(&build, own);
+        let description = RecordDescription::new(&build, &own);
         Ok((Record::Build { build, latest_runs }, description))
     }
 
@@ -287,14 +280,13 @@ impl Reading<'_> {
             "kind": RecordKind::Bug, "name": head.title, "state": head.status, "by": head.created_by,
             "occurrences": places.collect::<Vec<_>>(),
         });
-        let description = RecordDescription::new(&bug, own);
+        let description = RecordDescription::new(&bug, &own);
         Ok((Record::Bug { bug, runs }, description))
     }
 
     async fn one<O: ListedOperation>(&mut self, what: &str, operation: &O) -> Option<Value> {
-        self.left = self.left.saturating_sub(1);
-        let read = self.reader.read_value(operation).await;
-        read.map_err(|failure| self.unread.add(what, failure)).ok()
+        self.requests_left = self.requests_left.saturating_sub(1);
+        self.reader.read_value(operation).await.map_err(|failure| self.unread.add(what, &failure)).ok()
     }
 
     /// Reads the records with these ids, as far as requests are left.
@@ -306,12 +298,13 @@ impl Reading<'_> {
     ) -> BTreeMap<String, Value> {
         let mut seen = BTreeSet::new();
         ids.retain(|id| seen.insert(id.clone()));
-        if ids.len() > self.left {
-            let what = format!("{} of {} {what}", ids.len() - self.left, ids.len());
-            self.unread.omit(what, "a description makes at most 5 further requests");
-            ids.truncate(self.left);
+        if ids.len() > self.requests_left {
+            let what = format!("{} of {} {what}", ids.len() - self.requests_left, ids.len());
+            self.unread
+                .omit(what, &format!("a description makes at most {FURTHER_REQUESTS} further requests"));
+            ids.truncate(self.requests_left);
         }
-        self.left -= ids.len();
+        self.requests_left -= ids.len();
 
         let operations: Vec<_> = ids.iter().cloned().map(operation).collect();
         let answers = join_all(operations.iter().map(|operation| self.reader.read_value(operation))).await;
@@ -319,7 +312,7 @@ impl Reading<'_> {
         for (id, answer) in ids.into_iter().zip(answers) {
             match answer {
                 Ok(answer) => drop(read.insert(id, answer)),
-                Err(failure) => self.unread.add(&format!("{what}: {id}"), failure),
+                Err(failure) => self.unread.add(&format!("{what}: {id}"), &failure),
             }
         }
         read
@@ -327,10 +320,9 @@ impl Reading<'_> {
 
     /// Reads the first pages of a list, and returns the newest record first.
     async fn newest<L: ListedOperation>(&mut self, what: &str, filter: Fields, pages: usize) -> Vec<Value> {
-        self.left = self.left.saturating_sub(pages);
+        self.requests_left = self.requests_left.saturating_sub(pages);
         let pages = pages as u64;
         let list = self.reader.list(L::entry(), &filter, pages).await;
-
         newest_first(L::entry(), self.unread.list(what, list, pages).unwrap_or_default())
     }
 }

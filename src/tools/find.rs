@@ -1,5 +1,4 @@
-//! `find_by_name`: records by their names, in the lists of the service. Names match in any letter case and with any white
-//! space; accents count as what they look like (NFC).
+//! `find_by_name`: records by their names, in the lists of the service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,29 +12,15 @@ use crate::{
     failure::Failure,
     fields::{Fields, text_at},
     service::{
-        api::{
-            Id, Uuid,
-            builds::{BuildDetail, GetBuild},
-            plans::{GetTestPlan, TestPlan},
-            tests::{GetTest, TestCase},
-        },
+        api::{Id, Uuid, builds::GetBuild, plans::GetTestPlan, tests::GetTest},
         record_kind::RecordKind,
     },
-    text::{
-        name_match::{ComparedName, NameMatch},
-        shorten_line,
-    },
-    tools::{
-        reader::{Reader, Unread, shows_folders},
-        waiting::LONGEST_NAME,
-    },
+    text::name_match::{ComparedName, NameMatch},
+    tools::reader::{Reader, Unread, shows_folders},
 };
 
 /// Largest number of records that are shown for a name that none of them has.
 const MOST_NEAREST: usize = 10;
-
-/// Longest text about what was not read, in characters.
-const LONGEST_REASON: usize = 300;
 
 /// Largest number of records of one call that are read for what a start needs.
 const MOST_DETAILED: usize = 20;
@@ -126,7 +111,7 @@ impl FoundRecord {
     }
 
     /// Returns whether the record is a bug that nobody works on any more.
-    fn is_archived(&self) -> bool {
+    pub(super) fn is_archived(&self) -> bool {
         let status = text_at(&self.listed, "status");
         self.kind == RecordKind::Bug && status.is_some_and(|status| status.eq_ignore_ascii_case("archived"))
     }
@@ -137,45 +122,6 @@ impl NameResult {
     pub fn new(name: &str, records: Vec<FoundRecord>) -> Self {
         let r#match = records.first().map_or(NameMatch::None, |record| record.r#match);
         Self { name: name.to_owned(), r#match, records, more: None, reason: None, is_uncertain: false }
-    }
-
-    /// Returns the only record that has the name. One with the same letters is meant before one in other letter case, and a
-    /// bug in use before archived ones.
-    ///
-    /// # Errors
-    /// The result itself, if no record or several have the name, or may have it.
-    pub fn into_single(mut self) -> Result<FoundRecord, Self> {
-        let best = self.records.iter().map(|record| record.r#match).min();
-        let is_meant = |record: &FoundRecord| record.has_name() && Some(record.r#match) == best;
-        let numbered = self.records.iter().enumerate().filter(|(_, record)| is_meant(record));
-        let mut meant: Vec<_> = numbered.map(|(place, record)| (place, record.is_archived())).collect();
-        if meant.len() > 1 {
-            meant.retain(|(_, is_archived)| !is_archived);
-        }
-
-        match *meant {
-            [(place, _)] if !self.is_uncertain => Ok(self.records.swap_remove(place)),
-            _ => Err(self),
-        }
-    }
-
-    /// Returns why not exactly one record is meant. `nouns` are the kinds of records that were searched.
-    pub fn problem(&self, nouns: &str) -> String {
-        let Self { name, records, .. } = self;
-        let is_found = records.iter().any(FoundRecord::has_name);
-
-        match &self.reason {
-            Some(reason) if is_found && self.is_uncertain => {
-                format!("other records may be named `{name}`, and not every list could be read: {reason}")
-            }
-            _ if is_found => format!("`{name}` names {} records", records.len()),
-            Some(reason) => {
-                format!(
-                    "no {nouns} with the name `{name}` was found, and not every list could be read: {reason}"
-                )
-            }
-            None => format!("no {nouns} has the name `{name}`"),
-        }
     }
 }
 
@@ -216,10 +162,7 @@ struct Lists {
 }
 
 impl Lists {
-    /// Reads the lists concurrently.
-    ///
-    /// # Errors
-    /// The failure of the first list, if no list could be read.
+    /// Reads the lists concurrently. Fails as the first list does, if none could be read.
     async fn read(reader: &Reader, kinds: &[RecordKind]) -> Result<Self, Failure> {
         let kinds: BTreeSet<_> = kinds.iter().copied().collect();
         let lists = kinds.iter().map(|kind| async move {
@@ -239,7 +182,13 @@ impl Lists {
                 records.insert(kind, list);
             }
         }
-        add_tests_in_folders(reader, &mut records, &mut unread).await;
+        // The list of tests may show only those of the root (service.md 6.1).
+        if records.get(&RecordKind::Test).is_some_and(|tests| !shows_folders(tests)) {
+            let folders = records.get(&RecordKind::TestFolder).cloned();
+            let (tests, missing) = reader.tests_in_folders(folders).await;
+            records.entry(RecordKind::Test).or_default().extend(tests);
+            unread.extend(missing);
+        }
 
         // Pages shift while a list is read, so that a record can appear twice.
         let unique = records.into_iter().flat_map(|(kind, list)| {
@@ -267,35 +216,16 @@ impl Lists {
             result.more = result.records.len().checked_sub(MOST_NEAREST).filter(|more| *more > 0);
             result.records.truncate(MOST_NEAREST);
         }
-        if let Some(reason) = self.unread.reason() {
+        result.reason = self.unread.reason();
+        if result.reason.is_some() {
             result.r#match = NameMatch::Incomplete;
-            result.reason = Some(shorten_line(&reason, LONGEST_REASON));
             result.is_uncertain = self.unread.may_be_read_later;
         }
         result
     }
 }
 
-/// Adds the tests of every folder, if the list of tests shows only those of the root (service.md 6.1).
-async fn add_tests_in_folders(
-    reader: &Reader,
-    records: &mut BTreeMap<RecordKind, Vec<Value>>,
-    unread: &mut Unread,
-) {
-    let folders = records.get(&RecordKind::TestFolder).cloned();
-    let Some(tests) = records.get_mut(&RecordKind::Test).filter(|tests| !shows_folders(tests)) else {
-        return;
-    };
-    let (in_folders, missing) = reader.tests_in_folders(folders).await;
-
-    tests.extend(in_folders);
-    unread.extend(missing);
-}
-
-/// Searches for one name in the lists of some kinds.
-///
-/// # Errors
-/// The failure of the first list, if no list could be read.
+/// Searches for one name in the lists of some kinds. Fails if no list could be read.
 pub(crate) async fn find_name(
     reader: &Reader,
     kinds: &[RecordKind],
@@ -304,10 +234,7 @@ pub(crate) async fn find_name(
     Ok(Lists::read(reader, kinds).await?.find(name))
 }
 
-/// Searches for several names, and reads what a start of the found records needs.
-///
-/// # Errors
-/// The failure of the first list, if no list could be read.
+/// Searches for several names, and reads what a start of the found records needs. Fails if no list could be read.
 pub(super) async fn find_names(
     reader: &Reader,
     kinds: &[RecordKind],
@@ -323,70 +250,44 @@ pub(super) async fn find_names(
     Ok(NameSearchAnswer { incomplete: (!unread.is_empty()).then_some(true), repeat, results, unread })
 }
 
-/// Adds the fields to the records that have one of the names. A field without a value is left out.
 async fn add_details(reader: &Reader, results: &mut [NameResult], unread: &mut Unread) {
-    let named = results.iter_mut().flat_map(|result| &mut result.records).filter(|record| record.has_name());
-    let mut named: Vec<_> =
-        named.filter_map(|record| detail_of(record.kind).map(|field| (field, record))).collect();
-    if named.len() > MOST_DETAILED {
-        let what = format!("players, slots and versions of {} more records", named.len() - MOST_DETAILED);
+    let has_detail = |record: &&mut FoundRecord| {
+        record.has_name()
+            && matches!(record.kind, RecordKind::Test | RecordKind::TestPlan | RecordKind::Build)
+    };
+    let records = results.iter_mut().flat_map(|result| &mut result.records);
+    let mut records: Vec<_> = records.filter(has_detail).collect();
+    if records.len() > MOST_DETAILED {
+        let what = format!("players, slots and versions of {} more records", records.len() - MOST_DETAILED);
         unread.omit(what, &format!("a search reads those of {MOST_DETAILED} records"));
-        named.truncate(MOST_DETAILED);
+        records.truncate(MOST_DETAILED);
     }
 
-    let values = join_all(named.iter().map(|(_, record)| read_detail(reader, record))).await;
-    for ((field, record), value) in named.into_iter().zip(values) {
+    let details = join_all(records.iter().map(|record| read_detail(reader, record))).await;
+    for (record, (field, value)) in records.into_iter().zip(details) {
         match value {
-            Ok(Some(value)) => drop(record.more.insert(field.to_owned(), value)),
-            Ok(None) => {}
-            Err(failure) => unread.add(&format!("{field} of {}", record.id), failure),
+            // A test may have no players, and a build no version.
+            Ok(value) if value.is_null() || value == json!({}) => {}
+            Ok(value) => drop(record.more.insert(field.to_owned(), value)),
+            Err(failure) => unread.add(&format!("{field} of {}", record.id), &failure),
         }
     }
 }
 
-const fn detail_of(kind: RecordKind) -> Option<&'static str> {
-    match kind {
-        RecordKind::Test => Some("players"),
-        RecordKind::TestPlan => Some("slots"),
-        RecordKind::Build => Some("version"),
-        _ => None,
-    }
-}
-
-async fn read_detail(reader: &Reader, record: &FoundRecord) -> Result<Option<Value>, Failure> {
-    let id = record.id.clone();
-    Ok(match record.kind {
+async fn read_detail(reader: &Reader, record: &FoundRecord) -> (&'static str, Result<Value, Failure>) {
+    let (id, include_shared_collection_steps) = (record.id.clone(), Some(false));
+    match record.kind {
         RecordKind::Test => {
-            let include_shared_collection_steps = Some(false);
             let test = GetTest { test_id: Id(id), version: None, include_shared_collection_steps };
-            let players = players(&reader.read(&test).await?);
-            (!players.is_empty()).then(|| json!(players))
+            ("players", reader.read(&test).await.map(|test| json!(test.player_names())))
         }
         RecordKind::TestPlan => {
-            Some(json!(slots(&reader.read(&GetTestPlan { test_plan_id: Uuid(id) }).await?)))
+            let plan = reader.read(&GetTestPlan { test_plan_id: Uuid(id) }).await;
+            ("slots", plan.map(|plan| json!(plan.slot_names())))
         }
-        _ => app_version(&reader.read(&GetBuild { build_id: Uuid(id) }).await?),
-    })
-}
-
-/// Returns the names of the players of a test by their numbers.
-pub(super) fn players(test: &TestCase) -> BTreeMap<usize, String> {
-    let name = |key: &String| {
-        let name = test.content.players_by_key.get(key).and_then(|player| player.name.as_ref());
-        shorten_line(name.unwrap_or(key), LONGEST_NAME)
-    };
-    (1..).zip(test.content.player_order.iter().map(name)).collect()
-}
-
-/// Returns the names of the slots of a plan by their numbers.
-pub(super) fn slots(plan: &TestPlan) -> BTreeMap<usize, String> {
-    let name = |name: Option<&String>| shorten_line(name.map_or("unnamed", String::as_str), LONGEST_NAME);
-    let others = plan.slots.iter().flatten().map(|slot| (slot.index, name(slot.name.as_ref())));
-    [(1, name(plan.default_slot_name.as_ref()))].into_iter().chain(others).collect()
-}
-
-/// Returns the version of the app in a build.
-pub(super) fn app_version(build: &BuildDetail) -> Option<Value> {
-    let version = build.details.as_ref()?.get("app")?.get("version")?;
-    (!version.is_null()).then(|| version.clone())
+        _ => {
+            let build = reader.read(&GetBuild { build_id: Uuid(id) }).await;
+            ("version", build.map(|build| json!(build.app_version())))
+        }
+    }
 }

@@ -37,6 +37,7 @@ use crate::{
         lenient::view,
         result_kind::{ResultId, ResultKind},
     },
+    text::shorten_line,
     tools::{call_options::CallOptions, project_client::ProjectClient},
 };
 
@@ -45,6 +46,9 @@ const MAX_FOLDERS: usize = 500;
 
 /// Time that is kept for the work after the reading.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Longest text about everything that was not read, in characters.
+const LONGEST_REASON: usize = 300;
 
 /// Time between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
@@ -272,17 +276,18 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// Adds what a request did not read. A reason, such as a missing permission, is said once for all that it keeps unread.
-    pub(crate) fn add(&mut self, what: &str, failure: Failure) {
+    /// Adds what a request did not read. A missing permission is said once for everything that it keeps unread.
+    pub(crate) fn add(&mut self, what: &str, failure: &Failure) {
         let refusals = [Code::Unauthenticated, Code::PermissionDenied, Code::FeatureDisabled];
         self.may_be_read_later |= !refusals.contains(&failure.code);
 
-        let permission = failure.facts.missing_permission.as_ref();
-        let permission = permission.map(|permission| format!("the key lacks the permission `{permission}`"));
-        let why = permission.unwrap_or(failure.message);
+        let Some(permission) = &failure.facts.missing_permission else {
+            return self.omit(what.to_owned(), &failure.message);
+        };
+        let why = format!("the key lacks the permission `{permission}`");
         match self.omissions.iter_mut().find(|one| one.why == why) {
-            Some(same) => same.what += &format!(", {what}"),
-            None => self.omissions.push(Omission { what: what.to_owned(), why }),
+            Some(same) => same.what.extend([", ", what]),
+            None => self.omit(what.to_owned(), &why),
         }
     }
 
@@ -303,16 +308,16 @@ impl Unread {
         list: Result<ListRecords, Failure>,
         max_pages: u64,
     ) -> Option<Vec<Value>> {
-        let list = list.map_err(|failure| self.add(what, failure)).ok()?;
+        let list = list.map_err(|failure| self.add(what, &failure)).ok()?;
         self.extend(list.unread_pages(what, max_pages));
 
         Some(list.records)
     }
 
-    /// Returns all of it in one line.
+    /// Returns the beginning of all of it in one line.
     pub(crate) fn reason(&self) -> Option<String> {
         let reasons: Vec<_> = self.omissions.iter().map(|one| format!("{}: {}", one.what, one.why)).collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
+        (!reasons.is_empty()).then(|| shorten_line(&reasons.join("; "), LONGEST_REASON))
     }
 }
 

@@ -125,3 +125,10 @@ pub struct BuildDetail {
     /// Objects `vcs`, `ci`, `app`, `build` and `upload`, each optional.
     pub details: Option<Open>,
 }
+
+impl BuildDetail {
+    /// Returns the version of the app in the build.
+    pub fn app_version(&self) -> Option<&str> {
+        self.details.as_ref()?.get("app")?.get("version")?.as_str()
+    }
+}

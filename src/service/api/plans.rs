@@ -249,6 +249,15 @@ pub struct TestPlan {
     pub more: Open,
 }
 
+impl TestPlan {
+    /// Returns the names of the slots by their numbers.
+    pub fn slot_names(&self) -> BTreeMap<usize, String> {
+        let others = self.slots.iter().flatten().map(|slot| (slot.index, &slot.name));
+        let slots = [(1, &self.default_slot_name)].into_iter().chain(others);
+        slots.map(|(number, name)| (number, name.clone().unwrap_or_else(|| "unnamed".to_owned()))).collect()
+    }
+}
+
 /// Time and author of the creation and of the last change of a record.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]

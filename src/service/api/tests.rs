@@ -290,6 +290,17 @@ pub struct TestCase {
     pub content: TestContent,
 }
 
+impl TestCase {
+    /// Returns the names of the players by their numbers. A player without a name has its key.
+    pub fn player_names(&self) -> BTreeMap<usize, String> {
+        let name = |key: &String| {
+            let player = self.content.players_by_key.get(key);
+            player.and_then(|player| player.name.clone()).unwrap_or_else(|| key.clone())
+        };
+        (1..).zip(self.content.player_order.iter().map(name)).collect()
+    }
+}
+
 /// The fields of a test that its list form does not have.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]

@@ -14,9 +14,9 @@ use crate::{
     service::{
         api::{
             anything,
-            bugs::{BugOccurrence, RunBug},
+            bugs::BugOccurrence,
             executions::TestPlanExecution,
-            jobs::{Job, JobRun},
+            jobs::Job,
             runs::{Run, RunHead, RunPlayerDetail},
         },
         lenient::{View, view},
@@ -31,6 +31,7 @@ use crate::{
 #[serde(default)]
 #[schemars(!default)]
 pub struct RecordDescription {
+    #[schemars(extend("enum" = RecordKind::DESCRIBED))]
     pub kind: RecordKind,
     pub id: String,
     pub name: String,
@@ -80,7 +81,7 @@ pub struct RecordDescription {
     /// order of the plan.
     pub results: Option<Vec<Fields>>,
     /// What was not read.
-    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Omission>,
 }
 
@@ -94,26 +95,24 @@ pub struct NamedId {
 
 impl RecordDescription {
     /// Returns the description with the fields `own`, and else with those of the record itself.
-    pub(super) fn new(record: &Value, own: Value) -> Self {
+    pub(super) fn new(record: &Value, own: &Value) -> Self {
         let mut fields: Fields = record.as_object().cloned().unwrap_or_default();
-        fields.extend(into_fields(own));
+        fields.extend(own.as_object().cloned().unwrap_or_default());
         view(&fields)
     }
 }
 
-fn into_fields(value: Value) -> Fields {
-    if let Value::Object(fields) = value { fields } else { Fields::new() }
-}
-
 /// Returns an entry of a list without the fields that have no value.
-pub(super) fn entry(fields: Value) -> Value {
-    let is_stated = |value: &Value| !value.is_null() && *value != json!([]) && *value != json!("");
-    Value::Object(into_fields(fields).into_iter().filter(|(_, value)| is_stated(value)).collect())
+pub(super) fn entry(mut fields: Value) -> Value {
+    if let Some(fields) = fields.as_object_mut() {
+        fields.retain(|_, value| !value.is_null() && *value != json!([]) && *value != "");
+    }
+    fields
 }
 
 /// Returns the entries that `make` makes of records of the service.
-pub(super) fn entries<T: View>(records: &[Value], make: impl Fn(T) -> Value) -> Vec<Value> {
-    records.iter().map(|record| entry(make(view(record)))).collect()
+pub(super) fn entries<T: View>(records: &[Value], make: impl Fn(&T) -> Value) -> Vec<Value> {
+    records.iter().map(|record| entry(make(&view(record)))).collect()
 }
 
 pub(super) fn named(id: Option<String>, name: Option<String>) -> Option<NamedId> {
@@ -128,44 +127,32 @@ pub(super) fn state_of_job(job: &Job) -> String {
     ResultItem::from_job(job).verdict().unwrap_or_else(|| job.status.clone())
 }
 
-pub(super) fn run_entry(Run { head, players }: Run) -> Value {
+pub(super) fn run_entry(Run { head, players }: &Run) -> Value {
     json!({
-        "id": head.multiplayer_run_id, "test_name": head.test.name, "state": state_of_run(&head),
+        "id": head.multiplayer_run_id, "test_name": head.test.name, "state": state_of_run(head),
         "created_at": head.created_at, "duration_ms": head.duration_ms, "build": head.build,
-        "devices": devices(&players),
+        "devices": devices(players),
     })
 }
 
-pub(super) fn job_entry(job: Job) -> Value {
-    let item = ResultItem::from_job(&job);
-    // The run is the one that decides.
+pub(super) fn job_entry(job: &Job) -> Value {
     json!({
-        "id": job.job_id, "test_name": job.test_name, "state": state_of_job(&job), "created_at": job.created_at,
-        "run_id": item.run_id,
+        "id": job.job_id, "test_name": job.test_name, "state": state_of_job(job), "created_at": job.created_at,
+        // The run that decides.
+        "run_id": ResultItem::from_job(job).run_id,
     })
 }
 
-/// Returns the entry of a run of a job.
-pub(super) fn attempt_entry(run: &JobRun) -> Value {
-    let state = run.result.as_ref().or(run.state.as_ref());
-    entry(json!({"id": run.multiplayer_run_id, "state": state, "created_at": run.started_at}))
-}
-
-pub(super) fn execution_entry(execution: TestPlanExecution) -> Value {
-    let counts = execution.test_status;
+pub(super) fn execution_entry(execution: &TestPlanExecution) -> Value {
     json!({
         "id": execution.id, "state": execution.status, "created_at": execution.started_at,
-        "duration_ms": execution.duration_ms, "build": named(execution.build_id, execution.build_name),
-        "passed": counts.passed, "failed": counts.failed,
+        "duration_ms": execution.duration_ms,
+        "build": named(execution.build_id.clone(), execution.build_name.clone()),
+        "passed": execution.test_status.passed, "failed": execution.test_status.failed,
     })
 }
 
-pub(super) fn bug_entry(bug: RunBug) -> Value {
-    json!({"id": bug.bug_id, "title": bug.title, "severity": bug.severity})
-}
-
-/// Returns a place where a bug was seen. The number of a player counts from 0 there, and from 1 in its id (service.md
-/// 1.8).
+/// Returns where a bug was seen. Players count from 0 in the occurrence, and from 1 in their ids (service.md 1.8).
 pub(super) fn occurrence_entry(one: &BugOccurrence, run: Option<&Value>) -> Value {
     let run: Option<RunHead> = run.map(view);
     entry(json!({

@@ -140,8 +140,8 @@ fn long_answer(target: &str) -> Value {
     let seen: Vec<_> = (0..9)
         .map(|number| json!({"multiplayer_run_id": format!("r{number}"), "detected_at": format!("2026-01-0{}T00:00:00Z", number + 1)}))
         .collect();
-    let Some((_, query)) = target.split_once('?') else {
-        return json!({"id": id(0), "name": "One", "test_items": items, "occurrences": seen});
+    let Some((_, query)) = target.split_once('?').filter(|(_, query)| query.contains("page=")) else {
+        return json!({"id": id(0), "multiplayer_run_id": "r0", "name": "One", "test_items": items, "occurrences": seen});
     };
 
     let count = if target.contains("/test-plans?") {
