@@ -54,9 +54,9 @@ async fn a_refused_command_says_what_is_wrong_in_the_words_of_the_command_line()
             "`--fields` names `test.nam`, which is not a field of the answer; the nearest is `name`",
         ),
         (
-            &["runs", "--test", "Pause an resume"],
+            &["runs", "--test", "Pause and re"],
             2,
-            "no test has the name `Pause an resume`; the nearest are\n  test Pause and resume (Menus",
+            "no test has the name `Pause and re`; the nearest are\n  test Pause and resume (Menus",
         ),
         (
             &["run", "test", "Nowhere at all"],
