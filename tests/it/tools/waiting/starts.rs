@@ -118,8 +118,7 @@ async fn the_execution_is_found_in_the_older_form_of_an_answer() {
 #[tokio::test]
 async fn a_start_without_jobs_is_a_bad_response() {
     let service = Service::start().await;
-    let (exit, _, said) =
-        test(&service, 201, json!({"message": "started", "job_ids": []}), &["--json"]).await;
+    let (exit, _, said) = test(&service, 201, json!({"message": "started", "job_ids": []}), &[]).await;
     let said: Value = serde_json::from_str(said.lines().last().expect("a line")).expect("an error");
     let error = &said["error"];
 
