@@ -370,8 +370,8 @@ mod tests {
     fn response(status: u16, body: Vec<u8>) -> HttpResponse {
         let (location, file) = (None, FileMetadata::default());
         let body = body.into();
-        let (retry_after, date) = Default::default();
-        HttpResponse { status, body, location, retry_after, date, attempts: 1, file }
+        let retry_after = None;
+        HttpResponse { status, body, location, retry_after, attempts: 1, file }
     }
 
     /// Returns the text of the reply, or of the failure, that an answer to `entry` becomes.

@@ -147,13 +147,6 @@ impl Connections {
     }
 }
 
-/// Creates a client for requests to `url`, an address of the user's settings. It trusts the certificates of `ca_file`
-/// in addition to the system's. `timeout` is the time limit of one request, which the caller sets.
-pub fn http_client(url: &Url, ca_file: Option<PathBuf>, timeout: Duration) -> Result<Client, String> {
-    let connections = Connections::new(ca_file, timeout, AddressPolicy::default());
-    connections.client(url).cloned().map_err(|error| error.to_string())
-}
-
 /// Reads the certificates of a PEM file.
 pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;

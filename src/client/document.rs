@@ -4,13 +4,12 @@ use std::{path::PathBuf, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, header};
-use jiff::Timestamp;
 use reqwest::Response;
 
 use super::{
     address::{AddressPolicy, HostUrl},
     connection::Connections,
-    response::{date, header_text, read_body},
+    response::{header_text, read_body},
     transport_error::TransportError,
 };
 
@@ -27,8 +26,6 @@ pub struct Document {
     pub body: Bytes,
     /// How long the content is valid, if the response states it.
     pub max_age: Option<Duration>,
-    /// The date and time of the host.
-    pub date: Option<Timestamp>,
 }
 
 /// Reads documents of one host and of the addresses that it names. No redirect is followed.
@@ -68,13 +65,13 @@ async fn read_response(response: Response) -> Result<Option<Document>, String> {
         return Err(format!("the status is {}", status.as_u16()));
     }
 
-    let (max_age, date) = (max_age(response.headers()), date(response.headers()));
+    let max_age = max_age(response.headers());
     let body = read_body(response, MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
         TransportError::TooLong => format!("the document is longer than {} KiB", MAX_DOCUMENT_BYTES / 1024),
         error => error.to_string(),
     })?;
 
-    Ok(Some(Document { body, max_age, date }))
+    Ok(Some(Document { body, max_age }))
 }
 
 /// Reads `max-age` of the header `Cache-Control`.

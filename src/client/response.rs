@@ -28,8 +28,6 @@ pub struct HttpResponse {
     pub location: Option<String>,
     /// How long the service asks to wait before the next request.
     pub retry_after: Option<Duration>,
-    /// The header `Date`: the service's clock.
-    pub date: Option<Timestamp>,
     /// Number of requests that were sent for this response.
     pub attempts: u32,
     /// Description of the file, if a file was requested.
@@ -83,7 +81,6 @@ impl HttpResponse {
             body: Bytes::new(),
             location: text(header::LOCATION).map(absolute),
             retry_after: retry_after(response.headers()),
-            date: date(response.headers()),
             attempts: 1,
             file: FileMetadata {
                 content_type: text(header::CONTENT_TYPE).map(str::to_owned),
