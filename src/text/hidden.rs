@@ -47,7 +47,7 @@ pub fn remove_hidden(value: &mut Value) {
     }
 }
 
-/// Does the same for every field of an object.
+/// Removes hidden characters from the names and values of an object.
 pub fn remove_hidden_from_fields(fields: &mut Fields) {
     if fields.keys().any(|name| has_hidden(name)) {
         *fields = with_visible_names(std::mem::take(fields));
