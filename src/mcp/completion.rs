@@ -24,23 +24,8 @@ use crate::{
         paging::{Page, page_arguments},
     },
     failure::{Code, Failure},
-    fields::{Fields, field_at},
-    service::{
-        api::{
-            bugs::ListBugs,
-            builds::ListBuilds,
-            configs::{ListAgentConfigs, ListDeploymentConfigs},
-            executions::ListTestPlanExecutions,
-            jobs::ListJobs,
-            plans::ListTestPlans,
-            runs::ListRuns,
-            shared_steps::ListSharedSteps,
-            tests::ListTests,
-        },
-        catalog::{ListedOperation as _, OperationEntry},
-        request::check_segment,
-        tool::PROJECT_ID,
-    },
+    fields::{Fields, text_at},
+    service::{record_kind::RecordKind, request::check_segment, tool::PROJECT_ID},
     text::{composed, quoted_argument},
 };
 
@@ -117,18 +102,19 @@ fn find_argument(reference: &Reference, name: &str, config: &McpConfig) -> Resul
     Err(ErrorData::invalid_params(missing, None))
 }
 
-fn list_of(argument: &str) -> Option<&'static OperationEntry> {
+/// Returns the kind of the records whose ids an argument takes.
+fn kind_of(argument: &str) -> Option<RecordKind> {
     match argument {
-        "run_id" => Some(ListRuns::entry()),
-        "job_id" => Some(ListJobs::entry()),
-        "bug_id" => Some(ListBugs::entry()),
-        "test_plan_id" => Some(ListTestPlans::entry()),
-        "test_plan_execution_id" | "compare_with" => Some(ListTestPlanExecutions::entry()),
-        "shared_step_id" => Some(ListSharedSteps::entry()),
-        "agent_id" => Some(ListAgentConfigs::entry()),
-        "test_id" | "test_case_id" => Some(ListTests::entry()),
-        "build_id" => Some(ListBuilds::entry()),
-        "deployment_config_id" => Some(ListDeploymentConfigs::entry()),
+        "run_id" => Some(RecordKind::Run),
+        "job_id" => Some(RecordKind::Job),
+        "bug_id" => Some(RecordKind::Bug),
+        "test_plan_id" => Some(RecordKind::TestPlan),
+        "test_plan_execution_id" | "compare_with" => Some(RecordKind::TestPlanExecution),
+        "shared_step_id" => Some(RecordKind::SharedStep),
+        "agent_id" => Some(RecordKind::AgentConfig),
+        "test_id" | "test_case_id" => Some(RecordKind::Test),
+        "build_id" => Some(RecordKind::Build),
+        "deployment_config_id" => Some(RecordKind::DeploymentConfig),
         _ => None,
     }
 }
@@ -141,7 +127,8 @@ fn projects(callers: &dyn Callers) -> Values {
 /// Reads the values of an argument. Without `project`, the list is that of the project of the settings, of the project of the
 /// key, or of the only known project.
 async fn read(argument: &str, project: Option<&str>, callers: &dyn Callers) -> Result<Values, Failure> {
-    let Some(list) = list_of(argument) else { return Ok(Values::default()) };
+    let Some(kind) = kind_of(argument) else { return Ok(Values::default()) };
+    let list = kind.list();
     let arguments =
         ToolArguments::new(page_arguments(&Fields::new(), 0), CommonArguments::in_project(project));
     let caller = callers.choose(list, &arguments).await?;
@@ -149,17 +136,16 @@ async fn read(argument: &str, project: Option<&str>, callers: &dyn Callers) -> R
 
     let read = page.records.len() as u64;
     let has_more = page.total_records.is_some_and(|total| total > read);
-    let named = page.records.iter().filter_map(|record| named_value(list, record)).collect();
+    let named = page.records.iter().filter_map(|record| named_value(kind, record)).collect();
     Ok(Values { named, has_more })
 }
 
 /// Returns the id and the name of a record. Returns `None` if it has no usable id.
-fn named_value(list: &OperationEntry, record: &Value) -> Option<(String, String)> {
-    let (id, name) = list.tool.records.map_or(("id", "name"), |keys| (keys.id, keys.name));
-    let text = |field| field_at(record, field).and_then(Value::as_str);
-    let value = text(id).filter(|value| check_segment(value).is_ok())?;
+fn named_value(kind: RecordKind, record: &Value) -> Option<(String, String)> {
+    let id = text_at(record, kind.id_field()).filter(|id| check_segment(id).is_ok())?;
+    let name = kind.names(record).first().copied().unwrap_or_default();
 
-    Some((value.to_owned(), text(name).unwrap_or_default().to_owned()))
+    Some((id.to_owned(), name.to_owned()))
 }
 
 /// Returns the values that match `typed`. Those that begin with it come before those with a name that contains it.

@@ -1,5 +1,7 @@
 //! Completion of command lines.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
@@ -64,6 +66,10 @@ async fn names_and_ids_are_read_from_the_service() {
     ] {
         assert!(values(&variables, words).await.contains(&expected.to_owned()), "{words:?}");
     }
+
+    // The sandbox has several runs of some tests.
+    let offered = values(&variables, &["report", ""]).await;
+    assert_eq!(offered.iter().collect::<BTreeSet<_>>().len(), offered.len(), "{offered:?}");
 
     let bash = [&variables[..], &[("TAS_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "3")]].concat();
     assert_eq!(values(&bash, &["run", "test", "Pau"]).await, ["'Pause and resume'"]);
