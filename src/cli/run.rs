@@ -404,11 +404,10 @@ impl Started<'_> {
         })
     }
 
-    /// Says which jobs were started, how to wait for them, and what was not started. Returns the whole answer if it names
-    /// no job.
+    /// Says how to wait for what was started, and what was not started. Returns the jobs, or the whole answer if it names none.
     fn announce(&self) -> String {
         let Ok(subject) = self.subject() else { return format!("{:#}\n", self.reply.value()) };
-        subject.announce();
+        note(&subject.advice());
 
         for run in &subject.not_started {
             let device = Some(&run.device).filter(|device| !device.is_empty());
@@ -416,7 +415,7 @@ impl Started<'_> {
             note(&format!("not started{device}: {}", run.reason));
         }
 
-        String::new()
+        subject.jobs_line()
     }
 
     /// Prints which build the service has chosen. The start is done, so that a failure is only a missing name.

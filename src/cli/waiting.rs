@@ -119,16 +119,13 @@ impl WaitSubject<'_> {
         continue_with(self.settings, &words)
     }
 
-    /// Prints the ids of the jobs, and the command that continues the wait.
-    pub(super) fn announce(&self) {
+    /// Returns a line with the ids of the jobs; an empty text if none is known.
+    pub(super) fn jobs_line(&self) -> String {
         let jobs = match &self.target {
             ResultTarget::Jobs(ids) => ids,
             ResultTarget::Single(_) => &self.jobs,
         };
-        if !jobs.is_empty() {
-            note(&format!("jobs: {}", jobs.join(" ")));
-        }
-        note(&self.advice());
+        if jobs.is_empty() { String::new() } else { format!("jobs: {}\n", jobs.join(" ")) }
     }
 
     /// Announces the wait, waits for the end of `wait`, prints the verdicts and writes the JUnit file. Returns the exit
@@ -138,7 +135,11 @@ impl WaitSubject<'_> {
         wait: impl Future<Output = Result<Completion, Failure>>,
         output: VerdictOutput,
     ) -> Result<ExitStatus, CommandError> {
-        self.announce();
+        let jobs = self.jobs_line();
+        if !jobs.is_empty() {
+            note(jobs.trim_end());
+        }
+        note(&self.advice());
         let mut signals = TerminationSignals::new();
         // A signal drops the wait, which removes the progress bar, before anything is printed.
         let completion = tokio::select! {

@@ -214,3 +214,18 @@ async fn a_stop_names_the_tests_and_asks_at_a_terminal() {
     assert!(code == Some(0) && !text.contains("[y/N]"), "{code:?} {text}");
     assert_eq!(service.writes().await.len(), 2);
 }
+
+#[tokio::test]
+async fn a_pipe_gets_the_jobs_of_a_start_and_the_text_of_a_report() {
+    let service = Service::start().await;
+    let base_url = service.base_url();
+    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
+
+    let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
+    let started = run_binary(&start, &variables, &[]).await;
+    let report = run_binary(&["report", seed::RUN_FAILED], &variables, &[]).await;
+
+    assert!(started.stdout.starts_with(b"jobs: ") && started.stdout.ends_with(b"\n"), "{started:?}");
+    assert!(report.stdout.starts_with(b"Pause and resume: 0 of 1 passed\n"), "{report:?}");
+    assert!(!report.stdout.contains(&0x1b), "no colours");
+}
