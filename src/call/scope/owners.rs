@@ -91,24 +91,38 @@ impl OwnerLookup<'_> {
     ) -> Result<String, Failure> {
         let Some((first, rest)) = ids.split_first() else { return Err(owner_not_found(&[], candidates)) };
         let places: Vec<_> = candidates.iter().cloned().map(Some).collect();
-        let mut owners = vec![self.search(first, &places).await?];
-
-        // The ids of one call usually have the same owner.
-        let project = match (&owners[..], candidates) {
-            ([Owner::Project(project)], _) | ([Owner::Undecided(_)], [project]) => project.clone(),
-            ([Owner::Undecided(failure)], _) => return Err(ask_for_project(failure.clone(), candidates)),
-            _ => String::new(),
+        let project = match (self.search(first, &places).await?, candidates) {
+            (Owner::Project(project), _) => project,
+            (Owner::Undecided(_), [project]) => project.clone(),
+            (Owner::Undecided(failure), _) => return Err(ask_for_project(failure, candidates)),
+            (Owner::Forbidden(failure), _) => return Err(failure),
+            _ => return Err(self.all_unknown(first, rest, &places, candidates).await?),
         };
-        if project.is_empty() {
-            for id in rest {
-                owners.push(self.search(id, &places).await?);
-            }
-        } else {
-            owners.extend(self.owners(rest, &project, &places).await?);
-        }
-        check_owners(None, &project, candidates, ids.iter().zip(owners))?;
+
+        // The ids of one call usually belong to one project: the others are looked up in that of the first one.
+        let owners = self.owners(rest, &project, &places).await?;
+        let known = [(first, Owner::Project(project.clone()))];
+        check_owners(None, &project, candidates, known.into_iter().chain(rest.iter().zip(owners)))?;
 
         Ok(project)
+    }
+
+    /// Returns the failure that names every id without an owner. `first` is one.
+    async fn all_unknown(
+        self,
+        first: &ResultId,
+        rest: &[ResultId],
+        places: &[Place],
+        candidates: &[String],
+    ) -> Result<Failure, Failure> {
+        let mut unknown = vec![first];
+        for id in rest {
+            if matches!(self.search(id, places).await?, Owner::Unknown) {
+                unknown.push(id);
+            }
+        }
+
+        Ok(owner_not_found(&unknown, candidates))
     }
 
     /// Returns the owner of each id: `project` if it has the id, or else one of `elsewhere`.
