@@ -2,4 +2,5 @@
 
 mod contract;
 mod schemas;
+mod views;
 mod wire;
