@@ -41,7 +41,7 @@ use url::Url;
 
 pub use self::{
     address::{AddressPolicy, HostUrl, MAIN_PATH, PresignedAddress},
-    connection::{http_client, read_certificates},
+    connection::read_certificates,
     document::{Document, DocumentClient},
     download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},
     key::{ApiKey, KEY_PREFIX, KeyKind},

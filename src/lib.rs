@@ -36,9 +36,9 @@
 //! 6. `RequestSender::send` reads the record from a list if the service has no operation for it.
 //! 7. [`client::Client::send`] sends the request, and repeats it as far as the retry policy allows.
 //!
-//! In global scope with an organization key, the id decides the project. If its owner is not known, `Scope::resolve`,
-//! `OwnerLookup::owners`, `owner_among` and `look_up` come in place of `Caller::execute`: ten functions. The record
-//! that the look-up has read is the answer.
+//! In global scope with an organization key, the id decides the project. Between steps 4 and 5, `Scope::resolve` then looks the
+//! id up in the known projects: `OwnerLookup::common_owner`, `search` and `look_up`, which sends its requests by step 6. Reads use
+//! the owners that earlier answers have shown; writes do not.
 //!
 //! The data has these shapes:
 //!

@@ -3,7 +3,6 @@
 pub mod guidance;
 mod hidden;
 mod moment;
-pub mod name_match;
 mod placeholder;
 mod similarity;
 

@@ -369,6 +369,7 @@ mod tests {
         ] {
             let mut table = Table::new(["age"]);
             table.add_row([age(time, &context())]);
+
             assert_eq!(table.to_string(), format!("age\n{expected}\n"), "{time}");
             assert_eq!(table.rows(), format!("{time}\n"));
         }

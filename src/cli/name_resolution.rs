@@ -185,7 +185,7 @@ fn list_command(kinds: &[RecordKind]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::name_match::NameMatch;
+    use crate::tools::find::name_match::NameMatch;
 
     fn record(name: &str, id: &str) -> FoundRecord {
         let record = json!({"id": id, "name": name, "folder_path": "Menus"});

@@ -86,7 +86,7 @@ impl From<&JsonFlag> for Output {
 }
 
 impl Output {
-    /// Returns whether people see the result at once.
+    /// Returns whether a terminal shows the result.
     pub(super) fn is_text(self) -> bool {
         self == Self::Text
     }
@@ -96,7 +96,7 @@ impl Output {
         self != Self::Json
     }
 
-    /// Returns whether a flag asks for what programs read.
+    /// Returns whether a flag asks for JSON or CSV.
     pub(super) fn is_for_programs(self) -> bool {
         matches!(self, Self::Csv | Self::Json)
     }

@@ -143,7 +143,7 @@ pub(super) fn records(answer: &Value) -> &[Value] {
     answer.get("data").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Returns the names of builds by their ids. A build that cannot be read is missing.
+/// Reads the names of builds. The result lacks the builds that cannot be read.
 async fn build_names(client: &ProjectClient, ids: BTreeSet<String>) -> BTreeMap<String, String> {
     let reads = ids.into_iter().map(|id| async move {
         let build = client.call(&GetBuild { build_id: Uuid(id.clone()) }).await.ok()?;

@@ -33,7 +33,7 @@ pub(crate) fn layer<S: Subscriber + for<'a> LookupSpan<'a>>() -> Option<impl Lay
         return None;
     }
 
-    // The HTTP client of the library finds its cryptography here. It is an error that there is one already.
+    // The HTTP client of the exporter needs an installed provider of cryptography. An error means that one is installed already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let exporter = opentelemetry_otlp::SpanExporter::builder().with_http().build().ok()?;
 

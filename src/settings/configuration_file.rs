@@ -297,7 +297,7 @@ fn text_of(setting: &Setting, item: &Item) -> Result<String, &'static str> {
     Ok(text.to_owned())
 }
 
-/// Returns a usable value of a flag in TOML. A switch has no value on the command line.
+/// Returns the value of a flag as it stands in the file. The flag of a switch is given only to turn it on.
 fn item_of(setting: &Setting, text: &str) -> Item {
     match text.parse::<i64>() {
         _ if setting.is_switch() => value(true),

@@ -41,7 +41,7 @@ pub(super) const CA_FILE: &str = "TAS_CA_FILE";
 pub(super) const CONFIRM: &str = "TAS_CONFIRM";
 pub(super) const LOG: &str = "TAS_LOG";
 
-/// Variables with which another process uses the same service: addresses and key.
+/// Variables that make another process use the same service: its two addresses, and the key.
 pub const SERVICE_VARIABLES: [&str; 3] = [BASE_URL, KNOWLEDGE_URL, API_KEY];
 
 /// Flag that logs what happens, and its log filter.

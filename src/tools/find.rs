@@ -1,5 +1,7 @@
 //! `find_by_name`: records by their names, in the lists of the service.
 
+pub mod name_match;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
@@ -7,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use self::name_match::{ComparedName, NameMatch};
 use crate::{
     call::paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
     failure::Failure,
@@ -15,7 +18,6 @@ use crate::{
         api::{Id, Uuid, builds::GetBuild, plans::GetTestPlan, tests::GetTest},
         record_kind::RecordKind,
     },
-    text::name_match::{ComparedName, NameMatch},
     tools::reader::{Reader, Unread, shows_folders},
 };
 

@@ -207,7 +207,7 @@ fn not_single(found: &NameResult) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::name_match::NameMatch;
+    use crate::tools::find::name_match::NameMatch;
 
     #[test]
     fn an_id_whose_kind_is_known_needs_no_search() {

@@ -326,6 +326,7 @@ mod tests {
             ..Default::default()
         };
         let devices = ["Windows PC", "Android phones", "Android phones, lab B"].map(device);
+
         for (answer, expected) in [
             ("1", &["Windows PC"][..]),
             ("android PHONES", &["Android phones"]),

@@ -127,7 +127,6 @@ pub struct BuildDetail {
 }
 
 impl BuildDetail {
-    /// Returns the version of the app in the build.
     pub fn app_version(&self) -> Option<&str> {
         self.details.as_ref()?.get("app")?.get("version")?.as_str()
     }

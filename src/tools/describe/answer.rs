@@ -110,7 +110,6 @@ pub(super) fn entry(mut fields: Value) -> Value {
     fields
 }
 
-/// Returns the entries that `make` makes of records of the service.
 pub(super) fn entries<T: View>(records: &[Value], make: impl Fn(&T) -> Value) -> Vec<Value> {
     records.iter().map(|record| entry(make(&view(record)))).collect()
 }

@@ -26,7 +26,6 @@ impl Validator {
         self.violations(value).is_empty()
     }
 
-    /// Returns each violation with its place.
     pub(crate) fn violations(&self, value: &Value) -> Vec<String> {
         let outcome = self.schemas.validate(value, self.root);
         outcome.err().map(|error| leaves(&error)).unwrap_or_default()

@@ -95,7 +95,6 @@ Could not be read
 Left out: 7 failures; ask for less
 ";
 
-/// Returns a summary with every part.
 fn whole_summary() -> Value {
     let test = |name: &str| json!({"name": name, "id": format!("id of {name}")});
     json!({
