@@ -14,6 +14,7 @@ mod key;
 mod key_command;
 mod key_source;
 mod key_store;
+mod keychain;
 mod refusal;
 mod request;
 mod response;
@@ -46,7 +47,7 @@ pub use self::{
     download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
-    key_store::{FoundKey, KeyPlace, KeyStore, KeyStoreError, StoredRecord},
+    key_store::{KeyPlace, KeyStore, KeyStoreError, StoredRecord},
     refusal::refusal_failure,
     request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
     response::{FileMetadata, HttpResponse},

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::exit_status::CommandError;
 use crate::{
-    client::{FoundKey, KeyPlace, KeyStore, KeyStoreError},
+    client::{KeyPlace, KeyStore, KeyStoreError},
     failure::{Code, Failure},
     settings::{Configuration, ConfigurationFile, Profile, user_directory},
     text::single_line,
@@ -142,17 +142,14 @@ pub(super) fn key_failure(error: &KeyStoreError) -> CommandError {
 }
 
 fn place(keys: &KeyStore, account: &str) -> Result<Option<KeyPlace>, String> {
-    match keys.find(account) {
-        Ok(FoundKey::Found(_, place)) => Ok(Some(place)),
-        Ok(FoundKey::Missing(_)) => Ok(None),
-        Err(error) => Err(error.to_string()),
-    }
+    let found = keys.find(account).map_err(|error| error.to_string())?;
+    Ok(found.map(|(_, place)| place))
 }
 
 async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, KeyStoreError>>,
 ) -> Result<T, KeyStoreError> {
-    let late = || KeyStoreError::NoAccess(format!("no answer within {} s", limit.as_secs()));
+    let late = || KeyStoreError::Keychain(format!("no answer within {} s", limit.as_secs()));
     tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(late()))
 }

@@ -3,10 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,7 +13,7 @@ use super::{
     address::HostUrl,
     key::ApiKey,
     key_command::KeyCommand,
-    key_store::{FoundKey, KeyStore, KeyStoreError, StoredRecord},
+    key_store::{KeyStore, StoredRecord},
 };
 use crate::{
     failure::{Code, Failure},
@@ -46,26 +43,26 @@ pub enum KeySource {
 }
 
 impl KeySource {
-    /// Creates a source with a fixed key.
+    /// A fixed key.
     pub fn fixed(text: &str) -> Result<Self, String> {
         ApiKey::parse(text).map(Self::Fixed)
     }
 
-    /// Creates a source that reads the key from a file.
+    /// The key in a file.
     pub fn file(path: PathBuf) -> Result<Self, String> {
         read_key_file(&path)?;
         Ok(Self::File(path))
     }
 
-    /// Creates a source that runs a command which prints the key. The command runs when a call first needs the key.
+    /// The output of a command, which runs when a call first needs the key.
     pub fn command(text: &str) -> Result<Self, String> {
         let command = KeyCommand::parse(text)?;
-        Ok(Self::Lookup(Arc::new(KeyLookup::new(LookupOrigin::Command(command)))))
+        Ok(Self::Lookup(Arc::new(KeyLookup::new(Origin::Command(command)))))
     }
 
-    /// Creates a source that looks for a stored key when a call first needs it.
+    /// A stored key, which is looked for when a call first needs it.
     pub fn stored(stored: StoredKey) -> Self {
-        Self::Lookup(Arc::new(KeyLookup::new(LookupOrigin::Stored(stored))))
+        Self::Lookup(Arc::new(KeyLookup::new(Origin::Stored(stored))))
     }
 
     /// Returns the key if it is known without a look-up.
@@ -88,16 +85,20 @@ impl KeySource {
         }
 
         self.known_key().map_err(|problem| {
-            let message = format!("the API key cannot be used: TAS_API_KEY_FILE {problem}");
-            Failure::new(Code::NotConfigured, message)
-                .hint("put a valid key into that file; the next call reads it again")
+            no_key(
+                format!("the API key cannot be used: TAS_API_KEY_FILE {problem}"),
+                "put a valid key into that file; the next call reads it again",
+            )
         })
     }
 
     /// Notes that the service has refused the key. A key that was looked up is looked up again for a later call.
     pub fn note_refusal(&self) {
-        if let Self::Lookup(lookup) = self {
-            lookup.note_refusal();
+        // A look-up that has the lock finds another key.
+        if let Self::Lookup(lookup) = self
+            && let Ok(mut latest) = lookup.latest.try_lock()
+        {
+            *latest = None;
         }
     }
 }
@@ -116,59 +117,48 @@ fn read_key_file(path: &Path) -> Result<ApiKey, String> {
     ApiKey::parse(&text).map_err(|problem| format!("names a file whose content {problem}"))
 }
 
+fn no_key(message: String, hint: impl Into<Guidance>) -> Failure {
+    Failure::new(Code::NotConfigured, message).hint(hint)
+}
+
 /// A key that is looked up when it is needed.
 #[derive(Debug)]
 pub struct KeyLookup {
-    origin: LookupOrigin,
+    origin: Origin,
     /// What the latest look-up has found, and when. Simultaneous calls wait for the same look-up.
     latest: Mutex<Option<(Instant, Result<ApiKey, Failure>)>>,
-    /// Whether the service has refused the latest key.
-    is_refused: AtomicBool,
 }
 
-/// Where a key is looked up.
 #[derive(Debug)]
-enum LookupOrigin {
-    /// The output of a command.
+enum Origin {
     Command(KeyCommand),
-    /// The keys that `tas-mcp login` has stored.
     Stored(StoredKey),
 }
 
 impl KeyLookup {
-    fn new(origin: LookupOrigin) -> Self {
-        Self { origin, latest: Mutex::default(), is_refused: AtomicBool::new(false) }
+    fn new(origin: Origin) -> Self {
+        Self { origin, latest: Mutex::default() }
     }
 
-    /// Returns the latest key, or a new one if that is too old or was refused. A command that has failed is not run for
-    /// every call, because it may ask a person or a server.
-    ///
-    /// # Errors
-    /// `not_configured` if there is no usable key.
     async fn key(&self) -> Result<ApiKey, Failure> {
         let mut latest = self.latest.lock().await;
-        let is_refused = self.is_refused.swap(false, Ordering::Relaxed);
         if let Some((at, found)) = &*latest
             && at.elapsed() < MAX_AGE
-            && !is_refused
-            && (found.is_ok() || matches!(self.origin, LookupOrigin::Command(_)))
         {
             return found.clone();
         }
 
         let looked_up = tokio::time::timeout(WAIT_LIMIT, self.origin.look_up()).await;
         let found = looked_up.unwrap_or_else(|_| Err(self.origin.failure("has not answered in time")));
-        *latest = Some((Instant::now(), found.clone()));
+        // A failed command is not run for every call, because it may ask a person. A key that is stored later is found.
+        let is_kept = found.is_ok() || matches!(self.origin, Origin::Command(_));
+        *latest = is_kept.then(|| (Instant::now(), found.clone()));
 
         found
     }
-
-    fn note_refusal(&self) {
-        self.is_refused.store(true, Ordering::Relaxed);
-    }
 }
 
-impl LookupOrigin {
+impl Origin {
     async fn look_up(&self) -> Result<ApiKey, Failure> {
         match self {
             Self::Command(command) => command.run().await.map_err(|reason| self.failure(&reason)),
@@ -186,10 +176,6 @@ impl LookupOrigin {
     }
 }
 
-fn no_key(message: String, hint: impl Into<Guidance>) -> Failure {
-    Failure::new(Code::NotConfigured, message).hint(hint)
-}
-
 /// The stored key of an account, for requests to certain addresses.
 #[derive(Clone, Debug)]
 pub struct StoredKey {
@@ -202,7 +188,7 @@ pub struct StoredKey {
 }
 
 impl StoredKey {
-    /// Returns the key of `account` for requests to these hosts. `withheld` says why another key is not used.
+    /// The key of `account` for requests to these hosts. `withheld` says why another key is not used.
     pub fn new<'a>(
         store: KeyStore,
         account: String,
@@ -216,10 +202,19 @@ impl StoredKey {
     async fn find(&self) -> Result<ApiKey, Failure> {
         let account = self.account.clone();
         match self.store.in_background(move |store| store.find(&account)).await {
-            Ok(FoundKey::Found(record, _)) => self.bound_key(record),
-            Ok(FoundKey::Missing(error)) => Err(self.missing(error.as_ref())),
-            Err(error) => Err(no_key(format!("no API key: {error}"), error.hint())),
+            Ok(Some((record, _))) => return self.bound_key(record),
+            Ok(None) => {}
+            Err(error) => return Err(no_key(format!("no API key: {error}"), error.hint())),
         }
+
+        let message = format!(
+            "no API key: no key is stored for the account `{}`, and `TAS_API_KEY` {}",
+            self.account,
+            self.withheld.as_deref().unwrap_or("is not set")
+        );
+        let hint = "run `tas-mcp login` in a terminal, or set TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND; `--sandbox` works without settings";
+
+        Err(no_key(message, hint))
     }
 
     /// Returns the key if it was stored for all addresses.
@@ -232,58 +227,39 @@ impl StoredKey {
             "the API key of the account `{}` is stored for {stored_for}, and is not sent to {other}",
             self.account
         );
-        let hint = "correct the address, or sign in for it with `tas-mcp login`";
 
-        Err(no_key(message, hint))
-    }
-
-    fn missing(&self, error: Option<&KeyStoreError>) -> Failure {
-        let reason = error.map(|error| format!(" ({error})")).unwrap_or_default();
-        let message = format!(
-            "no API key: no key is stored for the account `{}`{reason}, and `TAS_API_KEY` {}",
-            self.account,
-            self.withheld.as_deref().unwrap_or("is not set")
-        );
-        let hint = "run `tas-mcp login` in a terminal, or set TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND; `--sandbox` works without settings";
-
-        no_key(message, hint)
+        Err(no_key(message, "correct the address, or sign in for it with `tas-mcp login`"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::KeyPlace;
 
     #[cfg(unix)]
     #[tokio::test]
     async fn simultaneous_calls_share_one_run_of_the_command() {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("runs");
-        let line = format!("sh -c 'echo run >> {}; echo svc_abcdef'", file.display());
-        let lookup = KeyLookup::new(LookupOrigin::Command(KeyCommand::parse(&line).expect("a command")));
+        let runs = || fs::read_to_string(&file).expect("the runs").lines().count();
+        let source = KeySource::command(&format!("sh -c 'echo run >> {}; echo svc_abcdef'", file.display()));
+        let source = source.expect("a command");
 
-        let (first, second) = tokio::join!(lookup.key(), lookup.key());
-        assert!(first.is_ok() && second.is_ok() && lookup.key().await.is_ok());
-        assert_eq!(fs::read_to_string(&file).expect("the runs"), "run\n");
+        let (first, second) = tokio::join!(source.key(), source.key());
+        assert!(first.is_ok() && second.is_ok() && source.key().await.is_ok());
+        assert_eq!(runs(), 1);
 
-        lookup.note_refusal();
-        assert!(lookup.key().await.is_ok() && lookup.key().await.is_ok());
-        assert_eq!(
-            fs::read_to_string(file).expect("the runs"),
-            "run\nrun\n",
-            "a refused key is looked up again"
-        );
+        source.note_refusal();
+        assert!(source.key().await.is_ok() && source.key().await.is_ok());
+        assert_eq!(runs(), 2, "a refused key is looked up again");
     }
 
-    #[tokio::test]
-    async fn a_key_is_used_only_for_the_addresses_that_it_was_stored_for() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let store = KeyStore::in_directory(directory.path());
+    #[test]
+    fn a_key_is_used_only_for_the_addresses_that_it_was_stored_for() {
+        let store = KeyStore::in_directory(Path::new("/nowhere"));
         let [main, knowledge] = ["https://tas.example/api/v1", "https://files.example"];
         let key = ApiKey::parse("svc_planted").expect("a key");
         let record = StoredRecord { key, addresses: vec![main.to_owned(), knowledge.to_owned()] };
-        store.save(KeyPlace::File, "default", &record).expect("written");
 
         for (hosts, refused) in [
             (&["https://tas.example/api/v1/"][..], None),
@@ -294,15 +270,12 @@ mod tests {
             (&[main, "https://evil.example"], Some("https://evil.example")),
         ] {
             let hosts: Vec<_> = hosts.iter().map(|host| HostUrl::parse(host).expect("an address")).collect();
-            let found = StoredKey::new(store.clone(), "default".to_owned(), &hosts, None).find().await;
-            match (found, refused) {
-                (Ok(_), None) => {}
-                (Err(failure), Some(refused)) => {
-                    assert!(failure.message.ends_with(&format!("is not sent to {refused}")), "{failure:?}");
-                    assert!(!failure.to_json().contains("planted"), "{failure:?}");
-                }
-                (found, _) => panic!("{hosts:?}: {found:?}"),
-            }
+            let stored = StoredKey::new(store.clone(), "default".to_owned(), &hosts, None);
+            let failure = stored.bound_key(record.clone()).err();
+
+            let named = failure.as_ref().and_then(|failure| failure.message.split("is not sent to ").nth(1));
+            assert_eq!(named, refused, "{hosts:?}");
+            assert!(failure.is_none_or(|failure| !failure.to_json().contains("planted")), "{hosts:?}");
         }
     }
 }

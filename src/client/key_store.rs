@@ -2,16 +2,23 @@
 //!
 //! All functions block: a keychain that is locked may ask the user and wait for the answer.
 
-mod file;
-mod keychain;
-
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use self::file::FileStore;
-use super::key::ApiKey;
+use super::{key::ApiKey, keychain};
+use crate::text_file::{TextFile, lock_beside};
+
+/// Name of the file with keys.
+const FILE: &str = "keys.json";
+
+/// Maximum size of the file with keys, in bytes.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// Where a key is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,7 +47,7 @@ pub struct StoredRecord {
 /// The stored form of a record. It has no `Debug`, because it contains the key as text.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct StoredForm {
+pub(super) struct StoredForm {
     addresses: Vec<String>,
     key: String,
 }
@@ -52,37 +59,30 @@ impl From<&StoredRecord> for StoredForm {
 }
 
 impl StoredForm {
-    /// `None` if the stored text cannot be a key.
-    fn record(&self) -> Option<StoredRecord> {
-        let key = ApiKey::parse(&self.key).ok()?;
-        Some(StoredRecord { key, addresses: self.addresses.clone() })
+    pub(super) fn record(&self, account: &str) -> Result<StoredRecord, KeyStoreError> {
+        let key = ApiKey::parse(&self.key).map_err(|_| KeyStoreError::Damaged(account.to_owned()))?;
+        Ok(StoredRecord { key, addresses: self.addresses.clone() })
     }
 }
 
 /// The stored keys of one user. Each belongs to an account, which has the name of a profile.
 #[derive(Clone, Debug)]
 pub struct KeyStore {
-    file: FileStore,
+    file: PathBuf,
 }
 
-/// What was found for an account.
-#[derive(Debug)]
-pub enum FoundKey {
-    /// A stored key.
-    Found(StoredRecord, KeyPlace),
-    /// No key is stored. If there is no keychain, the error says why.
-    Missing(Option<KeyStoreError>),
-}
+/// The keys in the file, by account.
+type Keys = BTreeMap<String, StoredForm>;
 
 impl KeyStore {
     /// Creates a store whose file is in `directory`, the directory of this program in the configuration of the user.
     pub fn in_directory(directory: &Path) -> Self {
-        Self { file: FileStore::in_directory(directory) }
+        Self { file: directory.join(FILE) }
     }
 
-    /// Returns the path of the file.
+    /// Path of the file with keys.
     pub fn file(&self) -> &Path {
-        self.file.path()
+        &self.file
     }
 
     /// Does `work` on a thread that may block.
@@ -96,35 +96,34 @@ impl KeyStore {
         done.unwrap_or_else(|error| Err(KeyStoreError::Keychain(error.to_string())))
     }
 
-    /// Returns the key of `account`. A key in the file is found without the keychain.
-    pub fn find(&self, account: &str) -> Result<FoundKey, KeyStoreError> {
-        if let Some(record) = self.file.find(account)? {
-            return Ok(FoundKey::Found(record, KeyPlace::File));
+    /// Finds the key of `account`: in the file without asking the keychain. A missing keychain is no error.
+    pub fn find(&self, account: &str) -> Result<Option<(StoredRecord, KeyPlace)>, KeyStoreError> {
+        let (_, keys) = self.read()?;
+        if let Some(form) = keys.get(account) {
+            return Ok(Some((form.record(account)?, KeyPlace::File)));
         }
 
         match keychain::find(account) {
-            Ok(Some(record)) => Ok(FoundKey::Found(record, KeyPlace::Keychain)),
-            Ok(None) => Ok(FoundKey::Missing(None)),
-            Err(error @ KeyStoreError::NoKeychain(_)) => Ok(FoundKey::Missing(Some(error))),
-            Err(error) => Err(error),
+            Err(KeyStoreError::NoKeychain(_)) => Ok(None),
+            found => Ok(found?.map(|record| (record, KeyPlace::Keychain))),
         }
     }
 
     /// Stores the key of `account` in place of an earlier one.
     pub fn save(&self, place: KeyPlace, account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
         match place {
-            KeyPlace::File => self.file.save(account, record),
+            KeyPlace::File => self.change(|keys| drop(keys.insert(account.to_owned(), record.into()))),
             KeyPlace::Keychain => {
                 keychain::save(account, record)?;
                 // The file would be found first.
-                self.file.remove(account).map(drop)
+                self.remove_from_file(account).map(drop)
             }
         }
     }
 
     /// Removes the key of `account`. Returns where it was stored. A missing keychain is no error.
     pub fn remove(&self, account: &str) -> Result<Vec<KeyPlace>, KeyStoreError> {
-        let from_file = self.file.remove(account)?.then_some(KeyPlace::File);
+        let from_file = self.remove_from_file(account)?.then_some(KeyPlace::File);
         let from_keychain = match keychain::remove(account) {
             Ok(is_removed) => is_removed.then_some(KeyPlace::Keychain),
             Err(KeyStoreError::NoKeychain(_)) => None,
@@ -132,6 +131,54 @@ impl KeyStore {
         };
 
         Ok(from_file.into_iter().chain(from_keychain).collect())
+    }
+
+    fn remove_from_file(&self, account: &str) -> Result<bool, KeyStoreError> {
+        // Without a key there is nothing to lock, and the directory may be read-only.
+        let (_, keys) = self.read()?;
+        Ok(keys.contains_key(account) && self.change(|keys| keys.remove(account).is_some())?)
+    }
+
+    /// Replaces the file by one with changed keys. Only the user may read it.
+    fn change<T>(&self, change: impl FnOnce(&mut Keys) -> T) -> Result<T, KeyStoreError> {
+        let _lock = lock_beside(&self.file).map_err(|error| self.error("cannot be written", error))?;
+        let (file, mut keys) = self.read()?;
+        let outcome = change(&mut keys);
+
+        let text = serde_json::to_string_pretty(&keys);
+        let text = text.map_err(|error| self.error("cannot be written", error))?;
+        file.replace(&format!("{text}\n")).map_err(|error| self.error("cannot be written", error))?;
+
+        Ok(outcome)
+    }
+
+    /// Reads the file, which may not exist. A file that other users can access is refused before its keys are used.
+    fn read(&self) -> Result<(TextFile, Keys), KeyStoreError> {
+        let file = TextFile::read(&self.file, MAX_FILE_BYTES);
+        let file = file.map_err(|error| self.error("cannot be read", error))?;
+        if !file.exists() {
+            return Ok((file, Keys::new()));
+        }
+
+        #[cfg(unix)]
+        if let Ok(metadata) = std::fs::metadata(file.target()) {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = metadata.permissions().mode() & 0o777;
+            if mode & 0o077 != 0 {
+                return Err(KeyStoreError::SharedFile { path: self.file.clone(), mode });
+            }
+        }
+
+        // The error of the parser could quote a key.
+        let keys = serde_json::from_str(file.text()).map_err(|_| {
+            self.error("cannot be used", "it does not contain keys that this program has stored")
+        })?;
+
+        Ok((file, keys))
+    }
+
+    fn error(&self, problem: &str, reason: impl Display) -> KeyStoreError {
+        KeyStoreError::File { path: self.file.clone(), reason: format!("{problem}: {reason}") }
     }
 }
 
@@ -141,10 +188,7 @@ pub enum KeyStoreError {
     /// There is no keychain.
     #[error("there is no keychain: {0}")]
     NoKeychain(String),
-    /// The keychain is locked, or the user has refused the access.
-    #[error("the keychain is locked or refuses the access: {0}")]
-    NoAccess(String),
-    /// Any other failure of the keychain.
+    /// The keychain is locked, refuses the access, or fails.
     #[error("the keychain cannot be used: {0}")]
     Keychain(String),
     /// The stored text is not what this program writes.
@@ -169,13 +213,13 @@ pub enum KeyStoreError {
 }
 
 impl KeyStoreError {
-    /// Returns what a user can do.
+    /// What a user can do.
     pub fn hint(&self) -> String {
         match self {
             Self::NoKeychain(_) => {
                 "`tas-mcp login --store file` stores the key in a file that only you can read".to_owned()
             }
-            Self::NoAccess(_) | Self::Keychain(_) => {
+            Self::Keychain(_) => {
                 "unlock the keychain, or store the key in a file: `tas-mcp login --store file`".to_owned()
             }
             Self::Damaged(_) => "store the key again: `tas-mcp login`".to_owned(),
@@ -187,5 +231,51 @@ impl KeyStoreError {
                 format!("correct or remove {}, and sign in again: `tas-mcp login`", path.display())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Returns a store with the key of the account `a`.
+    fn store() -> (tempfile::TempDir, KeyStore) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = KeyStore::in_directory(&directory.path().join("a/tas-mcp"));
+        save(&store, "a");
+        (directory, store)
+    }
+
+    fn save(store: &KeyStore, account: &str) {
+        let key = ApiKey::parse("svc_abcdef").expect("a key");
+        let record = StoredRecord { key, addresses: vec!["https://tas.example/api/v1".to_owned()] };
+        store.save(KeyPlace::File, account, &record).expect("written");
+    }
+
+    #[test]
+    fn an_unusable_file_is_an_error_that_shows_no_key() {
+        for text in ["", "{\"a\": \"svc_planted\"}", "svc_planted", "{\"a\": {\"key\": \"svc_planted\"}}"] {
+            let (_directory, store) = store();
+            fs::write(store.file(), text).expect("written");
+
+            let error = store.find("a").expect_err("an error").to_string();
+            assert!(error.contains(FILE) && !error.contains("planted"), "{error}");
+        }
+    }
+
+    #[test]
+    fn simultaneous_changes_lose_nothing() {
+        let (_directory, store) = store();
+        std::thread::scope(|scope| {
+            for account in ["b", "c", "d"] {
+                let store = &store;
+                scope.spawn(move || save(store, account));
+            }
+        });
+
+        let (_, keys) = store.read().expect("readable");
+        assert_eq!(keys.len(), 4);
     }
 }

@@ -1,7 +1,5 @@
 //! The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
 
-use super::{KeyStoreError, StoredRecord};
-
 #[cfg(feature = "keychain")]
 pub(super) use system::{find, remove, save};
 
@@ -9,8 +7,7 @@ pub(super) use system::{find, remove, save};
 mod system {
     use keyring::{Entry, Error};
 
-    use super::{KeyStoreError, StoredRecord};
-    use crate::client::key_store::StoredForm;
+    use crate::client::key_store::{KeyStoreError, StoredForm, StoredRecord};
 
     /// Name of this program in the keychain.
     const SERVICE: &str = "tas-mcp";
@@ -20,10 +17,10 @@ mod system {
             Err(Error::NoEntry) => return Ok(None),
             text => text.map_err(|error| failed(account, &error))?,
         };
-        let form = serde_json::from_str::<StoredForm>(&text).ok();
-        let record = form.and_then(|form| form.record());
+        let form = serde_json::from_str::<StoredForm>(&text);
+        let form = form.map_err(|_| KeyStoreError::Damaged(account.to_owned()))?;
 
-        record.map(Some).ok_or_else(|| KeyStoreError::Damaged(account.to_owned()))
+        form.record(account).map(Some)
     }
 
     pub(crate) fn save(account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
@@ -53,18 +50,16 @@ mod system {
     fn failed(account: &str, error: &Error) -> KeyStoreError {
         // Users do not know the libraries that the texts of the errors name.
         tracing::debug!(%error, "the keychain has failed");
-        let reason = || "`--log debug` says why".to_owned();
         match error {
-            Error::NoStorageAccess(_) => KeyStoreError::NoAccess(reason()),
             Error::BadEncoding(_) | Error::BadDataFormat(..) => KeyStoreError::Damaged(account.to_owned()),
-            _ => KeyStoreError::Keychain(reason()),
+            _ => KeyStoreError::Keychain("`--log debug` says why".to_owned()),
         }
     }
 }
 
 #[cfg(not(feature = "keychain"))]
 mod absent {
-    use super::{KeyStoreError, StoredRecord};
+    use crate::client::key_store::{KeyStoreError, StoredRecord};
 
     #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
     pub(crate) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
