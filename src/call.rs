@@ -1,6 +1,6 @@
 //! One call of one operation: argument check, project scope, request, reply.
 //!
-//! [`Caller::call`] is the path of a call. It uses, in this order, `arguments`, `scope`, `request` and `reply`.
+//! [`Caller::call`] is the path of a call. It uses, in this order, `arguments`, `scope`, `sender` and `reply`.
 
 pub mod arguments;
 mod artifact;
@@ -13,16 +13,16 @@ mod links;
 pub mod paging;
 mod pictures;
 pub mod reply;
-mod request;
 pub mod scope;
 mod selection;
+mod sender;
 
-use std::sync::Arc;
+use std::{mem::take, panic::resume_unwind, sync::Arc};
 
-use serde_json::Value;
-use tokio::time::Instant;
+use indexmap::IndexSet;
+use tokio::{task::spawn_blocking, time::Instant};
 
-pub(crate) use self::request::LONG_WORK;
+pub(crate) use self::sender::LONG_WORK;
 pub use self::{
     arguments::CheckedArguments,
     artifact::{Artifact, OpenRefusal},
@@ -31,21 +31,19 @@ pub use self::{
 };
 use self::{
     arguments::ToolArguments,
-    reply::{Conversion, FieldSelection, Reply, ReplySettings, ReplySource},
-    request::{OperationRequest, RequestSender},
-    scope::Scope,
+    reply::{FieldSelection, Reply, ReplySettings, ReplySource},
+    scope::{Scope, ids_of_call, owned_ids},
+    sender::{MAX_INLINE_BYTES, RequestSender},
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, HttpResponse},
     clock::Clock,
     failure::{Cause, Code, Failure},
-    fields::Fields,
     service::{
         catalog::{self, OperationEntry},
+        request::Request,
         result_kind::ResultId,
-        tool::PROJECT_ID,
     },
-    violation::Violation,
 };
 
 /// What the model does with the record in `details.current`.
@@ -98,29 +96,6 @@ pub struct User {
     pub key: ApiKey,
 }
 
-/// A call whose arguments are checked. Its project is not known yet.
-struct CheckedCall {
-    entry: &'static OperationEntry,
-    arguments: Fields,
-    /// The project that the arguments name.
-    requested: Option<String>,
-    /// The ids in the arguments that identify the project.
-    ids: Vec<ResultId>,
-    selection: Option<FieldSelection>,
-    /// What the service may not understand as the caller means it.
-    warnings: Vec<Violation>,
-}
-
-/// A call whose arguments are checked and whose project is known.
-struct PreparedCall<'a> {
-    request: OperationRequest,
-    sender: RequestSender<'a>,
-    /// The ids in the arguments that identify the project.
-    ids: Vec<ResultId>,
-    project: Option<String>,
-    selection: Option<FieldSelection>,
-}
-
 impl Caller {
     /// Calls an operation.
     ///
@@ -128,31 +103,36 @@ impl Caller {
     /// Every failure of the operation; `outcome_unknown` if the answer to a writing request is missing.
     pub async fn call(
         &self,
-        entry: &'static OperationEntry,
+        operation: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<Reply, Failure> {
-        let is_dry_run = arguments.common.is_dry_run;
-        let mut checked = self.check_call(entry, arguments)?;
-        let warnings = std::mem::take(&mut checked.warnings);
-        let call = self.prepare(checked).await?;
+        let mut checked = self.check_call(operation, arguments)?;
+        let (is_dry_run, warnings) = (checked.is_dry_run, take(&mut checked.warnings));
+        let selection = checked.selection.take();
 
-        let reply = if is_dry_run { Self::dry_run(&call) } else { Box::pin(self.execute(call)).await? };
+        let sender = self.sender().await?;
+        let request = self.request(&sender, operation, checked).await?;
+        let reply = if is_dry_run {
+            Reply::of_dry_run(&request)
+        } else {
+            Box::pin(self.execute(&sender, request, selection)).await?
+        };
 
         Ok(reply.with_warnings(&warnings))
     }
 
-    /// Returns the project that calls of `entry` without ids go to; `None` if the key decides it.
+    /// Returns the project that calls of `operation` without ids go to; `None` if the key decides it.
     ///
     /// # Errors
     /// `permission_denied`, `project_scope_mismatch`, `project_required`, or the failure of a look-up.
     pub async fn resolve_project(
         &self,
-        entry: &'static OperationEntry,
+        operation: &'static OperationEntry,
         requested: Option<&str>,
     ) -> Result<Option<String>, Failure> {
-        self.check_permitted(entry, requested)?;
+        self.check_permitted(operation, requested)?;
         let sender = self.sender().await?;
-        self.scope.resolve(&sender, entry, requested, &[]).await
+        self.scope.resolve(&sender, operation, requested, &[]).await
     }
 
     /// Starts a call: gets the key and sets the deadline. The deadline does not include the time to get the key.
@@ -168,55 +148,84 @@ impl Caller {
         })
     }
 
-    /// Finds the project of a checked call, and lays out its request.
+    /// Finds the project of a call, and lays out its request.
     ///
     /// # Errors
-    /// `not_configured` if there is no usable key, the failures of the search for the project, and `invalid_arguments` if
-    /// the address becomes too long.
-    async fn prepare(&self, checked: CheckedCall) -> Result<PreparedCall<'_>, Failure> {
-        let CheckedCall { entry, mut arguments, requested, ids, selection, .. } = checked;
-        let sender = self.sender().await?;
-        let resolved = Box::pin(self.scope.resolve(&sender, entry, requested.as_deref(), &ids)).await;
+    /// The failures of the search for the project, and `invalid_arguments` if the address becomes too long.
+    async fn request(
+        &self,
+        sender: &RequestSender<'_>,
+        operation: &'static OperationEntry,
+        checked: CheckedArguments,
+    ) -> Result<Request, Failure> {
+        let ids = ids_of_call(operation, &checked.own);
+        let requested = checked.project_id.as_deref();
+        let resolved = Box::pin(self.scope.resolve(sender, operation, requested, &ids)).await;
         let project = resolved.map_err(|failure| match self.scope.project() {
-            None if !entry.effect.is_read_only() => with_nothing_changed(failure),
+            None if !operation.effect.is_read_only() => with_nothing_changed(failure),
             _ => failure,
         })?;
 
-        // Some requests carry the project in their path or body.
-        if let Some(project) = project.as_ref().filter(|_| entry.request.names_project()) {
-            arguments.insert(PROJECT_ID.to_owned(), Value::from(project.as_str()));
-        }
-        let request = sender.request(entry, arguments)?;
-
-        Ok(PreparedCall { request, sender, ids, project, selection })
+        sender.request(operation, checked.own, project.as_deref())
     }
 
     /// Sends the request of a call, and makes the reply.
-    async fn execute(&self, call: PreparedCall<'_>) -> Result<Reply, Failure> {
-        let PreparedCall { mut request, sender, ids, project, selection } = call;
-        let mut answer = sender.send(&request, project.as_deref()).await?;
-        if !answer.is_success(request.entry) {
-            let failure = sender.refusal(&request, project.as_deref(), &answer.response);
-            return Err(self.with_current_record(failure, &request, &sender, project.as_deref()).await);
+    async fn execute(
+        &self,
+        sender: &RequestSender<'_>,
+        mut request: Request,
+        selection: Option<FieldSelection>,
+    ) -> Result<Reply, Failure> {
+        let mut response = sender.send(&request).await?;
+        if !request.is_success(response.status) {
+            let failure = sender.refusal(&request, &response);
+            return Err(self.with_current_record(failure, &request, sender).await);
         }
 
         // A part of a picture cannot be decoded, so that the complete file is requested.
-        let full = files::full_picture_arguments(request.entry, &request.arguments, &answer.response);
-        if let Some(arguments) = full {
-            request = sender.request(request.entry, arguments)?;
-            answer = sender.send_successfully(&request, project.as_deref()).await?;
+        if let Some(arguments) = files::full_picture_arguments(&request, &response) {
+            request = sender.request(request.operation, arguments, request.project.as_deref())?;
+            response = sender.send_successfully(&request).await?;
         }
 
+        let mut ids = ids_of_call(request.operation, &request.arguments);
+        let (reply, answered) = self.reply(sender, request, response, selection).await?;
+        ids.extend(answered);
+        self.scope.remember(reply.project(), ids);
+
+        Ok(reply.with_decoded_pictures(sender.deadline).await)
+    }
+
+    /// Converts a response into a reply. Returns all ids in the answer, too: the selection may leave ids out.
+    /// A long answer is converted on another thread, because this one serves the other calls.
+    async fn reply(
+        &self,
+        sender: &RequestSender<'_>,
+        request: Request,
+        response: HttpResponse,
+        selection: Option<FieldSelection>,
+    ) -> Result<(Reply, IndexSet<ResultId>), Failure> {
+        let is_long = response.body.len() > MAX_INLINE_BYTES;
         let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
-        let (reply, found_ids) = Conversion { request, answer, key, settings, selection }.run().await?;
-        let ids: Vec<_> = ids.into_iter().chain(found_ids).collect();
-        self.scope.remember_seen(&ids);
-        if let Some(project) = &project {
-            // The project has answered for these ids, so that it owns them.
-            self.scope.remember_owner(project, ids);
+        let convert = move || {
+            let mut reply = Reply::new(&request, &response, &key, &settings)?;
+            let ids = reply.value().as_object().map(owned_ids).unwrap_or_default();
+            if let Some(selection) = selection {
+                reply.select(&selection);
+            }
+            if request.operation.takes_pages() {
+                reply.add_next_page();
+            }
+            Ok((reply, ids))
+        };
+        if !is_long {
+            return convert();
         }
 
-        Ok(reply.with_decoded_pictures(sender.deadline).await.with_project(project))
+        // The semaphore is never closed.
+        let _permit = LONG_WORK.acquire().await;
+        let thread = spawn_blocking(convert);
+        thread.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
     }
 
     /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its
@@ -224,38 +233,34 @@ impl Caller {
     async fn with_current_record(
         &self,
         failure: Failure,
-        request: &OperationRequest,
+        request: &Request,
         sender: &RequestSender<'_>,
-        project: Option<&str>,
     ) -> Failure {
         if failure.facts.cause != Some(Cause::StaleRecord) {
             return failure;
         }
 
-        let Ok(Some(record)) = self.read_current_record(request, sender, project).await else {
-            return failure;
-        };
-        let (max_chars, source) = (self.reply_settings.max_reply_chars, ReplySource::Call(request.entry));
-        failure.hint(MERGE).detail("current", record.into_limited(max_chars, source).0)
+        let Ok(Some(record)) = self.read_current_record(request, sender).await else { return failure };
+        let source = ReplySource::Call(request.operation);
+        let (current, _) = record.into_limited(self.reply_settings.max_reply_chars, source);
+        failure.hint(MERGE).detail("current", current)
     }
 
     /// Reads the record that `request` changes. Returns `None` if the operation names no way to read it.
     async fn read_current_record(
         &self,
-        request: &OperationRequest,
+        request: &Request,
         sender: &RequestSender<'_>,
-        project: Option<&str>,
     ) -> Result<Option<Reply>, Failure> {
-        let Some(entry) = request.entry.request.current_record.and_then(catalog::find) else {
+        let Some(reading) = request.operation.request.current_record.and_then(catalog::find) else {
             return Ok(None);
         };
         let id = |name: &'static str| Some((name.to_owned(), request.arguments.get(name)?.clone()));
-        let arguments = entry.request.path_fields().filter_map(id).collect();
+        let arguments = reading.request.path_fields().filter_map(id).collect();
 
-        let request = sender.request(entry, arguments)?;
-        let answer = sender.send_successfully(&request, project).await?;
-        let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
-        let (reply, _) = Conversion { request, answer, key, settings, selection: None }.run().await?;
+        let request = sender.request(reading, arguments, request.project.as_deref())?;
+        let response = sender.send_successfully(&request).await?;
+        let (reply, _) = self.reply(sender, request, response, None).await?;
 
         Ok(Some(reply))
     }

@@ -1,6 +1,6 @@
 //! The client of the service: API key, addresses, limits, retries and TLS. It does not know tools or projects.
 //!
-//! - [`Client`] sends a [`HttpRequest`] to a [`ServiceHost`] and returns a [`HttpResponse`], or opens a file as a
+//! - [`Client`] sends a [`Request`] to a [`ServiceHost`] and returns a [`HttpResponse`], or opens a file as a
 //!   [`DownloadStream`].
 //! - [`KeySource`] gets the key: from a setting, a file, a command, or the [`KeyStore`] of the user.
 //! - [`StorageClient`] sends to presigned addresses, without the key.
@@ -16,8 +16,8 @@ mod key_source;
 mod key_store;
 mod keychain;
 mod refusal;
-mod request;
 mod response;
+mod retry;
 mod storage;
 mod traffic;
 mod transport_error;
@@ -31,9 +31,7 @@ use std::{
     time::{Duration, Instant as SystemInstant},
 };
 
-use bytes::Bytes;
-use futures_util::FutureExt as _;
-use http::{HeaderMap, HeaderName, Method, header};
+use http::{HeaderName, header};
 use jiff::Timestamp;
 use reqwest::RequestBuilder;
 use serde::Serialize;
@@ -49,19 +47,24 @@ pub use self::{
     key_source::{KeySource, StoredKey},
     key_store::{KeyPlace, KeyStore, KeyStoreError, StoredRecord},
     refusal::refusal_failure,
-    request::{HttpRequest, RETRY_POLICY, RequestKind, RetryPolicy, ServiceHost},
     response::{FileMetadata, HttpResponse},
+    retry::{RETRY_POLICY, RequestKind, RetryPolicy},
     storage::{StorageClient, StorageError, reports_expired_address},
     traffic::{Outage, ServiceTraffic},
 };
 use self::{
     connection::Connections,
-    download::{FinalResponse, followed_address, part_headers},
+    download::{FinalResponse, followed_address, open_file, part_headers},
+    response::{header_text, parse_http_date},
     transport_error::TransportError,
 };
 use crate::{
     failure::{Code, Failure},
-    service::{operation::UrlBase, request::FileRange, tool::FailureHints},
+    service::{
+        operation::UrlBase,
+        request::{FileRange, Request},
+        tool::Access,
+    },
 };
 
 /// Maximum size of a response body that is read into memory, in bytes.
@@ -116,6 +119,34 @@ struct Hosts {
     traffic: ServiceTraffic,
 }
 
+/// A host of the service that receives the API key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceHost {
+    /// The main API.
+    Main,
+    /// The host of knowledge files and run artifacts.
+    Knowledge,
+}
+
+impl ServiceHost {
+    /// Returns the host that receives a request.
+    pub fn of(request: &Request) -> Self {
+        Self::for_url_base(request.operation.request.url_base)
+    }
+
+    fn for_url_base(url_base: UrlBase) -> Self {
+        if url_base == UrlBase::Knowledge { Self::Knowledge } else { Self::Main }
+    }
+
+    /// Name of the setting that holds the address of the host.
+    pub const fn setting(self) -> &'static str {
+        match self {
+            Self::Main => "TAS_BASE_URL",
+            Self::Knowledge => "TAS_KNOWLEDGE_URL",
+        }
+    }
+}
+
 /// The response of a host to a request without a key.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostProbe {
@@ -148,7 +179,7 @@ impl Client {
         }
     }
 
-    /// Returns the numbers about the requests to the service with any key.
+    /// The numbers about the requests to the service with any key.
     pub fn traffic(&self) -> &ServiceTraffic {
         &self.hosts.traffic
     }
@@ -158,7 +189,7 @@ impl Client {
         self.is_key_accepted.load(Ordering::Relaxed)
     }
 
-    /// Returns the policy for addresses that the service names.
+    /// The policy for addresses that the service names.
     pub fn address_policy(&self) -> AddressPolicy {
         self.hosts.connections.policy
     }
@@ -183,48 +214,30 @@ impl Client {
     /// No response came within the allowed attempts and before `deadline`, or the host is not configured.
     pub async fn send(
         &self,
-        request: &HttpRequest<'_>,
+        request: &Request,
         key: &ApiKey,
         deadline: Instant,
     ) -> Result<HttpResponse, Failure> {
-        let (host, service_host) = (self.hosts.find(request)?, ServiceHost::for_url_base(request.url_base));
+        let host = self.hosts.find(request)?;
+        let (kind, operation) = (RequestKind::of(request), request.operation.name);
         let time_left = || deadline.saturating_duration_since(Instant::now());
         let mut attempt = 1;
 
-        let url = request_url(host, request);
-        let range = request.part.map(part_headers).unwrap_or_default();
-
         loop {
-            let limit = self.hosts.timeout.min(time_left());
-            let exchange = async {
-                let response = self.hosts.request_with_key(request, &url, &range, key)?.send().await?;
-                match request.part {
-                    Some(part) => {
-                        let file = FinalResponse::follow(response, &range, &self.hosts.connections).await?;
-                        file.read_part(part).await
-                    }
-                    None => HttpResponse::read(response).await,
-                }
-            };
-            let started = Instant::now();
-            let outcome = limit_time(limit, exchange).await;
-            let status = outcome.as_ref().map(|response| response.status);
-            self.hosts.traffic.record(service_host, status, started.elapsed());
+            let outcome = self.hosts.attempt(request, host, key, time_left()).await;
             let (is_transient, retry_after) = match &outcome {
-                Ok(response) => (request.kind.is_transient_status(response.status), response.retry_after),
-                Err(error) => (request.kind.is_transient_error(error.kind()), None),
+                Ok(response) => (kind.is_transient_status(response.status), response.retry_after),
+                Err(error) => (kind.is_transient_error(error), None),
             };
 
-            let status = outcome.as_ref().ok().map(|response| response.status);
-            tracing::debug!(operation = request.operation, attempt, status, "request");
             let pause = RETRY_POLICY.pause(attempt, retry_after, time_left());
             let Some(pause) = pause.filter(|_| is_transient) else {
-                let response = outcome.map_err(|error| error.into_failure(request, Some(key), attempt))?;
+                let response = outcome.map_err(|error| error.into_failure(request, key, attempt))?;
                 self.is_key_accepted.fetch_or(response.is_success(), Ordering::Relaxed);
                 return Ok(HttpResponse { attempts: attempt, ..response });
             };
 
-            tracing::debug!(operation = request.operation, attempt, pause_ms = pause.as_millis(), "retrying");
+            tracing::debug!(operation, attempt, pause_ms = pause.as_millis(), "retrying");
             tokio::time::sleep(pause).await;
             attempt += 1;
         }
@@ -234,36 +247,36 @@ impl Client {
     /// requested first, with the API key only if it belongs to the service's own host (service.md 12.2).
     pub async fn open(
         &self,
-        request: &HttpRequest<'_>,
+        request: &Request,
         listed_url: Option<&str>,
         resume_from: &ResumeFrom,
         key: &ApiKey,
     ) -> Result<DownloadResponse, OpenError> {
         let host = self.hosts.find(request).map_err(|failure| OpenError { failure, is_transient: false })?;
         let fail = |error: TransportError| {
-            let is_transient = RequestKind::ServiceFile.is_transient_error(error.kind());
-            OpenError { failure: error.into_failure(request, Some(key), 1), is_transient }
+            let is_transient = RequestKind::ServiceFile.is_transient_error(&error);
+            OpenError { failure: error.into_failure(request, key, 1), is_transient }
         };
         let own_url = request_url(host, request);
-        let range = resume_from.headers();
 
         let listed_url = listed_url.filter(|url| *url != own_url);
         if let Some(url) = listed_url.and_then(|url| self.address_policy().parse(url).ok()) {
             let is_own = host.has_origin_of(&url);
-            let outcome = self.hosts.open(is_own, request, url.as_str(), &range, key).await;
+            let key = is_own.then_some(key);
+            let outcome = self.hosts.open(request, url.as_str(), resume_from, key).await;
             if is_conclusive(is_own, &outcome) {
                 return outcome.map_err(fail);
             }
         }
 
-        self.hosts.open(true, request, &own_url, &range, key).await.map_err(fail)
+        self.hosts.open(request, &own_url, resume_from, Some(key)).await.map_err(fail)
     }
 
     /// Returns the presigned address of a file, in one attempt. Returns `None` if the file is read with the API key
     /// only, or if the service does not respond. `listed_url` is the address that the service lists for the file.
     pub async fn presigned_address(
         &self,
-        request: &HttpRequest<'_>,
+        request: &Request,
         listed_url: Option<&str>,
         key: &ApiKey,
     ) -> Option<PresignedAddress> {
@@ -276,7 +289,8 @@ impl Client {
 
         let url = listed_url.map_or_else(|| request_url(host, request), String::from);
         let range = part_headers(FIRST_BYTE);
-        let exchange = async { Ok(self.hosts.request_with_key(request, &url, &range, key)?.send().await?) };
+        let exchange =
+            async { Ok(self.hosts.request_with_key(request, &url, key)?.headers(range).send().await?) };
         let response = limit_time(self.hosts.timeout, exchange).await.ok()?;
 
         followed_address(&response, self.address_policy())
@@ -285,7 +299,8 @@ impl Client {
     /// Requests the address of a host without the key, to find out whether the host responds and whether its clock
     /// agrees with the local clock. Returns `None` if the host is not configured.
     pub async fn probe(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
-        let host = match ServiceHost::for_url_base(url_base) {
+        let service_host = ServiceHost::for_url_base(url_base);
+        let host = match service_host {
             ServiceHost::Main => &self.hosts.main,
             ServiceHost::Knowledge => self.hosts.knowledge.as_ref().ok()?.as_ref()?,
         };
@@ -297,76 +312,96 @@ impl Client {
             Ok(response) => Ok(HostProbe {
                 status: response.status().as_u16(),
                 milliseconds: started.elapsed().as_millis(),
-                clock_ahead_s: response::date(response.headers())
+                clock_ahead_s: header_text(response.headers(), header::DATE)
+                    .and_then(parse_http_date)
                     .map(|date| (date - Timestamp::now()).as_secs()),
             }),
-            Err(error) => Err(error.into_failure(&probe_request(url_base), None, 1)),
+            Err(error) => Err(error.failure(format!("status: {error}"), service_host)),
         })
     }
 }
 
 impl Hosts {
-    fn find(&self, request: &HttpRequest<'_>) -> Result<&HostUrl, Failure> {
-        let host = ServiceHost::for_url_base(request.url_base);
+    fn find(&self, request: &Request) -> Result<&HostUrl, Failure> {
+        let host = ServiceHost::of(request);
         if host == ServiceHost::Main {
             return Ok(&self.main);
         }
 
         self.knowledge.as_ref().map_err(Failure::clone)?.as_ref().ok_or_else(|| {
-            let message = format!("{}: the setting {} is not set", request.operation, host.setting());
+            let message = format!("{}: the setting {} is not set", request.operation.name, host.setting());
             Failure::new(Code::NotConfigured, message)
                 .hint("`tas-mcp login --knowledge-url URL` stores the address of the host that has files of runs and knowledge files; or set it, and restart the server")
         })
     }
 
+    /// Sends a request once, within `time_left`, and reads the response.
+    async fn attempt(
+        &self,
+        request: &Request,
+        host: &HostUrl,
+        key: &ApiKey,
+        time_left: Duration,
+    ) -> Result<HttpResponse, TransportError> {
+        let exchange = async {
+            let sending = self.request_with_key(request, &request_url(host, request), key)?;
+            let Some(part) = request.range else { return HttpResponse::read(sending.send().await?).await };
+
+            let range = part_headers(part);
+            let response = sending.headers(range.clone()).send().await?;
+            FinalResponse::follow(response, &range, &self.connections).await?.read_part(part).await
+        };
+
+        let started = Instant::now();
+        let outcome = limit_time(self.timeout.min(time_left), exchange).await;
+        let status = outcome.as_ref().map(|response| response.status);
+        self.traffic.record(ServiceHost::of(request), status, started.elapsed());
+        tracing::debug!(operation = request.operation.name, status = status.ok(), "request");
+
+        outcome
+    }
+
     /// Returns the request to an address of the service's own host.
     fn request_with_key(
         &self,
-        request: &HttpRequest<'_>,
+        request: &Request,
         url: &str,
-        range: &HeaderMap,
         key: &ApiKey,
     ) -> Result<RequestBuilder, TransportError> {
         let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
         let client = self.connections.client(&url)?;
-        let mut sending = client.request(request.method.clone(), url).headers(range.clone());
-        if request.has_key {
+        let mut sending = client.request(request.operation.request.method.clone(), url);
+        if request.operation.access != Access::NoKey {
             sending = sending.header(API_KEY, key.header());
         }
-        if let Some(body) = request.body {
-            sending =
-                sending.header(header::CONTENT_TYPE, "application/json").body(Bytes::copy_from_slice(body));
+        if let Some(body) = &request.body {
+            sending = sending.header(header::CONTENT_TYPE, "application/json").body(body.clone());
         }
 
         Ok(sending)
     }
 
-    /// Opens a file at an address, which receives the key only if it `is_own` of the service.
+    /// Opens a file at an address: without a key, at one that the service names.
     async fn open(
         &self,
-        is_own: bool,
-        request: &HttpRequest<'_>,
+        request: &Request,
         url: &str,
-        range: &HeaderMap,
-        key: &ApiKey,
+        resume_from: &ResumeFrom,
+        key: Option<&ApiKey>,
     ) -> Result<DownloadResponse, TransportError> {
-        let opening = async {
-            let response = if is_own {
-                self.request_with_key(request, url, range, key)?.send().await?
-            } else {
-                let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
-                self.connections.client_for_named(&url)?.get(url).headers(range.clone()).send().await?
-            };
-
-            FinalResponse::follow(response, range, &self.connections).await?.into_download().await
+        let sending = if let Some(key) = key {
+            self.request_with_key(request, url, key)?
+        } else {
+            let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
+            self.connections.client_for_named(&url)?.get(url)
         };
 
-        limit_time(self.timeout, opening).await
+        open_file(sending, resume_from.headers(), &self.connections, self.timeout).await
     }
 }
 
-fn request_url(host: &HostUrl, request: &HttpRequest<'_>) -> String {
-    format!("{}{}", host.as_str(), request.path_and_query)
+fn request_url(host: &HostUrl, request: &Request) -> String {
+    format!("{}{}", host.as_str(), request.target)
 }
 
 /// Returns whether the outcome at a listed address decides the request. It does not if the file may have moved since it
@@ -382,27 +417,9 @@ fn is_conclusive(is_own: bool, outcome: &Result<DownloadResponse, TransportError
 }
 
 /// Waits for `exchange`, at most for `limit`.
-fn limit_time<T>(
+async fn limit_time<T>(
     limit: Duration,
     exchange: impl Future<Output = Result<T, TransportError>>,
-) -> impl Future<Output = Result<T, TransportError>> {
-    let limited = tokio::time::timeout(limit, exchange);
-    limited.map(move |outcome| outcome.unwrap_or(Err(TransportError::Timeout(limit))))
-}
-
-/// The request of a probe, for the message of a failure.
-fn probe_request(url_base: UrlBase) -> HttpRequest<'static> {
-    HttpRequest {
-        operation: "status",
-        url_base,
-        has_key: false,
-        method: Method::GET,
-        path_and_query: String::new(),
-        part: None,
-        body: None,
-        kind: RequestKind::Repeatable,
-        subject: String::new(),
-        project: None,
-        hints: FailureHints::default(),
-    }
+) -> Result<T, TransportError> {
+    tokio::time::timeout(limit, exchange).await.unwrap_or(Err(TransportError::Timeout(limit)))
 }

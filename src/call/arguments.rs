@@ -7,9 +7,9 @@
 use serde_json::Value;
 
 use super::{
-    Caller, CheckedCall,
+    Caller,
     reply::FieldSelection,
-    scope::{ASK_OPERATOR, find_invalid_ids, ids_of_call},
+    scope::{ASK_OPERATOR, find_invalid_ids},
 };
 use crate::{
     failure::{Cause, Code, Failure},
@@ -121,7 +121,7 @@ impl ToolArguments {
     }
 }
 
-/// The arguments of a composite tool, checked.
+/// The arguments of a call, checked. Its project is not known yet.
 #[derive(Debug)]
 pub struct CheckedArguments {
     /// The arguments of the tool itself.
@@ -134,6 +134,8 @@ pub struct CheckedArguments {
     pub is_confirmed: bool,
     /// Whether the requests that change something are shown instead of sent.
     pub is_dry_run: bool,
+    /// What the service may not understand as the caller means it.
+    pub warnings: Vec<Violation>,
 }
 
 impl Caller {
@@ -144,12 +146,31 @@ impl Caller {
     pub fn check(
         &self,
         tool: &ToolDefinition,
+        arguments: ToolArguments,
+    ) -> Result<CheckedArguments, Failure> {
+        self.check_with(tool, arguments, |_| Vec::new())
+    }
+
+    /// Does the same for an operation, whose arguments make the path of a request.
+    pub(super) fn check_call(
+        &self,
+        operation: &OperationEntry,
+        arguments: ToolArguments,
+    ) -> Result<CheckedArguments, Failure> {
+        self.check_with(operation, arguments, |own| request::find_violations(operation, own))
+    }
+
+    fn check_with(
+        &self,
+        tool: &ToolDefinition,
         mut arguments: ToolArguments,
+        find_more: impl FnOnce(&Fields) -> Vec<Violation>,
     ) -> Result<CheckedArguments, Failure> {
         self.check_permitted(tool, arguments.common.project_id.as_deref())?;
         self.check_writable(tool)?;
 
-        let Findings { violations, .. } = find_violations(tool, &mut arguments);
+        let Findings { mut violations, warnings, .. } = find_violations(tool, &mut arguments);
+        add_missing(&mut violations, find_more(&arguments.own));
         if !violations.is_empty() {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
@@ -158,32 +179,7 @@ impl Caller {
         let ToolArguments { own, common, selection, .. } = arguments;
         let CommonArguments { project_id, is_confirmed, is_dry_run } = common;
 
-        Ok(CheckedArguments { own, project_id, selection, is_confirmed, is_dry_run })
-    }
-
-    /// Checks the arguments of an operation.
-    ///
-    /// # Errors
-    /// `invalid_arguments` with every violation, or `confirmation_required`.
-    pub(super) fn check_call(
-        &self,
-        entry: &'static OperationEntry,
-        mut arguments: ToolArguments,
-    ) -> Result<CheckedCall, Failure> {
-        self.check_permitted(entry, arguments.common.project_id.as_deref())?;
-        self.check_writable(entry)?;
-
-        let Findings { mut violations, warnings, .. } = find_violations(entry, &mut arguments);
-        add_missing(&mut violations, request::find_violations(entry, &arguments.own));
-        if !violations.is_empty() {
-            return Err(Failure::invalid_arguments(entry.name, &violations));
-        }
-
-        self.check_confirmation(entry, &arguments)?;
-        let ToolArguments { own, common, selection, .. } = arguments;
-        let ids = ids_of_call(entry, &own);
-
-        Ok(CheckedCall { entry, arguments: own, requested: common.project_id, ids, selection, warnings })
+        Ok(CheckedArguments { own, project_id, selection, is_confirmed, is_dry_run, warnings })
     }
 
     /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments

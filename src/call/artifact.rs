@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    Caller, PreparedCall,
+    Caller,
     arguments::{CommonArguments, ToolArguments},
 };
 use crate::{
@@ -62,34 +62,34 @@ impl Caller {
         artifact: &Artifact,
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, OpenRefusal> {
-        let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let checked = self.check_call(entry, arguments)?;
-        let PreparedCall { request, sender, .. } = self.prepare(checked).await?;
+        let checked = self.check_call(GetRunArtifact::entry(), artifact.arguments())?;
+        let sender = self.sender().await?;
+        let request = self.request(&sender, GetRunArtifact::entry(), checked).await?;
+        let (url, key) = (artifact.url.as_deref(), &sender.key);
 
-        let answer = match sender.open(&request, artifact.url.as_deref(), resume_from).await? {
+        let response = match self.client.open(&request, url, resume_from, key).await? {
             DownloadResponse::Stream(stream) => return Ok(stream),
-            DownloadResponse::Other(answer) => answer,
+            DownloadResponse::Other(response) => response,
         };
 
         // An address of the storage host expires. The service redirects the next request to a new address.
         let has_expired =
-            answer.file.redirected_to.is_some() && reports_expired_address(answer.status, &answer.body);
+            response.file.redirected_to.is_some() && reports_expired_address(response.status, &response.body);
         Err(OpenRefusal {
-            failure: sender.refusal(&request, None, &answer),
-            is_transient: has_expired || RequestKind::ServiceFile.is_transient_status(answer.status),
-            wait: answer.retry_after,
+            failure: sender.refusal(&request, &response),
+            is_transient: has_expired || RequestKind::ServiceFile.is_transient_status(response.status),
+            wait: response.retry_after,
         })
     }
 
     /// Returns the presigned address of a file that the service has just listed, if it has one. The owner of the run is
     /// not confirmed again.
     pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
-        let (entry, arguments) = (GetRunArtifact::entry(), artifact.arguments());
-        let checked = self.check_call(entry, arguments).ok()?;
+        let checked = self.check_call(GetRunArtifact::entry(), artifact.arguments()).ok()?;
         let sender = self.sender().await.ok()?;
-        let request = sender.request(entry, checked.arguments).ok()?;
+        let request = sender.request(GetRunArtifact::entry(), checked.own, None).ok()?;
 
-        sender.presigned_address(&request, artifact.url.as_deref()).await
+        self.client.presigned_address(&request, artifact.url.as_deref(), &sender.key).await
     }
 }
 

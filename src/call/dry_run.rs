@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use serde_with::skip_serializing_none;
 
-use super::{Caller, PreparedCall, arguments::ToolArguments, reply::Reply, request::OperationRequest};
+use super::{Caller, arguments::ToolArguments};
 use crate::{
     failure::Failure,
-    service::{catalog::OperationEntry, tool::DRY_RUN},
+    service::{catalog::OperationEntry, request::Request},
 };
 
 /// A request that was not sent.
@@ -25,6 +25,17 @@ pub struct RequestPreview {
     pub body: Option<Value>,
 }
 
+impl RequestPreview {
+    pub(super) fn new(request: &Request) -> Self {
+        Self {
+            method: request.operation.request.method.to_string(),
+            path: request.target.clone(),
+            project_id: request.project.clone(),
+            body: request.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()),
+        }
+    }
+}
+
 impl Caller {
     /// Returns the request of a call that is not sent.
     ///
@@ -32,31 +43,11 @@ impl Caller {
     /// Every failure of the call before its request.
     pub async fn preview(
         &self,
-        entry: &'static OperationEntry,
+        operation: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<RequestPreview, Failure> {
-        let checked = self.check_call(entry, arguments)?;
-        let call = self.prepare(checked).await?;
-
-        Ok(RequestPreview::new(&call.request, call.project.as_deref()))
-    }
-
-    pub(super) fn dry_run(call: &PreparedCall<'_>) -> Reply {
-        let preview = RequestPreview::new(&call.request, call.project.as_deref());
-        Reply::from_value(json!({DRY_RUN: true, "request": preview})).with_project(call.project.clone())
-    }
-}
-
-impl RequestPreview {
-    fn new(request: &OperationRequest, project: Option<&str>) -> Self {
-        let http = request.to_http(project);
-        let body = http.body.and_then(|body| serde_json::from_slice(body).ok());
-
-        Self {
-            method: http.method.to_string(),
-            path: http.path_and_query.clone(),
-            project_id: project.map(str::to_owned),
-            body,
-        }
+        let checked = self.check_call(operation, arguments)?;
+        let sender = self.sender().await?;
+        Ok(RequestPreview::new(&self.request(&sender, operation, checked).await?))
     }
 }

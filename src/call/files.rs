@@ -14,6 +14,7 @@ use crate::{
     picture,
     service::{
         api::artifacts::DEFAULT_PART, catalog::OperationEntry, lenient::view, operation::ResponseKind,
+        request::Request,
     },
     text::first_characters,
 };
@@ -78,22 +79,17 @@ pub(super) fn part_reply(
 
 /// Returns the arguments of a second request if `answer` is a part of a picture, which can only be shown as a whole.
 /// Returns `None` if no second request is needed.
-pub(super) fn full_picture_arguments(
-    entry: &OperationEntry,
-    arguments: &Fields,
-    answer: &HttpResponse,
-) -> Option<Fields> {
-    let part = view::<RequestedPart>(arguments);
-    let is_file = entry.request.response_kind == ResponseKind::File && matches!(answer.status, 200 | 206);
-    if !is_file || content_kind(answer, &part) != ContentKind::Picture {
+pub(super) fn full_picture_arguments(request: &Request, answer: &HttpResponse) -> Option<Fields> {
+    if request.range.is_none() || !matches!(answer.status, 200 | 206) {
+        return None;
+    }
+    let part = view::<RequestedPart>(&request.arguments);
+    let is_picture = content_kind(answer, &part) == ContentKind::Picture;
+    if !is_picture || is_too_long(answer) || is_complete(answer, &part) {
         return None;
     }
 
-    if is_too_long(answer) || is_complete(answer, &part) {
-        return None;
-    }
-
-    let mut arguments = arguments.clone();
+    let mut arguments = request.arguments.clone();
     arguments.insert("offset".to_owned(), json!(0));
     arguments.insert("length".to_owned(), json!(MAX_RESPONSE_BYTES));
 
@@ -328,55 +324,4 @@ fn storage_failure(operation: &str, answer: &HttpResponse) -> Failure {
     let words = quote(String::from_utf8_lossy(&answer.body).trim());
 
     if words.is_empty() { failure } else { failure.detail("service_error", words) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kind_follows_from_the_type_without_parameters() {
-        for (content_type, expected) in [
-            (None, ContentKind::PossibleText),
-            (Some("application/octet-stream"), ContentKind::PossibleText),
-            (Some("Text/Plain; charset=utf-8"), ContentKind::PossibleText),
-            (Some("application/problem+json"), ContentKind::PossibleText),
-            // A picture that is text.
-            (Some("image/svg+xml"), ContentKind::PossibleText),
-            (Some("image/png"), ContentKind::Picture),
-            (Some("video/mp4"), ContentKind::Other),
-        ] {
-            assert_eq!(ContentKind::from_content_type(content_type), expected, "{content_type:?}");
-        }
-    }
-
-    #[test]
-    fn incomplete_characters_at_both_ends_are_left_out() {
-        let bytes = "äöü".as_bytes();
-        for (part, is_inside, expected) in [
-            (bytes, false, Some((0, "äöü"))),
-            (&bytes[1..], true, Some((1, "öü"))),
-            (&bytes[1..], false, None),
-            (&bytes[..5], false, Some((0, "äö"))),
-            (b"a\xffb".as_slice(), false, None),
-            (b"a\0b".as_slice(), false, None),
-        ] {
-            let text = TextPart::decode(part, is_inside).map(|text| (text.skipped, text.text));
-            assert_eq!(text, expected, "{part:?}");
-        }
-    }
-
-    #[test]
-    fn a_part_ends_between_characters_and_is_never_empty() {
-        for (text, max_bytes, max_chars, expected) in [
-            ("abc", 2, 9, 2),
-            ("äöü", 3, 9, 2),
-            ("äöü", 1, 9, 2),
-            ("a\"b", 9, 3, 2),
-            ("\"b", 9, 1, 1),
-            ("abc", 9, 9, 3),
-        ] {
-            assert_eq!(fitting_length(text, max_bytes, max_chars), expected, "{text}");
-        }
-    }
 }

@@ -1,10 +1,9 @@
 //! Lists of the service, which come in pages.
 //!
-//! `read_all` reads every page of a list, several pages at a time. `scan` reads one page after the other until the
-//! reader has found what it needs. Both take the request of a page as a closure, so that each reader keeps its own
-//! way to the service.
+//! `read_all` reads every page of a list, several pages at a time. It takes the request of a page as a closure, so that each
+//! reader keeps its own way to the service.
 
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -88,42 +87,6 @@ pub(crate) fn page_arguments(filter: &Fields, number: u64) -> Fields {
 /// unknown paths and unknown filters with 404, 405 or 400.
 pub(crate) fn is_list_missing(code: Code) -> bool {
     matches!(code, Code::NotFound | Code::Rejected | Code::InvalidArguments)
-}
-
-/// How [`scan`] ended.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ScanEnd<T> {
-    /// The reader stopped with this value.
-    Stopped(T),
-    /// The list has no more pages.
-    LastPage,
-    /// The list may have more pages than the limit.
-    PageLimit,
-}
-
-/// Reads at most `max_pages` pages of a list, one after the other.
-///
-/// `read` requests the page with a number. `examine` takes the page; it returns `Break` to stop early, or `Continue`
-/// with whether the page was the last one.
-pub(crate) async fn scan<P, T, E, R, F>(
-    max_pages: u64,
-    read: R,
-    mut examine: impl FnMut(u64, P) -> Result<ControlFlow<T, bool>, E>,
-) -> Result<ScanEnd<T>, E>
-where
-    R: Fn(u64) -> F,
-    F: Future<Output = Result<P, E>>,
-{
-    for number in 0..max_pages {
-        let page = read(number).await?;
-        match examine(number, page)? {
-            ControlFlow::Break(value) => return Ok(ScanEnd::Stopped(value)),
-            ControlFlow::Continue(true) => return Ok(ScanEnd::LastPage),
-            ControlFlow::Continue(false) => {}
-        }
-    }
-
-    Ok(ScanEnd::PageLimit)
 }
 
 /// The records that [`read_all`] has read.
@@ -256,34 +219,6 @@ mod tests {
             let answer = json!({"pagination": pagination, "data": records});
             let page = Page::parse("list_runs", answer).expect("a page");
             assert_eq!(page.is_last(number), is_last, "{page:?}");
-        }
-    }
-
-    #[test]
-    fn an_answer_without_a_list_is_not_an_empty_page() {
-        let failure = Page::parse("list_runs", json!({"data": null})).expect_err("no list");
-        assert_eq!(failure.code, Code::BadResponse);
-    }
-
-    #[tokio::test]
-    async fn a_scan_ends_at_a_hit_at_the_last_page_or_at_the_limit() {
-        for (hit, last, expected) in [
-            (Some(1), 2, ScanEnd::Stopped(1)),
-            (None, 2, ScanEnd::LastPage),
-            (Some(3), 2, ScanEnd::LastPage),
-            (None, 9, ScanEnd::PageLimit),
-        ] {
-            let read = |number| std::future::ready(Ok::<_, Failure>(number));
-            let end = scan(4, read, |number, page| {
-                assert_eq!(number, page);
-                Ok(if hit == Some(page) {
-                    ControlFlow::Break(page)
-                } else {
-                    ControlFlow::Continue(page == last)
-                })
-            });
-
-            assert_eq!(end.await.expect("no failure"), expected);
         }
     }
 

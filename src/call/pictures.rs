@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::{task::spawn_blocking, time::Instant};
 
-use super::request::LONG_WORK;
+use super::sender::LONG_WORK;
 use crate::{
     fields::Fields,
     picture::{self, Picture},

@@ -1,19 +1,18 @@
 //! Replies to callers, made of the answers of the service.
 
 use http::Method;
-use indexmap::IndexSet;
 use serde_json::{Value, json};
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::time::Instant;
 
 use super::{
+    dry_run::RequestPreview,
     files,
     ids::find_malformed,
     limit,
     limit::NEXT,
     links,
     pictures::{self, ExtractedPicture},
-    request::{Answer, LONG_WORK, MAX_INLINE_BYTES, OperationRequest, parse_json},
-    scope::owned_ids,
+    sender::{MAX_INLINE_BYTES, parse_json},
 };
 pub use super::{
     limit::{RecordLimit, ReplySource, limit_failure},
@@ -30,8 +29,9 @@ use crate::{
         catalog::OperationEntry,
         lenient::view,
         operation::{Operation, ResponseKind},
-        result_kind::ResultId,
+        request::Request,
         schema,
+        tool::DRY_RUN,
     },
     text::{remove_hidden, visible},
     violation::Violation,
@@ -62,7 +62,7 @@ pub struct Reply {
     links: Vec<FileLink>,
     /// Pictures that are not decoded yet.
     extracted: Vec<ExtractedPicture>,
-    project: Option<Box<str>>,
+    project: Option<String>,
     /// How its records are limited, if not by pages.
     record_limit: Option<RecordLimit>,
 }
@@ -73,31 +73,29 @@ impl Reply {
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
     pub(super) fn new(
-        request: &OperationRequest,
-        answer: Answer,
+        request: &Request,
+        response: &HttpResponse,
         key: &ApiKey,
         settings: &ReplySettings,
     ) -> Result<Self, Failure> {
-        let Answer { response, json } = answer;
-        let (kind, policy) = (request.entry.request.response_kind, settings.address_policy);
+        let (kind, policy) = (request.operation.request.response_kind, settings.address_policy);
         let is_empty = response.body.trim_ascii().is_empty();
-        let is_empty_deletion = is_empty && request.entry.request.method == Method::DELETE;
-        let bad_response = |reason: &str| bad_response(request, &response, key, reason);
+        let is_empty_deletion = is_empty && request.operation.request.method == Method::DELETE;
+        let bad_response = |reason: &str| bad_response(request, response, key, reason);
 
         let mut extracted = Vec::new();
-        let mut value = match (kind, json) {
-            (ResponseKind::Json | ResponseKind::Status, Some(json)) => json,
+        let mut value = match kind {
             // The status says that the record is gone. Its ids are the answer.
-            (ResponseKind::Json, None) if is_empty_deletion => Value::Object(request.arguments.clone()),
-            (ResponseKind::Json, None) => {
+            ResponseKind::Json if is_empty_deletion => Value::Object(request.arguments.clone()),
+            ResponseKind::Json => {
                 parse_json(&response.body).map_err(|error| bad_response(&format!("is not JSON ({error})")))?
             }
-            (ResponseKind::Status, None) => parse_json(&response.body).unwrap_or_default(),
-            (ResponseKind::Redirect, _) => links::redirect_reply(&response, policy)
+            ResponseKind::Status => parse_json(&response.body).unwrap_or_default(),
+            ResponseKind::Redirect => links::redirect_reply(response, policy)
                 .ok_or_else(|| bad_response("names no https address in `Location`"))?,
-            (ResponseKind::File, _) => {
+            ResponseKind::File => {
                 let (value, picture) =
-                    files::part_reply(&response, &request.arguments, settings.max_reply_chars)?;
+                    files::part_reply(response, &request.arguments, settings.max_reply_chars)?;
                 extracted.extend(picture);
                 value
             }
@@ -107,7 +105,7 @@ impl Reply {
             // The status alone is the answer.
             value = json!({});
         }
-        if let Some((answer, pictures)) = value.as_object_mut().zip(request.entry.request.pictures) {
+        if let Some((answer, pictures)) = value.as_object_mut().zip(request.operation.request.pictures) {
             extracted.extend(pictures::extract(answer, pictures));
         }
         if let Some(name) = find_malformed(&value) {
@@ -121,12 +119,19 @@ impl Reply {
         // The service may repeat the key in any text of its answer.
         key.mask_fields(object);
         rename_tmsys_fields(object, &settings.tmsys_name);
-        if !is_empty_deletion && let Some(missing) = missing_field(request.entry, object) {
+        if !is_empty_deletion && let Some(missing) = missing_field(request.operation, object) {
             return Err(bad_response(&missing));
         }
 
-        let links = links::link(kind, &response, &request.arguments, policy).into_iter().collect();
-        Ok(Self { value, links, extracted, ..Self::default() })
+        let links = links::link(kind, response, &request.arguments, policy).into_iter().collect();
+        let project = request.project.clone();
+        Ok(Self { value, links, extracted, project, ..Self::default() })
+    }
+
+    /// The reply to a call whose request is shown instead of sent.
+    pub(super) fn of_dry_run(request: &Request) -> Self {
+        let value = json!({DRY_RUN: true, "request": RequestPreview::new(request)});
+        Self { project: request.project.clone(), ..Self::from_value(value) }
     }
 
     /// Creates a reply that is not an answer of the service.
@@ -145,12 +150,6 @@ impl Reply {
         }
 
         self
-    }
-
-    /// Sets the project that the call went to.
-    #[must_use]
-    pub(super) fn with_project(self, project: Option<String>) -> Self {
-        Self { project: project.map(String::into_boxed_str), ..self }
     }
 
     /// Adds a text that says what the service may not understand as the caller means it.
@@ -260,43 +259,6 @@ fn compact(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 
-/// What is needed to convert an answer into a reply.
-pub(super) struct Conversion {
-    pub(super) request: OperationRequest,
-    pub(super) answer: Answer,
-    pub(super) key: ApiKey,
-    pub(super) settings: ReplySettings,
-    pub(super) selection: Option<FieldSelection>,
-}
-
-impl Conversion {
-    /// Returns the reply, and all ids in the answer: the selection may leave ids out.
-    /// A long answer is converted on another thread, because this one serves the other calls.
-    pub(super) async fn run(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
-        if self.answer.response.body.len() <= MAX_INLINE_BYTES {
-            return self.convert();
-        }
-
-        // The semaphore is never closed.
-        let _permit = LONG_WORK.acquire().await;
-        let thread = spawn_blocking(move || self.convert());
-        thread.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-    }
-
-    fn convert(self) -> Result<(Reply, IndexSet<ResultId>), Failure> {
-        let mut reply = Reply::new(&self.request, self.answer, &self.key, &self.settings)?;
-        let ids = reply.value.as_object().map(owned_ids).unwrap_or_default();
-        if let Some(selection) = self.selection {
-            reply.select(&selection);
-        }
-        if self.request.entry.takes_pages() {
-            reply.add_next_page();
-        }
-
-        Ok((reply, ids))
-    }
-}
-
 /// Gives the fields of the test-management system of the deployment their neutral names (service.md 1.4).
 fn rename_tmsys_fields(object: &mut Fields, tmsys_name: &str) {
     if tmsys_name == "tmsys" || !object.keys().any(|name| name.starts_with(tmsys_name)) {
@@ -328,19 +290,16 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
 }
 
-fn bad_response(request: &OperationRequest, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
-    let entry = request.entry;
-    let message = format!("{}: the service's answer {reason}", request.to_http(None).label());
+fn bad_response(request: &Request, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
+    let message = format!("{}: the service's answer {reason}", request.label());
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
-    let failure = match entry.failure_hints.recovery {
+    let failure = match request.operation.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),
         None if answer.location.is_some() => {
             failure.hint("the operator of the service can make it redirect to an https address")
         }
-        None => failure.hint(format!(
-            "{} may not be the address of the service",
-            ServiceHost::for_url_base(entry.request.url_base).setting()
-        )),
+        None => failure
+            .hint(format!("{} may not be the address of the service", ServiceHost::of(request).setting())),
     };
 
     // The key is masked before the text is cut, which could leave a part of the key.
@@ -375,24 +334,23 @@ mod tests {
     }
 
     /// Returns the text of the reply, or of the failure, that an answer to `entry` becomes.
-    fn reply_text(entry: &'static OperationEntry, response: HttpResponse) -> String {
+    fn reply_text(entry: &'static OperationEntry, response: &HttpResponse) -> String {
         let arguments = entry.request.path_fields().map(|name| (name.to_owned(), json!("x"))).collect();
-        let request = OperationRequest::new(entry, arguments, "tmsys").expect("a request");
+        let request = Request::new(entry, arguments, None, "tmsys").expect("a request");
         let key = ApiKey::parse(KEY).expect("a key");
         let settings = ReplySettings {
             tmsys_name: "tmsys".to_owned(),
             max_reply_chars: MAX_CHARS,
             address_policy: AddressPolicy::default(),
         };
-        let answer = Answer { response, json: None };
-        if !answer.is_success(entry) {
-            let failure = refusal_failure(&request.to_http(None), &answer.response, &key);
+        if !request.is_success(response.status) {
+            let failure = refusal_failure(&request, response, &key);
             return limit_failure(failure, MAX_CHARS).to_json();
         }
 
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
-            match Reply::new(&request, answer, &key, &settings) {
+            match Reply::new(&request, response, &key, &settings) {
                 Ok(reply) => {
                     let deadline = Instant::now() + Duration::from_secs(60);
                     let reply = reply.with_decoded_pictures(deadline).await;
@@ -419,7 +377,7 @@ mod tests {
 
                 let body = Value::Object(object).to_string().into_bytes();
                 for response in [response(200, body.clone()), response(status, body), response(200, bytes)] {
-                    let text = reply_text(entry, response);
+                    let text = reply_text(entry, &response);
                     let length = text.chars().count();
                     assert!(length <= MAX_CHARS, "{length} characters: {text}");
                     assert!(!has_hidden(&text) && !text.contains(KEY), "{text}");
@@ -434,20 +392,5 @@ mod tests {
             serde_json::from_value(json!({"qms": 1, "qms_id": 2, "qmsx": 3, "id": 4})).expect("an object");
         rename_tmsys_fields(&mut object, "qms");
         assert_eq!(Value::from(object), json!({"tmsys": 1, "tmsys_id": 2, "qmsx": 3, "id": 4}));
-    }
-
-    #[test]
-    fn a_page_points_to_the_next_one_unless_it_is_the_last() {
-        for (pagination, expected) in [
-            (json!({"page": 0, "total_pages": 3}), json!({"page": 1, "remaining_pages": 2})),
-            (json!({"page": 2, "total_pages": 3}), Value::Null),
-            (json!({"page": 0, "total_pages": 0}), Value::Null),
-            (json!({"page": 0}), Value::Null),
-            (json!(null), Value::Null),
-        ] {
-            let mut reply = Reply::from_value(json!({"pagination": pagination}));
-            reply.add_next_page();
-            assert_eq!(reply.value["next"], expected, "{pagination}");
-        }
     }
 }

@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use self::owners::{OwnerLookup, OwnerMemory};
-use super::request::RequestSender;
+use super::sender::RequestSender;
 use crate::{
     client::KeyKind,
     failure::{Code, Failure},
@@ -206,17 +206,20 @@ impl Scope {
         OwnerLookup { memory: &self.memory, sender, is_write: false, decided_by_service: None }
     }
 
+    /// Remembers that the service has answered with these ids or about them, and that `project` owns them: it has answered.
+    pub(super) fn remember(&self, project: Option<&str>, ids: Vec<ResultId>) {
+        self.memory.remember_seen(&ids);
+        if let Some(project) = project {
+            self.remember_owner(project, ids);
+        }
+    }
+
     /// Remembers that `project` has answered, and owns these ids.
     pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
         // In project scope nothing is looked up.
         if self.project().is_none() {
             self.memory.remember_owner(project, ids);
         }
-    }
-
-    /// Remembers that the service has answered with these ids, or about them.
-    pub(super) fn remember_seen(&self, ids: &[ResultId]) {
-        self.memory.remember_seen(ids);
     }
 
     /// Returns whether the service has answered with this id, or about it.
@@ -333,14 +336,6 @@ mod tests {
 
     fn fields(value: Value) -> Fields {
         serde_json::from_value(value).expect("an object")
-    }
-
-    #[test]
-    fn ids_are_found_once_in_single_fields_and_lists() {
-        let arguments =
-            fields(json!({"run_id": "a", "multiplayer_run_ids": ["a", "b"], "job_id": 7, "x": "c"}));
-        let found: Vec<_> = owned_ids(&arguments).into_iter().collect();
-        assert_eq!(found, [ResultId::new(ResultKind::Run, "a"), ResultId::new(ResultKind::Run, "b")]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Connections: directly or through a proxy, with TLS for `https` addresses, and kept for later requests.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
-    sync::OnceLock,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -49,14 +50,11 @@ pub(super) struct Connections {
     /// Time limit of one request, which the caller sets.
     timeout: Duration,
     pub(super) policy: AddressPolicy,
-    plain: OnceLock<Client>,
-    local: OnceLock<Client>,
-    direct: OnceLock<Client>,
-    public: OnceLock<Client>,
+    clients: Mutex<BTreeMap<Route, Client>>,
 }
 
 /// How a host is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Route {
     /// Plain HTTP, which is used on the loopback only.
     Plain,
@@ -72,45 +70,32 @@ impl Connections {
     /// Creates clients that trust the certificates of `ca_file` in addition to the system's. `policy` decides which
     /// addresses that the service names are followed.
     pub(super) fn new(ca_file: Option<PathBuf>, timeout: Duration, policy: AddressPolicy) -> Self {
-        Self {
-            ca_file,
-            timeout,
-            policy,
-            plain: OnceLock::new(),
-            local: OnceLock::new(),
-            direct: OnceLock::new(),
-            public: OnceLock::new(),
-        }
+        Self { ca_file, timeout, policy, clients: Mutex::default() }
     }
 
     /// Returns the client for an address of the user's settings.
-    pub(super) fn client(&self, url: &Url) -> Result<&Client, TransportError> {
+    pub(super) fn client(&self, url: &Url) -> Result<Client, TransportError> {
         self.client_on(route(url))
     }
 
     /// Returns the client for an address that the service names and that the policy allows.
-    pub(super) fn client_for_named(&self, url: &Url) -> Result<&Client, TransportError> {
+    pub(super) fn client_for_named(&self, url: &Url) -> Result<Client, TransportError> {
         match route(url) {
             Route::Direct if !self.policy.allows_local() => self.client_on(Route::Public),
             route => self.client_on(route),
         }
     }
 
-    fn client_on(&self, route: Route) -> Result<&Client, TransportError> {
-        let slot = match route {
-            Route::Plain => &self.plain,
-            Route::Local => &self.local,
-            Route::Direct => &self.direct,
-            Route::Public => &self.public,
-        };
-        if let Some(client) = slot.get() {
-            return Ok(client);
+    fn client_on(&self, route: Route) -> Result<Client, TransportError> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&route) {
+            return Ok(client.clone());
         }
 
-        // Two threads may build the client at the same time. Only the first client is kept.
         let client = self.build(route)?;
+        clients.insert(route, client.clone());
 
-        Ok(slot.get_or_init(|| client))
+        Ok(client)
     }
 
     fn build(&self, route: Route) -> Result<Client, TransportError> {
@@ -280,14 +265,15 @@ mod tests {
     #[test]
     fn names_of_a_remote_service_are_requested_with_a_public_client() {
         let name = url("https://storage.example/");
-
-        let remote = connections();
-        remote.client_for_named(&name).expect("a client");
-        assert!(remote.public.get().is_some() && remote.direct.get().is_none());
-
         let service = HostUrl::parse("http://127.0.0.1:1").expect("an address");
-        let local = Connections { policy: AddressPolicy::for_service(&service), ..connections() };
-        local.client_for_named(&name).expect("a client");
-        assert!(local.public.get().is_none() && local.direct.get().is_some());
+
+        for (policy, expected) in
+            [(AddressPolicy::default(), Route::Public), (AddressPolicy::for_service(&service), Route::Direct)]
+        {
+            let connections = Connections { policy, ..connections() };
+            connections.client_for_named(&name).expect("a client");
+            let routes: Vec<_> = connections.clients.lock().expect("no panic").keys().copied().collect();
+            assert_eq!(routes, [expected]);
+        }
     }
 }

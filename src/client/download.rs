@@ -6,16 +6,19 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use reqwest::Response;
+use reqwest::{RequestBuilder, Response};
 use url::Url;
 
 use super::{
     MAX_RESPONSE_BYTES,
     address::{AddressPolicy, PresignedAddress},
     connection::Connections,
-    response::{FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start},
+    limit_time,
+    response::{
+        FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start, read_window,
+    },
     transport_error::TransportError,
 };
 use crate::{failure::Failure, service::request::FileRange};
@@ -107,6 +110,20 @@ impl DownloadStream {
     }
 }
 
+/// Sends a request for a file, follows redirects, and returns the body as a stream. `headers` request the wanted part.
+pub(super) async fn open_file(
+    request: RequestBuilder,
+    headers: HeaderMap,
+    connections: &Connections,
+    limit: Duration,
+) -> Result<DownloadResponse, TransportError> {
+    let opening = async {
+        let response = request.headers(headers.clone()).send().await?;
+        FinalResponse::follow(response, &headers, connections).await?.into_download().await
+    };
+    limit_time(limit, opening).await
+}
+
 impl FinalResponse {
     /// Follows redirects to a file. `headers` request the wanted part of the file.
     pub(super) async fn follow(
@@ -114,17 +131,16 @@ impl FinalResponse {
         headers: &HeaderMap,
         connections: &Connections,
     ) -> Result<Self, TransportError> {
-        let mut redirects = 0;
-        let (mut redirected_to, mut redirect_error) = (None, None);
+        let (mut redirects, mut redirected_to, mut redirect_error) = (0, None, None);
 
         while is_redirect(response.status()) {
             let target = match redirect_target(&response, connections.policy) {
-                Ok(_) if redirects == MAX_REDIRECTS => {
+                Ok(target) if redirects < MAX_REDIRECTS => target,
+                Ok(_) => {
                     redirect_error =
                         Some(format!("leads to another redirect after {MAX_REDIRECTS} redirects"));
                     break;
                 }
-                Ok(target) => target,
                 Err(reason) => {
                     redirect_error = Some(reason);
                     break;
@@ -141,15 +157,16 @@ impl FinalResponse {
     }
 
     /// Returns the response as a stream, if it is a file.
-    pub(super) async fn into_download(self) -> Result<DownloadResponse, TransportError> {
+    async fn into_download(self) -> Result<DownloadResponse, TransportError> {
         let Self { response, redirected_to, redirect_error } = self;
         let (start, total) = content_range(response.headers());
 
         let is_file = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);
         if !is_file || redirect_error.is_some() {
-            let mut answer = HttpResponse::read_error(response).await?;
-            answer.file = FileMetadata { total, redirected_to, redirect_error, ..answer.file };
-            return Ok(DownloadResponse::Other(answer));
+            let head = HttpResponse::without_body(&response);
+            let file = FileMetadata { total, redirected_to, redirect_error, ..head.file };
+            let body = read_start(response).await?;
+            return Ok(DownloadResponse::Other(HttpResponse { body, file, ..head }));
         }
 
         let (offset, total) = match response.status() {
@@ -243,33 +260,6 @@ fn range_headers(range: &str) -> HeaderMap {
     HeaderValue::from_str(range).map(|range| (header::RANGE, range)).into_iter().collect()
 }
 
-/// Skips `skip` bytes of a response, and returns the next ones, at most `length`, and the size of the file if it was read
-/// to its end.
-async fn read_window(
-    mut response: Response,
-    mut skip: u64,
-    length: usize,
-) -> Result<(Bytes, Option<u64>), TransportError> {
-    let (mut body, mut received, mut is_full) = (BytesMut::new(), 0, false);
-
-    while !is_full && let Some(mut chunk) = next_chunk(&mut response).await? {
-        received += chunk.len() as u64;
-        let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
-        chunk.advance(skipped);
-        skip -= skipped as u64;
-
-        is_full = chunk.len() > length - body.len();
-        chunk.truncate(length - body.len());
-        body.extend_from_slice(&chunk);
-        // A body without a stated length is skipped up to the same limit.
-        if received > MAX_RESPONSE_BYTES as u64 && body.is_empty() {
-            return Err(TransportError::TooLong);
-        }
-    }
-
-    Ok((body.freeze(), (!is_full).then_some(received)))
-}
-
 /// Reads the header `Content-Range`: position of the part, and size of the whole file.
 fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
     header_text(headers, header::CONTENT_RANGE).map(parse_content_range).unwrap_or_default()
@@ -298,18 +288,6 @@ mod tests {
             ("", (None, None)),
         ] {
             assert_eq!(parse_content_range(text), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_part_is_requested_by_its_first_and_last_byte() {
-        for (offset, length, expected) in [
-            (0, 500, "bytes=0-499"),
-            (500, 1, "bytes=500-500"),
-            (u64::MAX, 2, "bytes=18446744073709551615-18446744073709551615"),
-        ] {
-            let headers = part_headers(FileRange { offset, length });
-            assert_eq!(header_text(&headers, header::RANGE), Some(expected));
         }
     }
 

@@ -4,15 +4,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    ServiceHost,
     key::{ApiKey, KeyKind},
-    request::{HttpRequest, ServiceHost},
     response::HttpResponse,
     transport_error::attempts_note,
 };
 use crate::{
     failure::{Cause, Code, Failure, quote},
     fields::Fields,
-    service::{lenient::view, operation::UrlBase},
+    service::{lenient::view, operation::UrlBase, request::Request, tool::FailureHints},
     text::remove_hidden,
 };
 
@@ -30,7 +30,7 @@ const STALE_VERSION: &str = "another writer has changed the record, and nothing 
 
 /// Returns a refusal of the service as a failure. The text of the service is quoted, and the other fields of its body
 /// are kept in `details`.
-pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: &ApiKey) -> Failure {
+pub fn refusal_failure(request: &Request, response: &HttpResponse, key: &ApiKey) -> Failure {
     let refusal = ServiceRefusal::read(request, response, key);
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
 
@@ -64,7 +64,7 @@ pub fn refusal_failure(request: &HttpRequest<'_>, response: &HttpResponse, key: 
 
 /// A response that is not 2xx, with its body parsed and the key masked.
 struct ServiceRefusal<'a> {
-    request: &'a HttpRequest<'a>,
+    request: &'a Request,
     response: &'a HttpResponse,
     key_kind: KeyKind,
     body: Fields,
@@ -97,7 +97,7 @@ enum Hint {
 }
 
 impl<'a> ServiceRefusal<'a> {
-    fn read(request: &'a HttpRequest<'a>, response: &'a HttpResponse, key: &ApiKey) -> Self {
+    fn read(request: &'a Request, response: &'a HttpResponse, key: &ApiKey) -> Self {
         let mut body = Value::Object(fields_of_body(&response.body));
         // The key is masked last, because hidden characters may split it.
         remove_hidden(&mut body);
@@ -110,12 +110,16 @@ impl<'a> ServiceRefusal<'a> {
         Self { request, response, key_kind: key.kind(), body, text, part_list }
     }
 
+    fn hints(&self) -> FailureHints {
+        self.request.operation.failure_hints
+    }
+
     fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
 
     fn code(&self) -> Code {
-        code_for(self.response.status, self.text(), self.request.hints.feature.is_some())
+        code_for(self.response.status, self.text(), self.hints().feature.is_some())
     }
 
     fn message(&self) -> String {
@@ -151,7 +155,7 @@ impl<'a> ServiceRefusal<'a> {
         if self.is_stale() {
             return Some(Hint::Plain(STALE_VERSION.to_owned()));
         }
-        if let (Code::ServiceUnavailable, Some(advice)) = (code, self.request.hints.recovery) {
+        if let (Code::ServiceUnavailable, Some(advice)) = (code, self.hints().recovery) {
             return Some(Hint::Uncertain(format!("it may have happened: {advice}")));
         }
 
@@ -160,7 +164,7 @@ impl<'a> ServiceRefusal<'a> {
             Code::BadResponse => Some(self.wrong_address_hint()),
             Code::FeatureDisabled => Some(self.feature_hint()),
             Code::PermissionDenied if self.missing_permission().is_some() => {
-                Some(with_alternative("a key with this permission is needed", self.request.hints.access))
+                Some(with_alternative("a key with this permission is needed", self.hints().access))
             }
             code => self.fixed_hint(code).map(str::to_owned),
         }
@@ -168,9 +172,10 @@ impl<'a> ServiceRefusal<'a> {
     }
 
     fn feature_hint(&self) -> String {
-        let project = self.request.project.map(|project| format!(" `{project}`")).unwrap_or_default();
+        let project =
+            self.request.project.as_ref().map(|project| format!(" `{project}`")).unwrap_or_default();
         let enable = format!("a project administrator can enable the feature for the project{project}");
-        with_alternative(&enable, self.request.hints.feature.or(self.request.hints.access))
+        with_alternative(&enable, self.hints().feature.or(self.hints().access))
     }
 
     fn fixed_hint(&self, code: Code) -> Option<&'static str> {
@@ -180,7 +185,9 @@ impl<'a> ServiceRefusal<'a> {
             Code::Unauthenticated if self.response.status == 403 => {
                 "the key has expired or is disabled: another key is needed, or this one must be enabled"
             }
-            Code::Unauthenticated if self.request.url_base == UrlBase::Base && is_organization_key => {
+            Code::Unauthenticated
+                if self.request.operation.request.url_base == UrlBase::Base && is_organization_key =>
+            {
                 "this operation may accept project keys only: a project key is needed, or the file itself"
             }
             Code::Unauthenticated => {
@@ -189,11 +196,11 @@ impl<'a> ServiceRefusal<'a> {
             Code::PermissionDenied => {
                 "the key may belong to another project: check `argument:project_id` and the key"
             }
-            Code::NotFound if self.request.hints.not_found.is_some() => return self.request.hints.not_found,
-            Code::NotFound if self.request.subject.is_empty() => {
+            Code::NotFound if self.hints().not_found.is_some() => return self.hints().not_found,
+            Code::NotFound if !self.request.names_record() => {
                 "the project does not exist, or the service lacks this operation: check `argument:project_id` and the address of the service"
             }
-            Code::Conflict => return self.request.hints.conflict,
+            Code::Conflict => return self.hints().conflict,
             _ => return None,
         })
     }
@@ -206,7 +213,7 @@ impl<'a> ServiceRefusal<'a> {
     }
 
     fn wrong_address_hint(&self) -> String {
-        let setting = ServiceHost::for_url_base(self.request.url_base).setting();
+        let setting = ServiceHost::of(self.request).setting();
 
         match &self.response.location {
             Some(location) => format!(

@@ -1,8 +1,8 @@
-//! A response of the service with its complete body, before its content is interpreted.
+//! A response of the service with its body, before its content is interpreted.
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
@@ -54,17 +54,14 @@ pub struct FileMetadata {
 impl HttpResponse {
     /// Reads the whole body of a success, or the beginning of that of an error.
     pub(super) async fn read(response: Response) -> Result<Self, TransportError> {
-        let answer = Self::without_body(&response);
-        if !answer.is_success() {
-            return Self::read_error(response).await;
-        }
-        Ok(Self { body: read_body(response, MAX_RESPONSE_BYTES).await?, ..answer })
-    }
+        let head = Self::without_body(&response);
+        let body = if head.is_success() {
+            read_body(response, MAX_RESPONSE_BYTES).await?
+        } else {
+            read_start(response).await?
+        };
 
-    /// Reads the body of an error, whose beginning says enough.
-    pub(super) async fn read_error(response: Response) -> Result<Self, TransportError> {
-        let answer = Self::without_body(&response);
-        Ok(Self { body: read_start(response).await?, ..answer })
+        Ok(Self { body, ..head })
     }
 
     /// Reads status and headers.
@@ -100,35 +97,47 @@ impl HttpResponse {
 ///
 /// # Errors
 /// The body is longer than `limit`, or the connection was lost. A body that states a longer length is not read at all.
-pub(super) async fn read_body(mut response: Response, limit: usize) -> Result<Bytes, TransportError> {
-    check_length(response.content_length().unwrap_or_default(), limit)?;
-
-    let mut body = BytesMut::new();
-    while let Some(chunk) = next_chunk(&mut response).await? {
-        check_length((body.len() + chunk.len()) as u64, limit)?;
-        body.extend_from_slice(&chunk);
+pub(super) async fn read_body(response: Response, limit: usize) -> Result<Bytes, TransportError> {
+    if response.content_length().is_some_and(|length| length > limit as u64) {
+        return Err(TransportError::TooLong);
     }
 
-    Ok(body.freeze())
+    match read_window(response, 0, limit).await? {
+        (body, Some(_)) => Ok(body),
+        (_, None) => Err(TransportError::TooLong),
+    }
 }
 
-/// Reads a body that explains an error, and returns its first [`MAX_ERROR_BYTES`].
-pub(super) async fn read_start(mut response: Response) -> Result<Bytes, TransportError> {
-    check_length(response.content_length().unwrap_or_default(), MAX_RESPONSE_BYTES)?;
+/// Reads the beginning of a body that explains an error.
+pub(super) async fn read_start(response: Response) -> Result<Bytes, TransportError> {
+    Ok(read_window(response, 0, MAX_ERROR_BYTES).await?.0)
+}
 
-    let (mut body, mut received) = (BytesMut::new(), 0);
-    while let Some(mut chunk) = next_chunk(&mut response).await? {
+/// Skips `skip` bytes of a body, and returns the next ones, at most `length`, and the size of the body if it was read to its
+/// end.
+pub(super) async fn read_window(
+    mut response: Response,
+    mut skip: u64,
+    length: usize,
+) -> Result<(Bytes, Option<u64>), TransportError> {
+    let (mut body, mut received, mut is_full) = (BytesMut::new(), 0, false);
+
+    while !is_full && let Some(mut chunk) = next_chunk(&mut response).await? {
         received += chunk.len() as u64;
-        check_length(received, MAX_RESPONSE_BYTES)?;
-        chunk.truncate(MAX_ERROR_BYTES - body.len());
+        let skipped = chunk.len().min(usize::try_from(skip).unwrap_or(usize::MAX));
+        chunk.advance(skipped);
+        skip -= skipped as u64;
+
+        is_full = chunk.len() > length - body.len();
+        chunk.truncate(length - body.len());
         body.extend_from_slice(&chunk);
+        // A body without a stated length is skipped up to the limit of an answer.
+        if received > MAX_RESPONSE_BYTES as u64 && body.is_empty() {
+            return Err(TransportError::TooLong);
+        }
     }
 
-    Ok(body.freeze())
-}
-
-fn check_length(length: u64, limit: usize) -> Result<(), TransportError> {
-    if length > limit as u64 { Err(TransportError::TooLong) } else { Ok(()) }
+    Ok((body.freeze(), (!is_full).then_some(received)))
 }
 
 /// Returns the next bytes of a body, or `None` at its end.
@@ -140,10 +149,6 @@ pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<Bytes>,
 /// Returns the value of a header, if it is text.
 pub(super) fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-pub(super) fn date(headers: &HeaderMap) -> Option<Timestamp> {
-    header_text(headers, header::DATE).and_then(parse_http_date)
 }
 
 /// Reads the header `Retry-After`: a number of seconds, or a date. A date in the past means no wait.
@@ -175,14 +180,12 @@ mod tests {
         let now = parse_http_date("Thu, 31 Dec 2099 23:59:00 GMT").expect("a date");
 
         for (text, seconds) in [
-            ("0", Some(0)),
             (" 120 ", Some(120)),
             ("18446744073709551615", Some(u64::MAX)),
             ("Thu, 31 Dec 2099 23:59:59 GMT", Some(59)),
             ("Fri, 31 Dec 1999 23:59:59 GMT", Some(0)),
             ("-5", None),
             ("soon", None),
-            ("", None),
         ] {
             assert_eq!(parse_retry_after(text, now), seconds.map(Duration::from_secs), "{text:?}");
         }

@@ -13,10 +13,7 @@ use prometheus_client::{
 };
 use tokio::time::Instant;
 
-use super::{
-    request::{ErrorKind, ServiceHost},
-    transport_error::TransportError,
-};
+use super::{ServiceHost, transport_error::TransportError};
 
 /// Upper bounds of the buckets of durations, in seconds (`OpenTelemetry`, semantic conventions for HTTP).
 const BUCKETS: [f64; 12] = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
@@ -98,7 +95,7 @@ impl ServiceTraffic {
         let status_class = match outcome {
             Ok(status) => status_class(status),
             // Nothing was sent.
-            Err(error) if error.kind() == ErrorKind::Setup => return,
+            Err(TransportError::Setup(_)) => return,
             Err(_) => "none",
         };
         let (host, setting) = match host {

@@ -5,12 +5,11 @@ use std::{error::Error, time::Duration};
 use rustls::CertificateError;
 use url::Url;
 
-use super::{
-    MAX_RESPONSE_BYTES,
-    key::ApiKey,
-    request::{ErrorKind, HttpRequest, RequestKind, ServiceHost},
+use super::{MAX_RESPONSE_BYTES, ServiceHost, key::ApiKey, retry::RequestKind};
+use crate::{
+    failure::{Code, Failure, quote},
+    service::request::Request,
 };
-use crate::failure::{Code, Failure, quote};
 
 /// Advice for a writing request without a recovery hint of its own.
 const CHECK_FIRST: &str = "check the current state before you call again";
@@ -35,43 +34,28 @@ pub(super) enum TransportError {
 }
 
 impl TransportError {
-    pub(super) fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Setup(_) => ErrorKind::Setup,
-            Self::Connect { .. } => ErrorKind::Connect,
-            Self::Tls { .. } => ErrorKind::Tls,
-            Self::Timeout(_) => ErrorKind::Timeout,
-            Self::Lost(_) => ErrorKind::Lost,
-            Self::Truncated(_) => ErrorKind::Truncated,
-            Self::TooLong => ErrorKind::TooLong,
-        }
-    }
-
     /// Returns whether the service may have received the request.
     pub(super) fn may_have_been_sent(&self) -> bool {
         !matches!(self, Self::Setup(_) | Self::Connect { .. } | Self::Tls { .. })
     }
 
-    /// Converts the error of a request, after `attempts` requests, into a failure. `key` is masked in the message.
-    pub(super) fn into_failure(
-        self,
-        request: &HttpRequest<'_>,
-        key: Option<&ApiKey>,
-        attempts: u32,
-    ) -> Failure {
-        let attempts = attempts_note(attempts);
-        let message = format!("{}: {self}{attempts}", request.label());
-        let message = key.map_or(message.clone(), |key| key.mask_text(message));
-        let message = quote(&message);
+    /// Converts the error of a request, after `attempts` requests, into a failure. The key is masked in the message.
+    pub(super) fn into_failure(self, request: &Request, key: &ApiKey, attempts: u32) -> Failure {
+        let message = format!("{}: {self}{}", request.label(), attempts_note(attempts));
+        let message = quote(&key.mask_text(message));
 
-        if request.kind == RequestKind::NotRepeatable && self.may_have_been_sent() {
-            let advice = request.hints.recovery.unwrap_or(CHECK_FIRST);
+        if RequestKind::of(request) == RequestKind::NotRepeatable && self.may_have_been_sent() {
+            let advice = request.operation.failure_hints.recovery.unwrap_or(CHECK_FIRST);
             return Failure::new(Code::OutcomeUnknown, message)
                 .uncertain(format!("it may have happened: {advice}"));
         }
 
-        let (code, hint) = self.code_and_hint(ServiceHost::for_url_base(request.url_base));
+        self.failure(message, ServiceHost::of(request))
+    }
 
+    /// Returns the failure of a request to `host` that has changed nothing.
+    pub(super) fn failure(&self, message: String, host: ServiceHost) -> Failure {
+        let (code, hint) = self.code_and_hint(host);
         Failure::new(code, message).hint(hint)
     }
 

@@ -1,6 +1,7 @@
 //! How the arguments of an operation become an HTTP request: path, query and body.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -8,28 +9,38 @@ use crate::{
     service::{
         api::artifacts::DEFAULT_PART,
         catalog::OperationEntry,
-        operation::{Placeholder, ResponseKind, TMSYS, UrlBase, placeholder},
+        lenient::view,
+        operation::{Placeholder, RequestInfo, ResponseKind, TMSYS, UrlBase, placeholder},
         schema::KNOWN,
+        tool::PROJECT_ID,
     },
-    text::shorten_name,
+    text::{shorten_line, shorten_name},
     violation::Violation,
 };
 
 /// Maximum length of path and query in bytes. Servers refuse longer targets with less clear errors.
 const MAX_TARGET_BYTES: usize = 8_000;
 
+/// Largest number of records and of ids that a subject names.
+const MAX_NAMED: usize = 3;
+
+/// Longest id or name in a subject, in characters.
+const MAX_NAME_CHARACTERS: usize = 80;
+
 /// Number of bytes after a range that the last UTF-8 character of the range may need.
 const REST_OF_CHARACTER: u64 = 3;
 
-/// The request of one call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The address below which the path begins.
-    pub url_base: UrlBase,
-    /// Percent-encoded path below the address.
-    pub path: String,
-    /// Percent-encoded query without `?`. Empty if there is none.
-    pub query: String,
+/// The request of one call: an operation and its arguments, laid out for a project.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The operation.
+    pub operation: &'static OperationEntry,
+    /// Its arguments, without those that all tools have.
+    pub arguments: Fields,
+    /// The project that the request goes to; `None` is the route without a project.
+    pub project: Option<String>,
+    /// Percent-encoded path and query below the address of the host.
+    pub target: String,
     /// JSON body, if there is one.
     pub body: Option<Vec<u8>>,
     /// Requested range of a file.
@@ -45,57 +56,85 @@ pub struct FileRange {
     pub length: u64,
 }
 
-impl Layout {
-    /// Returns path and query below the address of the host. If the operation belongs to a project, the path names
-    /// `project`; with `None` it is the route without a project.
-    pub fn target(&self, project: Option<&str>) -> String {
-        let mut target = String::with_capacity(self.path.len() + self.query.len() + 32);
-        let is_below_project = matches!(self.url_base, UrlBase::Project | UrlBase::NamedProject);
-
-        if let Some(project) = project.filter(|_| is_below_project) {
-            target.push_str("/project/");
-            target.push_str(&encoded(project));
+impl Request {
+    /// Lays out the request of a call with checked arguments. `tmsys` is the deployment's name of the test-management
+    /// system.
+    ///
+    /// # Errors
+    /// A violation for each value that a path or a query cannot contain.
+    pub fn new(
+        operation: &'static OperationEntry,
+        mut arguments: Fields,
+        project: Option<&str>,
+        tmsys: &str,
+    ) -> Result<Self, Vec<Violation>> {
+        let info = &operation.request;
+        // Some requests carry the project in their own path or body.
+        if let Some(project) = project.filter(|_| info.names_project()) {
+            arguments.insert(PROJECT_ID.to_owned(), project.into());
         }
 
-        target.push_str(&self.path);
-        if !self.query.is_empty() {
-            target.push('?');
-            target.push_str(&self.query);
+        let mut violations = Vec::new();
+        let path = path(info.path, &arguments, tmsys, &mut violations);
+        let (in_body, in_query) = sent_fields(info, &arguments);
+        let query = query(in_query.into_iter());
+        if path.len() + query.len() > MAX_TARGET_BYTES {
+            let rule = format!("the address of the request would exceed {MAX_TARGET_BYTES} bytes");
+            violations.push(Violation::new(shorten_name(longest_argument(&arguments)), rule));
+        }
+        if !violations.is_empty() {
+            return Err(violations);
         }
 
-        target
+        let body = (info.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
+        let range = (info.response_kind == ResponseKind::File).then(|| file_range(&arguments));
+        let target = target(info.url_base, project, path, &query);
+
+        Ok(Self { operation, arguments, project: project.map(str::to_owned), target, body, range })
+    }
+
+    /// Returns whether a response with this status means that the service has carried out the request.
+    pub fn is_success(&self, status: u16) -> bool {
+        match self.operation.request.response_kind {
+            ResponseKind::Json | ResponseKind::Status => (200..300).contains(&status),
+            ResponseKind::Redirect => (300..400).contains(&status),
+            // 416 means that the file is shorter than the requested offset.
+            ResponseKind::File => matches!(status, 200 | 206 | 416),
+        }
+    }
+
+    /// The operation and what the request is about, as the beginning of a message.
+    pub fn label(&self) -> String {
+        let name = self.operation.name;
+        let subject = subject(self.operation, &self.arguments);
+        if subject.is_empty() { name.to_owned() } else { format!("{name}: {subject}") }
+    }
+
+    /// Returns whether the request names a record.
+    pub fn names_record(&self) -> bool {
+        !subject(self.operation, &self.arguments).is_empty()
     }
 }
 
-/// Lays out the request of a call with checked arguments. `tmsys` is the deployment's name of the test-management
-/// system.
-///
-/// # Errors
-/// A violation for each value that a path or a query cannot contain.
-pub fn layout(operation: &OperationEntry, arguments: &Fields, tmsys: &str) -> Result<Layout, Vec<Violation>> {
-    let request = &operation.request;
-    let mut violations = Vec::new();
-    let path = path(request.path, arguments, tmsys, &mut violations);
+type NamedValues<'a> = Vec<(&'a String, &'a Value)>;
 
-    let path_fields: Vec<_> = request.path_fields().collect();
-    let is_sent = |name: &str| !path_fields.contains(&name) && !request.own_arguments.contains(&name);
+/// Returns the arguments that travel in the body, and those that travel in the query.
+fn sent_fields<'a>(info: &RequestInfo, arguments: &'a Fields) -> (NamedValues<'a>, NamedValues<'a>) {
+    let path_fields: Vec<_> = info.path_fields().collect();
+    let is_sent = |name: &str| !path_fields.contains(&name) && !info.own_arguments.contains(&name);
     let sent = arguments.iter().filter(|(name, _)| is_sent(name));
-    let (in_body, in_query): (Vec<_>, Vec<_>) = sent.partition(|(name, _)| request.is_in_body(name));
+    sent.partition(|(name, _)| info.is_in_body(name))
+}
 
-    let query = query(in_query.into_iter());
-    let body = (request.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
-    let range = (request.response_kind == ResponseKind::File).then(|| file_range(arguments));
+/// Returns path and query below the address of the host. The path of an operation of a project names `project`.
+fn target(url_base: UrlBase, project: Option<&str>, path: String, query: &str) -> String {
+    let is_below_project = matches!(url_base, UrlBase::Project | UrlBase::NamedProject);
+    let path = match project.filter(|_| is_below_project) {
+        Some(project) => format!("/project/{}{path}", encoded(project)),
+        None => path,
+    };
 
-    if path.len() + query.len() > MAX_TARGET_BYTES {
-        let rule = format!("the address of the request would exceed {MAX_TARGET_BYTES} bytes");
-        violations.push(Violation::new(shorten_name(longest_argument(arguments)), rule));
-    }
-
-    if !violations.is_empty() {
-        return Err(violations);
-    }
-
-    Ok(Layout { url_base: request.url_base, path, query, body, range })
+    if query.is_empty() { path } else { format!("{path}?{query}") }
 }
 
 /// Returns a violation for each value that a path cannot contain.
@@ -245,11 +284,76 @@ fn value_text(value: &Value) -> String {
     }
 }
 
+/// Arguments, or an object among them, with the name that a record is to get.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    name: Option<String>,
+}
+
+/// Returns what a call is about, such as `run 7` or `"Login"`; an empty text if the arguments name nothing.
+///
+/// The records in the path come first. Without one, the subject is the name that the call gives, or else the records in
+/// the other arguments.
+fn subject(operation: &OperationEntry, arguments: &Fields) -> String {
+    let in_path = operation.request.path_fields().filter_map(|name| named(name, arguments.get(name)?));
+    let in_path: Vec<_> = in_path.collect();
+    if !in_path.is_empty() {
+        return in_path.join(", ");
+    }
+
+    let own_name = view::<Named>(arguments).name;
+    if let Some(name) = own_name.or_else(|| arguments.values().find_map(|value| view::<Named>(value).name)) {
+        return format!("\"{}\"", shorten_line(&name, MAX_NAME_CHARACTERS));
+    }
+
+    let others = arguments.iter().filter_map(|(name, value)| named(name, value));
+    others.take(MAX_NAMED).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the kind and the ids of the records that an argument names; `None` if it names none.
+fn named(argument: &str, value: &Value) -> Option<String> {
+    let (noun, ids) = match value {
+        Value::Array(ids) => (argument.strip_suffix("_ids")?, ids.as_slice()),
+        id => (
+            argument.strip_suffix("_id").or((argument == "filename").then_some("file"))?,
+            std::slice::from_ref(id),
+        ),
+    };
+
+    let noun = noun.trim_start_matches("multiplayer_").replace('_', " ");
+    let plural = if ids.len() > 1 { "s" } else { "" };
+    let texts = ids.iter().take(MAX_NAMED).filter_map(Value::as_str);
+    let listed: Vec<_> = texts.map(|id| shorten_line(id, MAX_NAME_CHARACTERS)).collect();
+    let more = ids.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+
+    (!listed.is_empty()).then(|| format!("{noun}{plural} {}{more}", listed.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::query;
+    use super::*;
+    use crate::service::catalog;
+
+    #[test]
+    fn a_subject_names_the_records_or_the_name_of_a_call() {
+        for (operation, arguments, expected) in [
+            ("get_run", json!({"run_id": "r1"}), "run r1"),
+            ("get_run_artifact", json!({"run_id": "r1-0", "filename": "a/b.log"}), "run r1-0, file a/b.log"),
+            ("update_test", json!({"test_id": "t", "patch": {"name": "New"}}), "test t"),
+            ("create_test_folder", json!({"name": "Levels", "parent_folder_id": "f"}), "\"Levels\""),
+            ("create_test", json!({"test": {"name": "Log\nin"}, "folder_id": "f"}), "\"Log in\""),
+            ("start_run", json!({"multiplayer_test_id": "t", "retries": 1}), "test t"),
+            ("stop_runs", json!({"job_ids": ["a", "b", "c", "d", "e"]}), "jobs a, b, c and 2 more"),
+            ("list_runs", json!({"page": 1}), ""),
+        ] {
+            let operation = catalog::find(operation).expect("an operation");
+            assert_eq!(subject(operation, arguments.as_object().expect("an object")), expected);
+        }
+    }
 
     #[test]
     fn a_query_has_encoded_names_and_values() {

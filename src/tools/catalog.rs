@@ -162,7 +162,7 @@ pub async fn typed_answer<T: CompositeTool + ListedTool>(
 ) -> Result<(T::Answer, Option<FieldSelection>), Failure> {
     let ToolCall { caller, files, arguments, options } = call;
     let checked = caller.check(&T::tool(), arguments)?;
-    let CheckedArguments { own, project_id: project, selection, is_confirmed, is_dry_run } = checked;
+    let CheckedArguments { own, project_id: project, selection, is_confirmed, is_dry_run, .. } = checked;
     let tool = serde_json::from_value::<T>(Value::Object(own))
         .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
     let answer = tool.run(ToolContext { caller, files, project, is_confirmed, is_dry_run, options }).await?;

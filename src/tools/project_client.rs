@@ -6,7 +6,7 @@ use crate::{
     call::{
         Caller, RequestPreview,
         arguments::{CommonArguments, ToolArguments},
-        paging::{self, MAX_PAGES, Page, page_arguments},
+        paging::{self, ListRecords, MAX_PAGES, Page, page_arguments},
         reply::Reply,
     },
     failure::{Code, Failure},
@@ -43,15 +43,6 @@ impl ProjectClient {
         self.send(id.kind.entry(), id.to_arguments()).await
     }
 
-    /// Reads the page `number` of the list `L`. `filter` holds the other arguments of the list.
-    pub(super) async fn list_page<L: ListedOperation>(
-        &self,
-        filter: &Fields,
-        number: u64,
-    ) -> Result<Reply, Failure> {
-        self.list_page_of(L::entry(), filter, number).await
-    }
-
     /// Reads the page `number` of the list `list`. `filter` holds the other arguments of the list.
     pub(super) async fn list_page_of(
         &self,
@@ -60,6 +51,17 @@ impl ProjectClient {
         number: u64,
     ) -> Result<Reply, Failure> {
         self.send(list, page_arguments(filter, number)).await
+    }
+
+    /// Reads the pages of the list `L` that `filter` selects, at most [`MAX_PAGES`].
+    ///
+    /// # Errors
+    /// The failure of the first page.
+    pub(super) async fn list<L: ListedOperation>(&self, filter: &Fields) -> Result<ListRecords, Failure> {
+        let read = |number| async move {
+            Page::parse(L::NAME, self.list_page_of(L::entry(), filter, number).await?.into_value())
+        };
+        paging::read_all(MAX_PAGES, read).await
     }
 
     /// Reads all records of the list `L`.
@@ -71,11 +73,7 @@ impl ProjectClient {
         &self,
         filter: &Fields,
     ) -> Result<Vec<R>, Failure> {
-        let read = |number| async move {
-            Page::parse(L::NAME, self.list_page::<L>(filter, number).await?.into_value())
-        };
-        let listed = paging::read_all(MAX_PAGES, read).await?;
-
+        let listed = self.list::<L>(filter).await?;
         if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
             return Err(failure);
         }

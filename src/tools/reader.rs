@@ -4,7 +4,6 @@
 //! the tool answers with what has been read.
 
 use std::{
-    ops::ControlFlow,
     pin::pin,
     sync::{
         OnceLock,
@@ -21,9 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     call::{
         Caller,
-        paging::{
-            self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page, ScanEnd,
-        },
+        paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page},
         reply::Reply,
     },
     failure::{Code, Failure},
@@ -52,6 +49,16 @@ const LONGEST_REASON: usize = 300;
 
 /// Time between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How [`Reader::scan`] ended.
+#[derive(Debug)]
+pub(crate) enum ScanEnd<T> {
+    Found(T),
+    /// The list has no more pages.
+    LastPage,
+    /// The list may have more pages than are read.
+    PageLimit,
+}
 
 /// Reads records and lists for one call of a tool.
 #[derive(Debug)]
@@ -169,18 +176,20 @@ impl Reader {
     pub(crate) async fn scan<L: ListedOperation, T>(
         &self,
         filter: &Fields,
-        mut examine: impl FnMut(Vec<Value>) -> ControlFlow<T>,
+        mut examine: impl FnMut(Vec<Value>) -> Option<T>,
     ) -> Result<ScanEnd<T>, Failure> {
-        let read = |number| self.page(L::entry(), filter, number);
-        let scan = paging::scan(MAX_PAGES, read, |number, page| {
+        for number in 0..MAX_PAGES {
+            let page = self.page(L::entry(), filter, number).await?;
             let is_last = page.is_last(number);
-            Ok(match examine(page.records) {
-                ControlFlow::Break(found) => ControlFlow::Break(found),
-                ControlFlow::Continue(()) => ControlFlow::Continue(is_last),
-            })
-        });
+            if let Some(found) = examine(page.records) {
+                return Ok(ScanEnd::Found(found));
+            }
+            if is_last {
+                return Ok(ScanEnd::LastPage);
+            }
+        }
 
-        scan.await
+        Ok(ScanEnd::PageLimit)
     }
 
     async fn page(

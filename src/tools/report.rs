@@ -9,8 +9,6 @@ mod pictures;
 mod screenshots;
 mod text;
 
-use std::ops::ControlFlow;
-
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,7 +28,7 @@ use crate::{
     call::{
         Caller,
         arguments::{CommonArguments, ToolArguments},
-        paging::{self, MAX_PAGES, Omission, Page, ScanEnd},
+        paging::{Omission, Page},
     },
     failure::{Code, Failure},
     fields::Fields,
@@ -226,24 +224,17 @@ async fn read_bugs(
     Ok(())
 }
 
-/// Reads the runs that `filter` selects page by page into `runs`. The runs of the pages before a failure are kept.
+/// Reads the runs that `filter` selects into `runs`. The runs of the pages that can be read are kept.
 async fn read_runs(client: &ProjectClient, filter: &Fields, runs: &mut Vec<Value>) -> Result<(), Failure> {
-    let read = |number| client.list_page::<ListRuns>(filter, number);
-    let mut count = 0;
+    let listed = client.list::<ListRuns>(filter).await?;
+    *runs = listed.records;
 
-    let end = paging::scan(MAX_PAGES, read, |_, reply| {
-        let page = Page::parse(ListRuns::NAME, reply.into_value())?;
-        let is_empty = page.records.is_empty();
-        count += page.records.len();
-        runs.extend(page.records);
-
-        let is_last = is_empty || page.total_records.is_some_and(|total| count as u64 >= total);
-        Ok(ControlFlow::<(), _>::Continue(is_last))
-    });
-
-    match end.await? {
-        ScanEnd::LastPage | ScanEnd::Stopped(()) => Ok(()),
-        ScanEnd::PageLimit => Err(Failure::new(Code::TooLarge, format!("there are more than {count}"))),
+    match listed.failed_pages.into_iter().next() {
+        Some((_, failure)) => Err(failure),
+        None if listed.has_more_pages => {
+            Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
+        }
+        None => Ok(()),
     }
 }
 

@@ -23,7 +23,7 @@ mod reading;
 mod result;
 mod subject;
 
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize as _;
@@ -48,7 +48,7 @@ use self::{
 use crate::{
     call::{
         Caller,
-        paging::{LONG_LIST_PAGES, ScanEnd, how_to_repeat},
+        paging::{LONG_LIST_PAGES, how_to_repeat},
     },
     failure::{Code, Failure},
     fields::Fields,
@@ -64,7 +64,7 @@ use crate::{
     text::{filled, shorten_line},
     tools::{
         call_options::CallOptions,
-        reader::{Reader, arguments},
+        reader::{Reader, ScanEnd, arguments},
         waiting::{LONGEST_NAME, all_passed},
     },
 };
@@ -189,12 +189,11 @@ async fn latest_execution(reader: &Reader, plan: &str) -> Result<Option<String>,
         queued = queued.take().or_else(|| others.into_iter().next());
 
         let start = |execution: &TestPlanExecution| execution.started_at.as_deref().map(sort_key);
-        let latest = started.into_iter().max_by_key(|execution| (start(execution), execution.id.clone()));
-        latest.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+        started.into_iter().max_by_key(|execution| (start(execution), execution.id.clone()))
     });
 
     let latest = match end.await? {
-        ScanEnd::Stopped(found) => Some(found),
+        ScanEnd::Found(found) => Some(found),
         ScanEnd::LastPage | ScanEnd::PageLimit => queued,
     };
     Ok(latest.map(|execution| execution.id))

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 use super::{ASK_ABOUT_PROJECT, scope_mismatch};
 use crate::{
-    call::{ids::is_id, request::RequestSender},
+    call::{
+        ids::is_id,
+        sender::{RequestSender, parse_json},
+    },
     client::ApiKey,
     failure::{Code, Failure},
     fields::Fields,
@@ -212,13 +215,13 @@ impl OwnerLookup<'_> {
     /// Returns the project of the first record of a list; `None` if the list is empty or the key may not read it.
     async fn project_of_first_record(self, list: &'static OperationEntry) -> Result<Option<String>, Failure> {
         let arguments = Fields::from_iter([("page_size".to_owned(), Value::from(1))]);
-        let request = self.sender.request(list, arguments)?;
-        let answer = self.sender.send(&request, None).await?;
-        if answer.response.status != 403 && !answer.response.is_success() {
-            return Err(self.sender.refusal(&request, None, &answer.response));
+        let request = self.sender.request(list, arguments, None)?;
+        let response = self.sender.send(&request).await?;
+        if response.status != 403 && !response.is_success() {
+            return Err(self.sender.refusal(&request, &response));
         }
 
-        let page = answer.parsed().json;
+        let page = parse_json(&response.body).ok();
         Ok(project_of(page.as_ref().and_then(|page| page.pointer("/data/0"))))
     }
 
@@ -237,22 +240,23 @@ impl OwnerLookup<'_> {
 
     /// Requests the record of an id from a project, or from the route without a project.
     async fn look_up(self, id: &ResultId, place: Option<&str>) -> Result<Owner, Failure> {
-        let request = self.sender.request(id.kind.entry(), id.to_arguments())?;
-        let answer = match self.sender.send(&request, place).await {
+        let request = self.sender.request(id.kind.entry(), id.to_arguments(), place)?;
+        let response = match self.sender.send(&request).await {
             // The list that replaces the operation does not contain the record.
             Err(failure) if failure.code == Code::NotFound => return Ok(Owner::Unknown),
             outcome => outcome?,
         };
 
-        let refusal = || self.sender.refusal(&request, place, &answer.response);
-        match answer.response.status {
+        let refusal = || self.sender.refusal(&request, &response);
+        match response.status {
             404 => return Ok(Owner::Unknown),
             401 | 403 => return Ok(self.without_access(refusal(), id, place)),
-            _ if !answer.response.is_success() => return Err(refusal()),
+            _ if !response.is_success() => return Err(refusal()),
             _ => {}
         }
 
-        let Some(record) = answer.parsed().json.filter(Value::is_object) else { return Ok(Owner::Unknown) };
+        let record = parse_json(&response.body).ok().filter(Value::is_object);
+        let Some(record) = record else { return Ok(Owner::Unknown) };
         let Some(project) = place.map(str::to_owned).or_else(|| project_of(Some(&record))) else {
             return Ok(Owner::ProjectOfKey);
         };

@@ -1,7 +1,7 @@
 //! Which earlier result a summary is compared with: the one with an id, the previous one, the latest that passed, or the
 //! latest one on a build.
 
-use std::{cmp::Reverse, ops::ControlFlow};
+use std::cmp::Reverse;
 
 use indexmap::IndexSet;
 
@@ -11,7 +11,7 @@ use super::{
     subject::Subject,
 };
 use crate::{
-    call::paging::{MAX_PAGES, ScanEnd},
+    call::paging::MAX_PAGES,
     failure::Failure,
     fields::Fields,
     service::{
@@ -24,7 +24,7 @@ use crate::{
     },
     text::{quoted_argument, shorten_line},
     tools::{
-        reader::{Reader, arguments},
+        reader::{Reader, ScanEnd, arguments},
         waiting::LONGEST_NAME,
     },
 };
@@ -187,12 +187,11 @@ async fn find_execution(
         let executions = page.iter().map(|one| Subject::of_execution(view::<TestPlanExecution>(one)));
         let executions: Vec<_> = executions.collect();
         builds.extend(executions.iter().filter_map(build_name));
-        let found = wanted.latest(subject, executions.into_iter());
-        found.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+        wanted.latest(subject, executions.into_iter())
     });
 
     match end.await? {
-        ScanEnd::Stopped(found) => return Ok(Ok(Box::new(with_tests(reader, found).await))),
+        ScanEnd::Found(found) => return Ok(Ok(Box::new(with_tests(reader, found).await))),
         ScanEnd::LastPage => {}
         ScanEnd::PageLimit => {
             let pages = format!("{MAX_PAGES} and after");

@@ -1,9 +1,6 @@
 //! The history of a plan or a test: its last results as a grid with one letter for each.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::ControlFlow,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
@@ -113,7 +110,7 @@ async fn executions_of_plan(
             execution.started_at.is_some() && execution.test_plan_id.as_ref().is_none_or(is_of_plan)
         });
         started.extend(executions.map(Subject::of_execution));
-        if started.len() >= count { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        (started.len() >= count).then_some(())
     });
     end.await?;
 

@@ -8,7 +8,7 @@ use super::item::{MOST_NAMES, ResultItem, is_completed};
 use crate::{
     call::{
         Caller,
-        paging::{self, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page, is_list_missing},
+        paging::{MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, deduplicate, is_list_missing},
         reply::Reply,
     },
     failure::Failure,
@@ -21,7 +21,6 @@ use crate::{
             runs::{GetRun, RunDetail},
         },
         lenient::view,
-        operation::Operation as _,
         result_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::project_client::ProjectClient,
@@ -440,12 +439,7 @@ struct JobList {
 
 /// Reads the jobs of `execution`. Returns `None` if the service does not have the list.
 async fn list_jobs(client: &ProjectClient, execution: &ResultId) -> Result<Option<JobList>, Failure> {
-    let filter = execution.to_arguments();
-    let read = |number| {
-        let page = client.list_page::<ListJobs>(&filter, number);
-        async move { Page::parse(ListJobs::NAME, page.await?.into_value()) }
-    };
-    let listed = match paging::read_all(MAX_PAGES, read).await {
+    let listed = match client.list::<ListJobs>(&execution.to_arguments()).await {
         Ok(listed) => listed,
         Err(failure) if is_list_missing(failure.code) => return Ok(None),
         Err(failure) => return Err(failure),
@@ -455,7 +449,7 @@ async fn list_jobs(client: &ProjectClient, execution: &ResultId) -> Result<Optio
         return Err(failure);
     }
 
-    let records = paging::deduplicate(listed.records, "job_id");
+    let records = deduplicate(listed.records, "job_id");
     let mut jobs: Vec<Job> = records.iter().map(view).collect();
     jobs.sort_by_cached_key(|job| (job.created_at.clone(), job.test_name.clone(), job.job_id.clone()));
 

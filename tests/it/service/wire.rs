@@ -6,7 +6,7 @@ use tas_mcp::{
     service::{
         catalog::{OPERATIONS, OperationEntry},
         operation::UrlBase,
-        request::{Layout, layout},
+        request::Request,
         tool::Access,
     },
 };
@@ -43,9 +43,10 @@ fn wrapped(entry: &OperationEntry, fields: Fields) -> Value {
     entry.request.wrapper.map_or(fields.clone(), |wrapper| json!({wrapper: fields}))
 }
 
-/// The layout of a request with these arguments, which must be valid.
-fn laid_out(entry: &OperationEntry, arguments: &Fields) -> Layout {
-    layout(entry, arguments, "tmsys").unwrap_or_else(|broken| panic!("{}: {broken:?}", entry.name))
+/// The request to a project with these arguments, which must be valid.
+fn laid_out(entry: &'static OperationEntry, arguments: &Fields, project: Option<&str>) -> Request {
+    let request = Request::new(entry, arguments.clone(), project, "tmsys");
+    request.unwrap_or_else(|broken| panic!("{}: {broken:?}", entry.name))
 }
 
 /// The decoded names and values of a query.
@@ -103,12 +104,12 @@ fn permissions_are_those_of_the_contract() {
 #[test]
 fn paths_are_those_of_the_contract() {
     for (entry, operation) in operations_with_contract() {
-        let layout = laid_out(entry, &path_sample(entry, operation));
+        let target = |project| laid_out(entry, &path_sample(entry, operation), project).target;
         let path = path_on_wire(operation);
         let in_project = matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject);
         let prefix = if in_project { format!("/project/{PROJECT}") } else { String::new() };
-        assert_eq!(layout.target(Some(PROJECT)), format!("{prefix}{path}"), "{}", entry.name);
-        assert_eq!(layout.target(None), path, "{}", entry.name);
+        assert_eq!(target(Some(PROJECT)), format!("{prefix}{path}"), "{}", entry.name);
+        assert_eq!(target(None), path, "{}", entry.name);
     }
 }
 
@@ -119,15 +120,15 @@ fn every_query_parameter_is_sent_as_the_contract_requires() {
         let mut arguments = path_sample(entry, operation);
         arguments.extend(query.clone());
 
-        let layout = laid_out(entry, &arguments);
+        let request = laid_out(entry, &arguments, None);
         let expected: Vec<_> = query.iter().map(|(name, value)| (name.clone(), text(value))).collect();
 
-        assert_eq!(pairs(&layout.target(Some(PROJECT))), expected, "{}", entry.name);
-        assert_eq!(url(&layout.target(None)).path(), format!("/api/v1{}", path_on_wire(operation)));
+        assert_eq!(pairs(&laid_out(entry, &arguments, Some(PROJECT)).target), expected, "{}", entry.name);
+        assert_eq!(url(&request.target).path(), format!("/api/v1{}", path_on_wire(operation)));
 
         let body = entry.request.has_body().then(|| wrapped(entry, Fields::new()).to_string().into_bytes());
 
-        assert_eq!(layout.body, body, "{}", entry.name);
+        assert_eq!(request.body, body, "{}", entry.name);
     }
 }
 
@@ -137,27 +138,27 @@ fn a_deletion_has_a_body_only_if_it_has_body_fields() {
     let arguments = |more: Value| {
         let mut arguments = json!({"test_id": "t"}).as_object().cloned().unwrap();
         arguments.extend(more.as_object().cloned().unwrap());
-        laid_out(entry, &arguments)
+        let request = laid_out(entry, &arguments, None);
+        (request.target, request.body.map(|body| String::from_utf8(body).expect("UTF-8")))
     };
+    let target = || "/tests/t".to_owned();
 
-    assert_eq!((arguments(json!({})).body, arguments(json!({})).query), (None, String::new()));
+    assert_eq!(arguments(json!({})), (target(), None));
 
-    let layout = arguments(json!({"force_delete": false}));
-
-    assert_eq!(layout.body.as_deref(), Some(&br#"{"force_delete":false}"#[..]));
-    assert_eq!((layout.query.as_str(), layout.path.as_str()), ("", "/tests/t"));
+    let body = r#"{"force_delete":false}"#.to_owned();
+    assert_eq!(arguments(json!({"force_delete": false})), (target(), Some(body)));
 }
 
 #[test]
 fn own_arguments_are_not_sent() {
     let mut count = 0;
     for (entry, operation) in operations_with_contract() {
-        let plain = laid_out(entry, &path_sample(entry, operation));
+        let plain = laid_out(entry, &path_sample(entry, operation), None);
         for name in entry.request.own_arguments {
             let mut arguments = path_sample(entry, operation);
             arguments.insert((*name).to_owned(), json!(1));
-            let layout = laid_out(entry, &arguments);
-            assert_eq!((layout.path, layout.query, layout.body), (plain.path.clone(), String::new(), None));
+            let request = laid_out(entry, &arguments, None);
+            assert_eq!((request.target, request.body), (plain.target.clone(), None));
             count += 1;
         }
     }
@@ -168,6 +169,6 @@ fn own_arguments_are_not_sent() {
 #[test]
 fn the_deployment_name_is_part_of_the_path() {
     let entry = tas_mcp::service::catalog::find("export_tmsys_run").unwrap();
-    let layout = layout(entry, &Fields::new(), "acme rail").unwrap();
-    assert_eq!(layout.path, "/runs/export/acme%20rail");
+    let request = Request::new(entry, Fields::new(), None, "acme rail").unwrap();
+    assert_eq!(request.target, "/runs/export/acme%20rail");
 }

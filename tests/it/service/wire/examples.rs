@@ -77,12 +77,13 @@ fn arguments_of(entry: &OperationEntry, operation: &Operation, example: &Value, 
 }
 
 /// The body and the query of the request. An empty body may be left out where the request may lack it.
-fn sent_body_and_query(entry: &OperationEntry, arguments: &Fields, label: &str) -> (Value, String) {
-    let layout = laid_out(entry, arguments);
-    let body = layout.body.unwrap_or_else(|| {
+fn sent_body_and_query(entry: &'static OperationEntry, arguments: &Fields, label: &str) -> (Value, String) {
+    let request = laid_out(entry, arguments, None);
+    let body = request.body.unwrap_or_else(|| {
         assert!(!entry.request.has_body(), "{label}");
         b"{}".to_vec()
     });
 
-    (serde_json::from_slice(&body).expect("JSON"), layout.query)
+    let query = request.target.split_once('?').map_or("", |(_, query)| query);
+    (serde_json::from_slice(&body).expect("JSON"), query.to_owned())
 }

@@ -5,13 +5,13 @@ use tas_mcp::{
     fields::Fields,
     service::{
         catalog::{self, OperationEntry},
-        request::{self, layout},
+        request::{self, Request},
     },
     violation::Violation,
 };
 use url::Url;
 
-use super::{PROJECT, laid_out, operations_with_contract, pairs, path_sample, url};
+use super::{laid_out, operations_with_contract, pairs, path_sample, url};
 use crate::support::contract::Operation;
 
 /// Values that would change a path or a query if they were not encoded or refused.
@@ -61,26 +61,31 @@ fn a_hostile_id_is_one_encoded_segment_or_refused() {
 }
 
 /// Asserts that a value of a path field changes neither the number of segments nor the query, unless it is refused.
-fn assert_one_segment_or_refused(entry: &OperationEntry, operation: &Operation, field: &str, hostile: &str) {
+fn assert_one_segment_or_refused(
+    entry: &'static OperationEntry,
+    operation: &Operation,
+    field: &str,
+    hostile: &str,
+) {
     let mut arguments = path_sample(entry, operation);
-    let harmless = url(&laid_out(entry, &arguments).target(Some(PROJECT)));
+    let harmless = url(&laid_out(entry, &arguments, None).target);
     arguments.insert(field.to_owned(), json!(hostile));
 
-    let layout = match layout(entry, &arguments, "tmsys") {
-        Ok(layout) => layout,
+    let request = match Request::new(entry, arguments, None, "tmsys") {
+        Ok(request) => request,
         Err(violations) => {
             assert_eq!(paths(&violations), [field], "{} {hostile:?}", entry.name);
             return;
         }
     };
 
-    let target = url(&layout.target(Some(PROJECT)));
+    let target = url(&request.target);
     let count_segments = |url: &Url| url.path_segments().map_or(0, Iterator::count);
     let encoded = url_encoded(hostile);
 
     assert_eq!(count_segments(&target), count_segments(&harmless), "{} {hostile:?}", entry.name);
     assert_eq!((target.query(), target.fragment()), (None, None), "{} {hostile:?}", entry.name);
-    assert!(layout.path.split('/').any(|segment| segment == encoded), "{} {hostile:?}", entry.name);
+    assert!(target.path().split('/').any(|segment| segment == encoded), "{} {hostile:?}", entry.name);
 }
 
 #[test]
@@ -90,7 +95,7 @@ fn a_file_name_is_a_relative_path_or_refused() {
     let path = |name: &str| {
         let mut arguments = operation.sample("path");
         arguments.insert("filename".to_owned(), json!(name));
-        layout(entry, &arguments, "tmsys").map(|layout| layout.path)
+        Request::new(entry, arguments, None, "tmsys").map(|request| request.target)
     };
 
     for name in ["a", "deliverables/report.json", "a b/Ä&b=c.log", "a\\b/?x=1/#/%2e%2e/%2F", "...", "c:/x"] {
@@ -127,7 +132,7 @@ fn ids_that_cannot_be_a_segment_are_refused() {
     let endless = "a".repeat(1 << 20);
     for refused in ["", " ", "\t\n", ".", "..", &endless] {
         let arguments = Fields::from_iter([("run_id".to_owned(), json!(refused))]);
-        assert!(layout(entry, &arguments, "tmsys").is_err(), "{refused:.20?}");
+        assert!(Request::new(entry, arguments, None, "tmsys").is_err(), "{refused:.20?}");
     }
 }
 
@@ -140,7 +145,7 @@ fn a_hostile_query_value_is_one_encoded_value() {
                 let mut arguments = path_sample(entry, operation);
                 arguments.insert(name.to_owned(), json!(hostile));
 
-                let target = laid_out(entry, &arguments).target(None);
+                let target = laid_out(entry, &arguments, None).target;
 
                 assert_eq!(
                     pairs(&target),
@@ -158,19 +163,20 @@ fn a_hostile_query_value_is_one_encoded_value() {
 fn a_query_above_the_length_limit_is_refused_with_its_longest_argument() {
     let entry = catalog::find("list_bugs").unwrap();
     let arguments = json!({"category": "ui", "search": "ä".repeat(1 << 20), "sort_by": "severity"});
-    let violations = layout(entry, arguments.as_object().unwrap(), "tmsys").unwrap_err();
+    let arguments = arguments.as_object().cloned().unwrap();
+    let violations = Request::new(entry, arguments, None, "tmsys").unwrap_err();
 
     assert_eq!(paths(&violations), ["search"]);
 }
 
 #[test]
 fn a_hostile_project_is_one_encoded_segment_or_refused() {
-    let layout = laid_out(catalog::find("list_runs").unwrap(), &Fields::new());
+    let entry = catalog::find("list_runs").unwrap();
     for hostile in HOSTILE {
         if request::check_segment(hostile).is_err() {
             continue;
         }
-        let target = url(&layout.target(Some(hostile)));
+        let target = url(&laid_out(entry, &Fields::new(), Some(hostile)).target);
         let segments: Vec<_> = target.path_segments().unwrap().collect();
         assert_eq!(segments, ["api", "v1", "project", &url_encoded(hostile), "runs"], "{hostile:?}");
         assert_eq!((target.query(), target.fragment()), (None, None), "{hostile:?}");
