@@ -114,7 +114,6 @@ fn is_too_long(answer: &HttpResponse) -> bool {
     answer.file.total.is_some_and(|total| total > MAX_RESPONSE_BYTES as u64)
 }
 
-/// Returns whether an answer contains the whole file.
 fn is_complete(answer: &HttpResponse, part: &RequestedPart) -> bool {
     // Without a stated size, the file is complete if it is shorter than the longest answer that is read.
     let is_whole = match answer.file.total {

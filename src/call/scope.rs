@@ -149,7 +149,6 @@ impl Scope {
         Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
     }
 
-    /// Returns whether calls may go to `project`.
     pub(super) fn includes(&self, project: &str) -> bool {
         let allowed = self.allowed_projects.as_ref();
         allowed.is_none_or(|projects| projects.iter().any(|allowed| allowed == project))
@@ -183,7 +182,6 @@ impl Scope {
         }
     }
 
-    /// Returns whether the key can read the records of all `ids` in this scope.
     async fn has_records(&self, sender: &RequestSender<'_>, ids: &[ResultId]) -> Result<bool, Failure> {
         let lookup = self.lookup(sender);
         let outcome = match (self.project(), sender.key.kind()) {
@@ -251,7 +249,6 @@ impl Scope {
     }
 }
 
-/// Returns whether requests of the operation can name a project.
 fn goes_to_project(entry: &OperationEntry) -> bool {
     matches!(entry.request.url_base, UrlBase::Project | UrlBase::NamedProject)
         || entry.request.names_project()

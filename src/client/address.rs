@@ -87,7 +87,6 @@ impl HostUrl {
         &self.url
     }
 
-    /// Returns whether `url` has the same scheme, host and port.
     pub(super) fn has_origin_of(&self, url: &Url) -> bool {
         self.url.origin() == url.origin()
     }

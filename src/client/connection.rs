@@ -176,7 +176,6 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Returns whether `name` is that of the proxy in the environment.
 fn is_proxy(name: &str, variable: impl Fn(&str) -> Option<String>) -> bool {
     let proxies = PROXY_VARIABLES.into_iter().filter_map(variable);
     proxies.filter_map(|proxy| Url::parse(&proxy).ok()).any(|proxy| proxy.host_str() == Some(name))

@@ -49,7 +49,6 @@ impl RequestKind {
         }
     }
 
-    /// Returns whether the request is worth repeating after an error without a response.
     pub(super) fn is_transient_error(self, error: &TransportError) -> bool {
         match self {
             Self::Repeatable => matches!(error, Connect { .. } | Lost(_) | Truncated(_)),

@@ -34,7 +34,6 @@ pub(super) enum TransportError {
 }
 
 impl TransportError {
-    /// Returns whether the service may have received the request.
     pub(super) fn may_have_been_sent(&self) -> bool {
         !matches!(self, Self::Setup(_) | Self::Connect { .. } | Self::Tls { .. })
     }

@@ -98,7 +98,6 @@ impl Credentials {
         })
     }
 
-    /// Returns whether calls without a credential are made, with a key of the server.
     pub(super) fn serves_anonymous(&self) -> bool {
         self.anonymous.callers.first().is_ok()
     }
@@ -162,7 +161,6 @@ impl Credential {
         Self { id, subject: String::new(), callers, limits: Arc::new(ClientLimits::new(settings)) }
     }
 
-    /// Returns whether the service has accepted a key of the credential.
     pub(super) fn is_accepted(&self) -> bool {
         self.callers.is_key_accepted()
     }

@@ -149,7 +149,6 @@ impl Confirmer {
         check_answer(&answer.ok_or(ConfirmationError::Unanswered)?)
     }
 
-    /// Returns whether the question was answered before, and records that it is answered.
     fn is_answered(&self, question: &Question, now: Timestamp) -> bool {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.retain(|_, asked_at| is_recent(*asked_at, now));

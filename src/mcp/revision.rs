@@ -17,7 +17,6 @@ use rmcp::{
 #[derive(Clone, Copy, Debug)]
 pub struct WithoutSession;
 
-/// Returns whether the request uses a revision without `initialize`.
 pub(super) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }

@@ -247,7 +247,6 @@ impl Setting {
         self.argument.get::<Secret>().is_some()
     }
 
-    /// Returns whether the value is the path of a file or directory.
     pub(crate) fn is_path(&self) -> bool {
         matches!(self.argument.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath)
     }
@@ -257,7 +256,6 @@ impl Setting {
         value == TypeId::of::<usize>() || value == TypeId::of::<Duration>()
     }
 
-    /// Returns whether the setting takes no value on the command line.
     pub(crate) fn is_switch(&self) -> bool {
         self.value.is_empty()
     }

@@ -45,7 +45,6 @@ pub type ToolReference = fn() -> Tool;
 
 /// A type that stands for a tool: the arguments of an operation or of a composite tool.
 pub trait ListedTool {
-    /// Returns the tool.
     fn tool() -> Tool;
 }
 

@@ -137,7 +137,6 @@ struct Start {
 }
 
 impl RerunSelection {
-    /// Returns whether a test is started again. A test that is not finished has no verdict.
     fn includes(self, test: &TestResult) -> bool {
         let Some(verdict) = test.verdict.as_deref() else { return false };
         match self {

@@ -104,7 +104,6 @@ impl Selection {
         self.has_local_files
     }
 
-    /// Returns whether the caller is not permitted to use the tool.
     fn is_forbidden(&self, tool: &ToolDefinition) -> bool {
         self.forbidden.contains(tool.name)
     }

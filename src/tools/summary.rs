@@ -291,7 +291,6 @@ fn has_all_bugs(subject: &Subject) -> bool {
     subject.is_complete && !subject.tests.iter().any(TestResult::lacks_bugs)
 }
 
-/// Returns whether everything was read that decides whether all tests passed.
 fn is_fully_read(subject: &Subject) -> bool {
     let has_total = subject.total_tests().is_some() || !subject.tests.is_empty();
     subject.is_complete && has_total

@@ -21,7 +21,6 @@ fn completed_runs(
     ids.into_iter().map(completed).collect()
 }
 
-/// Returns the last completed run of each job of an execution.
 fn last_completed<'a>(
     project: &'a Project,
     execution: &str,

@@ -117,7 +117,6 @@ pub(crate) struct MultipartLayout {
 }
 
 impl PendingUpload {
-    /// Returns whether a request refers to this upload. A request without an `object_key` matches any key.
     pub(crate) fn matches(&self, object_key: Option<&str>, upload_id: Option<&str>) -> bool {
         let multipart = self.multipart.as_ref().map(|multipart| multipart.upload_id.as_str());
         multipart == upload_id && object_key.is_none_or(|key| key == self.object_key)

@@ -140,7 +140,6 @@ impl OpenDirectory {
         &self.path
     }
 
-    /// Returns the slot of the file `name`, and creates the directories in `name`.
     pub(crate) fn slot(&self, name: &str) -> io::Result<FileSlot> {
         let Some((parent, last)) = name.rsplit_once('/') else {
             return Ok(FileSlot { dir: Arc::clone(&self.dir), name: name.to_owned() });

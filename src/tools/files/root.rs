@@ -88,7 +88,6 @@ impl FilesRoot {
         Self { refused_file: file, ..self }
     }
 
-    /// Returns whether a file with this identifier is not read.
     pub(super) fn refuses(&self, file: FileId) -> bool {
         let refused = self.refused_file.as_ref().and_then(|path| path.metadata().ok());
         refused.is_some_and(|refused| file_id(&Metadata::from_just_metadata(refused)) == file)
@@ -169,7 +168,6 @@ impl FilesRoot {
         }
     }
 
-    /// Checks that the resolved path of `name` is inside the root.
     pub(super) fn check_inside(&self, name: &str, resolved: &Path) -> Result<(), Failure> {
         if self.confinement().is_none_or(|root| resolved.starts_with(root)) {
             Ok(())
@@ -211,7 +209,6 @@ impl OpenFile {
         &self.path
     }
 
-    /// Returns the metadata of the open file.
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         Metadata::from_file(&self.file)
     }

@@ -99,7 +99,6 @@ fn is_named_by_bug(file: &RunArtifactRef, bugs: &[RunBug], player: usize, step: 
     })
 }
 
-/// Returns whether a file is a PNG or a JPEG according to its name.
 fn is_picture(filename: &str) -> bool {
     let extension = filename.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| ["png", "jpg", "jpeg"].contains(&extension.as_str()))

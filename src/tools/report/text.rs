@@ -171,7 +171,6 @@ fn beginning(id: &str) -> &str {
     id.split('-').next().unwrap_or(id)
 }
 
-/// Returns the text of each count.
 fn format_counts(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = String> {
     counts.iter().map(|(word, count)| format!("{count} {word}"))
 }

@@ -232,7 +232,6 @@ async fn find_run(
     Ok(found.ok_or_else(|| wanted.note(noun, &builds)))
 }
 
-/// Returns a result of the kind `kind` for each test.
 pub(super) fn results_of_runs(kind: ResultKind, tests: Vec<TestResult>) -> Vec<Subject> {
     let result = |test: TestResult| {
         let id = if kind == ResultKind::Job { &test.job_id } else { &test.run_id };

@@ -233,7 +233,6 @@ fn label(letters: &str) -> Option<&'static str> {
 }
 
 impl HistoryTest {
-    /// Returns whether the verdict of the test changed.
     pub(in crate::tools) fn is_changing(&self) -> bool {
         let verdicts = self.results.chars().filter(|letter| ![ABSENT, 'R'].contains(letter));
         verdicts.collect::<BTreeSet<_>>().len() > 1

@@ -29,7 +29,6 @@ pub(super) fn normalize(report: &str, ids: &[&str]) -> String {
     words.join(" ")
 }
 
-/// Returns whether a character joins the parts of a number, a time or an id. It separates the parts of a word.
 fn is_joint(one: char) -> bool {
     matches!(one, '-' | '_' | '.' | ':' | ',' | '/' | '+')
 }

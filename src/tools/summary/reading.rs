@@ -40,7 +40,6 @@ const MOST_BUILDS: usize = 3;
 /// Why the end of a long list is not read.
 pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
 
-/// Returns whether a failure means that the service does not have the record or the list.
 pub(super) fn is_absent(failure: &Failure) -> bool {
     is_list_missing(failure.code) || failure.code == Code::ProjectNotResolved
 }

@@ -150,12 +150,10 @@ impl TestResult {
         self.is_finished() && self.run_id.is_some() && self.bug_count != Some(0)
     }
 
-    /// Returns whether bugs of the run are missing.
     pub(super) fn lacks_bugs(&self) -> bool {
         self.may_have_bugs() && (self.bugs.is_none() || self.unlisted_bugs > 0)
     }
 
-    /// Returns whether the test passed after a failed attempt.
     pub(in crate::tools) fn passed_after_retry(&self) -> bool {
         self.has_passed() && self.earlier.iter().any(|result| result != "SUCCESS")
     }

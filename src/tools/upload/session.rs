@@ -91,7 +91,6 @@ impl UploadPlan {
     }
 }
 
-/// Returns whether a file of `size` bytes has `total_parts` parts of `part_size` bytes.
 fn is_part_count(size: u64, part_size: u64, total_parts: u64) -> bool {
     part_size > 0 && total_parts > 0 && size.div_ceil(part_size) == total_parts
 }
@@ -274,7 +273,6 @@ impl UploadSession {
         }
     }
 
-    /// Returns whether the upload has become a build.
     pub(super) async fn is_built(&self, build_id: &str) -> Result<bool, Failure> {
         match self.call_with_retries(&GetBuild { build_id: Uuid(build_id.to_owned()) }).await {
             Ok(found) => {

@@ -87,7 +87,6 @@ impl ResultItem {
         }
     }
 
-    /// Returns whether the job or run is completed.
     pub(crate) fn is_finished(&self) -> bool {
         is_completed(self.status.as_deref())
     }

@@ -273,7 +273,6 @@ impl TargetState {
         self.execution.as_ref().is_some_and(|execution| is_completed(Some(&execution.status)))
     }
 
-    /// Returns whether the service has answered about the target.
     pub(super) fn has_answer(&self) -> bool {
         self.resource.is_some() || self.items().iter().any(|item| item.status.is_some())
     }
@@ -329,7 +328,6 @@ impl TargetState {
         self.unlisted_ids().map(item).collect()
     }
 
-    /// Returns whether everything was read that decides whether all tests passed.
     pub(super) fn is_fully_read(&self) -> bool {
         if !self.unreadable_jobs.is_empty() {
             return false;
