@@ -10,9 +10,7 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::{
-        arguments::is_uuid, catalog::OperationEntry, record_kind::RecordKind, result_kind::ResultKind,
-    },
+    service::{arguments::is_uuid, catalog::OperationEntry, record_kind::RecordKind},
     tools::{
         find::{FoundRecord, NameResult, find_name},
         newest::{NewestRecords, read_newest},
@@ -158,9 +156,7 @@ fn choice(record: &FoundRecord) -> String {
 /// Returns the word of the command line for a kind of records.
 fn noun(kind: RecordKind) -> &'static str {
     match kind {
-        RecordKind::Run => ResultKind::Run.noun(),
-        RecordKind::Job => ResultKind::Job.noun(),
-        RecordKind::TestPlanExecution => ResultKind::Execution.noun(),
+        RecordKind::Result(kind) => kind.noun(),
         RecordKind::Test => "test",
         RecordKind::TestPlan => "plan",
         RecordKind::TestFolder => "folder",

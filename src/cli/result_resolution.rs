@@ -99,7 +99,7 @@ impl NameResolver<'_> {
         }
 
         let lists = ResultKind::ALL.map(|kind| async move {
-            let records = match self.newest_records(RecordKind::from(kind).list(), Fields::new()).await {
+            let records = match self.newest_records(RecordKind::Result(kind).list(), Fields::new()).await {
                 Ok(records) => records.data,
                 // Without a project there are no lists, but ids have been searched in every project.
                 Err(failure) if failure.code == Code::ProjectRequired => Vec::new(),
@@ -281,7 +281,7 @@ impl NameResolver<'_> {
     /// Returns the newest record of the kind `kind` that `filter` selects. An execution that is queued is newer than
     /// those that have begun. `owner` is what the record belongs to.
     async fn newest(self, kind: ResultKind, filter: Fields, owner: &str) -> Result<ResultId, Failure> {
-        let records = self.newest_records(RecordKind::from(kind).list(), filter).await?.data;
+        let records = self.newest_records(RecordKind::Result(kind).list(), filter).await?.data;
 
         let is_queued = |record: &&Value| field_at(record, "started_at").is_none();
         let queued = records.iter().find(is_queued).filter(|_| kind == ResultKind::Execution);

@@ -25,7 +25,7 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::{Fields, text_at},
-    service::{record_kind::RecordKind, request::check_segment, tool::PROJECT_ID},
+    service::{record_kind::RecordKind, request::check_segment, result_kind::ResultKind, tool::PROJECT_ID},
     text::{composed, quoted_argument},
 };
 
@@ -105,11 +105,11 @@ fn find_argument(reference: &Reference, name: &str, config: &McpConfig) -> Resul
 /// Returns the kind of the records whose ids an argument takes.
 fn kind_of(argument: &str) -> Option<RecordKind> {
     match argument {
-        "run_id" => Some(RecordKind::Run),
-        "job_id" => Some(RecordKind::Job),
+        "run_id" => Some(RecordKind::Result(ResultKind::Run)),
+        "job_id" => Some(RecordKind::Result(ResultKind::Job)),
         "bug_id" => Some(RecordKind::Bug),
         "test_plan_id" => Some(RecordKind::TestPlan),
-        "test_plan_execution_id" | "compare_with" => Some(RecordKind::TestPlanExecution),
+        "test_plan_execution_id" | "compare_with" => Some(RecordKind::Result(ResultKind::Execution)),
         "shared_step_id" => Some(RecordKind::SharedStep),
         "agent_id" => Some(RecordKind::AgentConfig),
         "test_id" | "test_case_id" => Some(RecordKind::Test),

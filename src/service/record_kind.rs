@@ -1,6 +1,8 @@
 //! The kinds of records, by the names that tools use.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -25,14 +27,11 @@ use crate::{
 };
 
 // No doc comment, because it would become part of the description of arguments.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names of the service are self-explanatory")]
 pub enum RecordKind {
     #[default]
-    Run,
-    Job,
-    TestPlanExecution,
     Test,
     TestPlan,
     TestFolder,
@@ -41,6 +40,8 @@ pub enum RecordKind {
     Build,
     SharedStep,
     Bug,
+    #[serde(untagged)]
+    Result(ResultKind),
 }
 
 impl RecordKind {
@@ -58,9 +59,9 @@ impl RecordKind {
 
     /// The kinds that are described.
     pub const DESCRIBED: [Self; 8] = [
-        Self::Run,
-        Self::Job,
-        Self::TestPlanExecution,
+        Self::Result(ResultKind::Run),
+        Self::Result(ResultKind::Job),
+        Self::Result(ResultKind::Execution),
         Self::Test,
         Self::TestPlan,
         Self::Build,
@@ -75,9 +76,9 @@ impl RecordKind {
     /// Returns the operation that lists the records.
     pub fn list(self) -> &'static OperationEntry {
         match self {
-            Self::Run => ListRuns::entry(),
-            Self::Job => ListJobs::entry(),
-            Self::TestPlanExecution => ListTestPlanExecutions::entry(),
+            Self::Result(ResultKind::Run) => ListRuns::entry(),
+            Self::Result(ResultKind::Job) => ListJobs::entry(),
+            Self::Result(ResultKind::Execution) => ListTestPlanExecutions::entry(),
             Self::Test => ListTests::entry(),
             Self::TestPlan => ListTestPlans::entry(),
             Self::TestFolder => ListTestFolders::entry(),
@@ -113,12 +114,18 @@ impl RecordKind {
     }
 }
 
-impl From<ResultKind> for RecordKind {
-    fn from(kind: ResultKind) -> Self {
-        match kind {
-            ResultKind::Run => Self::Run,
-            ResultKind::Job => Self::Job,
-            ResultKind::Execution => Self::TestPlanExecution,
-        }
+impl JsonSchema for RecordKind {
+    fn schema_name() -> Cow<'static, str> {
+        "RecordKind".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let results = ResultKind::ALL.map(Self::Result);
+        let kinds: Vec<_> = results.into_iter().chain(Self::NAMED).collect();
+        json_schema!({"type": "string", "enum": kinds})
     }
 }

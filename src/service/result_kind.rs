@@ -1,5 +1,6 @@
 //! The kinds of records that hold test results: runs, jobs and executions of test plans.
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
@@ -11,13 +12,15 @@ use crate::{
 };
 
 /// A kind of record that holds test results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(rename_all = "snake_case")]
 pub enum ResultKind {
     /// One run of a test (service.md 2).
     Run,
     /// A queued test with one run per attempt (service.md 3).
     Job,
     /// An execution of a test plan, with one job per test (service.md 5).
+    #[serde(rename = "test_plan_execution")]
     Execution,
 }
 

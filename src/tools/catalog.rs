@@ -45,6 +45,7 @@ pub type ToolReference = fn() -> Tool;
 
 /// A type that stands for a tool: the arguments of an operation or of a composite tool.
 pub trait ListedTool {
+    /// The tool.
     fn tool() -> Tool;
 }
 

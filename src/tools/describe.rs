@@ -122,7 +122,7 @@ impl Reading<'_> {
         let bug = |bug: &RunBug| json!({"id": bug.bug_id, "title": bug.title, "severity": bug.severity});
 
         let own = json!({
-            "kind": RecordKind::Run, "id": head.multiplayer_run_id, "name": head.test.name, "state": state_of_run(&head),
+            "kind": RecordKind::Result(ResultKind::Run), "id": head.multiplayer_run_id, "name": head.test.name, "state": state_of_run(&head),
             "devices": devices(players.iter().map(|player| &player.player)),
             "by": head.initiator.as_ref().and_then(initiator_name),
             "players": null, "failed_steps": failed_steps(&players), "bugs": entries(&bugs, bug),
@@ -149,7 +149,7 @@ impl Reading<'_> {
             entry(json!({"id": run.multiplayer_run_id, "state": state, "created_at": run.started_at}))
         };
         let own = json!({
-            "kind": RecordKind::Job, "id": job.job_id, "name": job.test_name, "state": state_of_job(&job), "job_id": null,
+            "kind": RecordKind::Result(ResultKind::Job), "id": job.job_id, "name": job.test_name, "state": state_of_job(&job), "job_id": null,
             "test": named(job.multiplayer_test_id, job.test_name), "build": named(job.build_id, build_name.clone()),
             "test_plan": named(plan.test_plan_id, plan.test_plan_name), "description": job.queue_rejection_reason,
             "results": job.runs.iter().rev().map(attempt).collect::<Vec<_>>(),
@@ -166,7 +166,7 @@ impl Reading<'_> {
         let execution: TestPlanExecution = view(&answer);
         let name = execution.test_plan_name;
         let own = json!({
-            "kind": RecordKind::TestPlanExecution, "name": name, "state": execution.status,
+            "kind": RecordKind::Result(ResultKind::Execution), "name": name, "state": execution.status,
             "project_id": jobs.first().map(|job| view::<Job>(job).project_id),
             "build": named(execution.build_id, execution.build_name), "test_plan": named(execution.test_plan_id, name),
             "created_at": execution.started_at, "by": initiator_name(&view(&execution.started_by)),

@@ -113,7 +113,7 @@ impl Subject {
         record: &str,
         kind: Option<RecordKind>,
     ) -> Result<Self, Failure> {
-        if let Some(of_result) = ResultKind::ALL.into_iter().find(|result| Some((*result).into()) == kind) {
+        if let Some(RecordKind::Result(of_result)) = kind {
             let id = ResultId::new(of_result, record).without_player();
             return FoundResult::read_by(reader, id).await.map(Self::Result);
         }
