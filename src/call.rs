@@ -17,10 +17,10 @@ pub mod scope;
 mod selection;
 mod sender;
 
-use std::{mem::take, panic::resume_unwind, sync::Arc};
+use std::{mem::take, sync::Arc};
 
-use indexmap::IndexSet;
-use tokio::{task::spawn_blocking, time::Instant};
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
 
 pub(crate) use self::sender::LONG_WORK;
 pub use self::{
@@ -31,18 +31,17 @@ pub use self::{
 };
 use self::{
     arguments::ToolArguments,
-    reply::{FieldSelection, Reply, ReplySettings, ReplySource},
-    scope::{Scope, ids_of_call, owned_ids},
-    sender::{MAX_INLINE_BYTES, RequestSender},
+    reply::{Reply, ReplySettings, ReplySource},
+    scope::{Scope, ids_of_call},
+    sender::{MAX_INLINE_BYTES, RequestSender, on_other_thread},
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, HttpResponse},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
     clock::Clock,
     failure::{Cause, Code, Failure},
     service::{
         catalog::{self, OperationEntry},
         request::Request,
-        result_kind::ResultId,
     },
 };
 
@@ -101,24 +100,40 @@ impl Caller {
     ///
     /// # Errors
     /// Every failure of the operation; `outcome_unknown` if the answer to a writing request is missing.
-    pub async fn call(
+    pub fn call(
         &self,
         operation: &'static OperationEntry,
         arguments: ToolArguments,
-    ) -> Result<Reply, Failure> {
-        let mut checked = self.check_call(operation, arguments)?;
-        let (is_dry_run, warnings) = (checked.is_dry_run, take(&mut checked.warnings));
-        let selection = checked.selection.take();
+    ) -> BoxFuture<'_, Result<Reply, Failure>> {
+        // In a box, because the futures of all tools contain those of their calls.
+        Box::pin(async move {
+            let mut checked = self.check(operation, arguments)?;
+            let (is_dry_run, warnings) = (checked.is_dry_run, take(&mut checked.warnings));
+            let selection = checked.selection.take();
 
-        let sender = self.sender().await?;
-        let request = self.request(&sender, operation, checked).await?;
-        let reply = if is_dry_run {
-            Reply::of_dry_run(&request)
-        } else {
-            Box::pin(self.execute(&sender, request, selection)).await?
-        };
+            let sender = self.sender().await?;
+            let request = self.request(&sender, operation, checked).await?;
+            if is_dry_run {
+                return Ok(Reply::of_dry_run(&request).with_warnings(&warnings));
+            }
 
-        Ok(reply.with_warnings(&warnings))
+            let response = sender.send(&request).await?;
+            if !request.is_success(response.status) {
+                let failure = sender.refusal(&request, &response);
+                return Err(self.with_current_record(failure, &request, &sender).await);
+            }
+
+            let (request, response) = files::with_whole_picture(&sender, request, response).await?;
+            let mut ids = ids_of_call(operation, &request.arguments);
+            let is_long = response.body.len() > MAX_INLINE_BYTES;
+            let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
+            let convert = move || Reply::new(&request, &response, &key, &settings, selection.as_ref());
+            let (reply, answered) = if is_long { on_other_thread(convert).await? } else { convert()? };
+
+            ids.extend(answered);
+            self.scope.remember(reply.project(), ids);
+            Ok(reply.with_decoded_pictures(sender.deadline).await.with_warnings(&warnings))
+        })
     }
 
     /// Returns the project that calls of `operation` without ids go to; `None` if the key decides it.
@@ -160,72 +175,13 @@ impl Caller {
     ) -> Result<Request, Failure> {
         let ids = ids_of_call(operation, &checked.own);
         let requested = checked.project_id.as_deref();
-        let resolved = Box::pin(self.scope.resolve(sender, operation, requested, &ids)).await;
+        let resolved = self.scope.resolve(sender, operation, requested, &ids).await;
         let project = resolved.map_err(|failure| match self.scope.project() {
             None if !operation.effect.is_read_only() => with_nothing_changed(failure),
             _ => failure,
         })?;
 
         sender.request(operation, checked.own, project.as_deref())
-    }
-
-    /// Sends the request of a call, and makes the reply.
-    async fn execute(
-        &self,
-        sender: &RequestSender<'_>,
-        mut request: Request,
-        selection: Option<FieldSelection>,
-    ) -> Result<Reply, Failure> {
-        let mut response = sender.send(&request).await?;
-        if !request.is_success(response.status) {
-            let failure = sender.refusal(&request, &response);
-            return Err(self.with_current_record(failure, &request, sender).await);
-        }
-
-        // A part of a picture cannot be decoded, so that the complete file is requested.
-        if let Some(arguments) = files::full_picture_arguments(&request, &response) {
-            request = sender.request(request.operation, arguments, request.project.as_deref())?;
-            response = sender.send_successfully(&request).await?;
-        }
-
-        let mut ids = ids_of_call(request.operation, &request.arguments);
-        let (reply, answered) = self.reply(sender, request, response, selection).await?;
-        ids.extend(answered);
-        self.scope.remember(reply.project(), ids);
-
-        Ok(reply.with_decoded_pictures(sender.deadline).await)
-    }
-
-    /// Converts a response into a reply. Returns all ids in the answer, too: the selection may leave ids out.
-    /// A long answer is converted on another thread, because this one serves the other calls.
-    async fn reply(
-        &self,
-        sender: &RequestSender<'_>,
-        request: Request,
-        response: HttpResponse,
-        selection: Option<FieldSelection>,
-    ) -> Result<(Reply, IndexSet<ResultId>), Failure> {
-        let is_long = response.body.len() > MAX_INLINE_BYTES;
-        let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
-        let convert = move || {
-            let mut reply = Reply::new(&request, &response, &key, &settings)?;
-            let ids = reply.value().as_object().map(owned_ids).unwrap_or_default();
-            if let Some(selection) = selection {
-                reply.select(&selection);
-            }
-            if request.operation.takes_pages() {
-                reply.add_next_page();
-            }
-            Ok((reply, ids))
-        };
-        if !is_long {
-            return convert();
-        }
-
-        // The semaphore is never closed.
-        let _permit = LONG_WORK.acquire().await;
-        let thread = spawn_blocking(convert);
-        thread.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
     }
 
     /// Returns `failure` with the current record in the detail `current`, if `request` was refused because of its
@@ -260,7 +216,7 @@ impl Caller {
 
         let request = sender.request(reading, arguments, request.project.as_deref())?;
         let response = sender.send_successfully(&request).await?;
-        let (reply, _) = self.reply(sender, request, response, None).await?;
+        let (reply, _) = Reply::new(&request, &response, &sender.key, &self.reply_settings, None)?;
 
         Ok(Some(reply))
     }

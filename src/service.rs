@@ -22,7 +22,6 @@ pub mod lenient;
 pub mod operation;
 pub mod record_kind;
 pub mod request;
-pub mod result_kind;
 pub mod rule;
 pub mod schema;
 pub mod tool;

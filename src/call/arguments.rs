@@ -16,8 +16,7 @@ use crate::{
     fields::Fields,
     service::{
         arguments::{self, Findings, Mode},
-        catalog::OperationEntry,
-        request,
+        catalog, request,
         rule::Severity,
         tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
@@ -146,31 +145,12 @@ impl Caller {
     pub fn check(
         &self,
         tool: &ToolDefinition,
-        arguments: ToolArguments,
-    ) -> Result<CheckedArguments, Failure> {
-        self.check_with(tool, arguments, |_| Vec::new())
-    }
-
-    /// Does the same for an operation, whose arguments make the path of a request.
-    pub(super) fn check_call(
-        &self,
-        operation: &OperationEntry,
-        arguments: ToolArguments,
-    ) -> Result<CheckedArguments, Failure> {
-        self.check_with(operation, arguments, |own| request::find_violations(operation, own))
-    }
-
-    fn check_with(
-        &self,
-        tool: &ToolDefinition,
         mut arguments: ToolArguments,
-        find_more: impl FnOnce(&Fields) -> Vec<Violation>,
     ) -> Result<CheckedArguments, Failure> {
         self.check_permitted(tool, arguments.common.project_id.as_deref())?;
         self.check_writable(tool)?;
 
-        let Findings { mut violations, warnings, .. } = find_violations(tool, &mut arguments);
-        add_missing(&mut violations, find_more(&arguments.own));
+        let Findings { violations, warnings, .. } = find_violations(tool, &mut arguments);
         if !violations.is_empty() {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
@@ -252,22 +232,12 @@ impl Caller {
 
 /// Removes the arguments that hosts add to those of the model, which cannot take them away: names that begin with `_`, and
 /// the id of the call.
-pub fn drop_arguments_of_host(tool: &ToolDefinition, arguments: &mut Fields) {
-    arguments.retain(|name, _| {
-        let is_of_host = name.starts_with('_') || name == CALL_ID;
-        if is_of_host {
-            tracing::debug!(
-                tool = tool.name,
-                "the argument `{}` of the host is ignored",
-                quoted_argument(name)
-            );
-        }
-        !is_of_host
-    });
+pub fn drop_arguments_of_host(arguments: &mut Fields) {
+    arguments.retain(|name, _| !name.starts_with('_') && name != CALL_ID);
 }
 
-/// Returns the rules that the arguments break: of the common arguments, the schema, the tool and the ids. The schema
-/// converts values in place.
+/// Returns the rules that the arguments break: of the common arguments, the schema, the tool, the ids and the path. The
+/// schema converts values in place.
 fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Findings {
     let schema = tool.input_schema();
     let mut findings = arguments::check(schema, &mut arguments.own, Mode::Arguments);
@@ -282,6 +252,9 @@ fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Find
         rule.check(&arguments.own, found);
     }
     add_missing(&mut findings.violations, find_invalid_ids(&arguments.own));
+    if let Some(operation) = catalog::find(tool.name) {
+        add_missing(&mut findings.violations, request::find_violations(operation, &arguments.own));
+    }
 
     findings
 }

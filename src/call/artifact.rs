@@ -62,7 +62,7 @@ impl Caller {
         artifact: &Artifact,
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, OpenRefusal> {
-        let checked = self.check_call(GetRunArtifact::entry(), artifact.arguments())?;
+        let checked = self.check(GetRunArtifact::entry(), artifact.arguments())?;
         let sender = self.sender().await?;
         let request = self.request(&sender, GetRunArtifact::entry(), checked).await?;
         let (url, key) = (artifact.url.as_deref(), &sender.key);
@@ -85,7 +85,7 @@ impl Caller {
     /// Returns the presigned address of a file that the service has just listed, if it has one. The owner of the run is
     /// not confirmed again.
     pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
-        let checked = self.check_call(GetRunArtifact::entry(), artifact.arguments()).ok()?;
+        let checked = self.check(GetRunArtifact::entry(), artifact.arguments()).ok()?;
         let sender = self.sender().await.ok()?;
         let request = sender.request(GetRunArtifact::entry(), checked.own, None).ok()?;
 

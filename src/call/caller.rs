@@ -15,7 +15,7 @@ use crate::{
     service::{
         catalog,
         operation::UrlBase,
-        result_kind::ResultId,
+        record_kind::ResultId,
         tool::{Access, ToolDefinition},
     },
 };

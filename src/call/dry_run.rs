@@ -46,7 +46,7 @@ impl Caller {
         operation: &'static OperationEntry,
         arguments: ToolArguments,
     ) -> Result<RequestPreview, Failure> {
-        let checked = self.check_call(operation, arguments)?;
+        let checked = self.check(operation, arguments)?;
         let sender = self.sender().await?;
         Ok(RequestPreview::new(&self.request(&sender, operation, checked).await?))
     }

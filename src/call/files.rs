@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{
     limit::{character_length, text_length},
     pictures::ExtractedPicture,
+    sender::RequestSender,
 };
 use crate::{
     client::{HttpResponse, MAX_RESPONSE_BYTES},
@@ -77,23 +78,28 @@ pub(super) fn part_reply(
     })
 }
 
-/// Returns the arguments of a second request if `answer` is a part of a picture, which can only be shown as a whole.
-/// Returns `None` if no second request is needed.
-pub(super) fn full_picture_arguments(request: &Request, answer: &HttpResponse) -> Option<Fields> {
-    if request.range.is_none() || !matches!(answer.status, 200 | 206) {
-        return None;
-    }
+/// Requests the whole file if `response` has a part of a picture, which cannot be decoded.
+pub(super) async fn with_whole_picture(
+    sender: &RequestSender<'_>,
+    mut request: Request,
+    response: HttpResponse,
+) -> Result<(Request, HttpResponse), Failure> {
     let part = view::<RequestedPart>(&request.arguments);
-    let is_picture = content_kind(answer, &part) == ContentKind::Picture;
-    if !is_picture || is_too_long(answer) || is_complete(answer, &part) {
-        return None;
+    let is_part_of_picture = request.range.is_some()
+        && matches!(response.status, 200 | 206)
+        && content_kind(&response, &part) == ContentKind::Picture
+        && !is_too_long(&response)
+        && !is_complete(&response, &part);
+    if !is_part_of_picture {
+        return Ok((request, response));
     }
 
-    let mut arguments = request.arguments.clone();
-    arguments.insert("offset".to_owned(), json!(0));
-    arguments.insert("length".to_owned(), json!(MAX_RESPONSE_BYTES));
+    request.arguments.insert("offset".to_owned(), json!(0));
+    request.arguments.insert("length".to_owned(), json!(MAX_RESPONSE_BYTES));
+    let whole = sender.request(request.operation, request.arguments, request.project.as_deref())?;
+    let response = sender.send_successfully(&whole).await?;
 
-    Some(arguments)
+    Ok((whole, response))
 }
 
 /// Returns the kind of a file. If the answer contains its beginning, the bytes decide whether it is a picture.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{client::KEY_PREFIX, fields::Fields, service::result_kind::ResultKind};
+use crate::{client::KEY_PREFIX, fields::Fields, service::record_kind::ResultKind};
 
 /// Fields of an answer with ids that callers print and use again, besides the fields that refer to results.
 const ID_FIELDS: [&str; 9] = [

@@ -1,6 +1,7 @@
 //! Replies to callers, made of the answers of the service.
 
 use http::Method;
+use indexmap::IndexSet;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -12,6 +13,7 @@ use super::{
     limit::NEXT,
     links,
     pictures::{self, ExtractedPicture},
+    scope::owned_ids,
     sender::{MAX_INLINE_BYTES, parse_json},
 };
 pub use super::{
@@ -29,6 +31,7 @@ use crate::{
         catalog::OperationEntry,
         lenient::view,
         operation::{Operation, ResponseKind},
+        record_kind::ResultId,
         request::Request,
         schema,
         tool::DRY_RUN,
@@ -68,7 +71,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Converts an answer. Its pictures are extracted; `with_decoded_pictures` decodes them.
+    /// Converts an answer, and selects its fields. Returns all ids in it, too: the selection may leave ids out. Its pictures are
+    /// extracted; `with_decoded_pictures` decodes them.
     ///
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
@@ -77,7 +81,8 @@ impl Reply {
         response: &HttpResponse,
         key: &ApiKey,
         settings: &ReplySettings,
-    ) -> Result<Self, Failure> {
+        selection: Option<&FieldSelection>,
+    ) -> Result<(Self, IndexSet<ResultId>), Failure> {
         let (kind, policy) = (request.operation.request.response_kind, settings.address_policy);
         let is_empty = response.body.trim_ascii().is_empty();
         let is_empty_deletion = is_empty && request.operation.request.method == Method::DELETE;
@@ -124,8 +129,16 @@ impl Reply {
         }
 
         let links = links::link(kind, response, &request.arguments, policy).into_iter().collect();
-        let project = request.project.clone();
-        Ok(Self { value, links, extracted, project, ..Self::default() })
+        let ids = value.as_object().map(owned_ids).unwrap_or_default();
+        let mut reply = Self { value, links, extracted, project: request.project.clone(), ..Self::default() };
+        if let Some(selection) = selection {
+            reply.select(selection);
+        }
+        if request.operation.takes_pages() {
+            reply.add_next_page();
+        }
+
+        Ok((reply, ids))
     }
 
     /// The reply to a call whose request is shown instead of sent.
@@ -350,8 +363,8 @@ mod tests {
 
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
-            match Reply::new(&request, response, &key, &settings) {
-                Ok(reply) => {
+            match Reply::new(&request, response, &key, &settings, None) {
+                Ok((reply, _)) => {
                     let deadline = Instant::now() + Duration::from_secs(60);
                     let reply = reply.with_decoded_pictures(deadline).await;
                     reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).1

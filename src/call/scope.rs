@@ -19,8 +19,8 @@ use crate::{
     service::{
         catalog::OperationEntry,
         operation::UrlBase,
+        record_kind::{ResultId, ResultKind},
         request::check_segment,
-        result_kind::{ResultId, ResultKind},
     },
     violation::Violation,
 };

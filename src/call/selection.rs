@@ -7,7 +7,7 @@ use crate::{
     fields::Fields,
     service::{
         arguments::unknown_name,
-        result_kind::ResultKind,
+        record_kind::ResultKind,
         schema::{self, RECORDS},
         tool::ToolDefinition,
     },

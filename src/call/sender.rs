@@ -2,11 +2,11 @@
 //!
 //! Some deployments of the service lack an operation that reads a single record. The record is then read from a list.
 
-use std::time::Duration;
+use std::{panic::resume_unwind, time::Duration};
 
 use bytes::Bytes;
 use serde_json::Value;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 
 use super::{
     files::file_failure,
@@ -35,6 +35,13 @@ pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 /// Limits how many long answers and pictures are worked on at a time: the values of an answer take several times the memory
 /// of its text.
 pub(crate) static LONG_WORK: Semaphore = Semaphore::const_new(2);
+
+/// Does `work` on another thread, because this one serves the other calls.
+pub(super) async fn on_other_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    // The semaphore is never closed.
+    let _permit = LONG_WORK.acquire().await;
+    spawn_blocking(work).await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
+}
 
 /// Parses a body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
 pub(super) fn parse_json(body: &[u8]) -> serde_json::Result<Value> {

@@ -19,7 +19,7 @@ use crate::{
         api::{exports::ExportTmsysRun, runs::StartRun},
         catalog::OperationEntry,
         operation::Operation as _,
-        result_kind::ResultKind,
+        record_kind::ResultKind,
     },
     settings::Settings,
     text::single_line,

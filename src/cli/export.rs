@@ -26,7 +26,7 @@ use crate::{
             runs::GetRun,
         },
         catalog::ListedOperation as _,
-        result_kind::ResultKind,
+        record_kind::ResultKind,
     },
     settings::Settings,
     text::single_line,

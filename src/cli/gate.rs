@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     service::{
         api::bugs::Severity,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
         call_options::CallOptions,

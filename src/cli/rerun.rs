@@ -22,8 +22,7 @@ use crate::{
     failure::{Code, Failure},
     service::{
         arguments::is_uuid,
-        record_kind::RecordKind,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{RecordKind, ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
     tools::{

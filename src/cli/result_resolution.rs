@@ -27,8 +27,7 @@ use crate::{
         arguments::is_uuid,
         catalog::ListedOperation as _,
         lenient::view,
-        record_kind::RecordKind,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{RecordKind, ResultId, ResultKind, ResultTarget},
     },
     tools::{
         find::FoundRecord,

@@ -24,7 +24,7 @@ use crate::{
         },
         catalog::ListedOperation as _,
         lenient::view,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
     tools::found_result::FoundResult,

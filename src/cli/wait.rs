@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     failure::{Code, Failure},
-    service::result_kind::{ResultId, ResultKind, ResultTarget},
+    service::record_kind::{ResultId, ResultKind, ResultTarget},
     settings::Settings,
     tools::waiting::Wait,
 };

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     call::Caller,
     failure::Failure,
-    service::result_kind::ResultTarget,
+    service::record_kind::ResultTarget,
     settings::Settings,
     text::single_line,
     tools::{

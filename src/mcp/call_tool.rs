@@ -52,7 +52,7 @@ impl ServerState {
     ) -> CallResponse {
         let sent = request.arguments.unwrap_or_default();
         if may_become_task(tool, context)
-            && let Some(response) = Box::pin(self.tasks.begin(tool, &sent, context)).await
+            && let Some(response) = self.tasks.begin(tool, &sent, context).await
         {
             return response.into();
         }
@@ -62,7 +62,7 @@ impl ServerState {
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
-        Box::pin(self.ask_and_call(tool, sent, retried, context)).await
+        self.ask_and_call(tool, sent, retried, context).await
     }
 
     /// Calls `tool`, which needs confirmation, with the arguments `sent` after the person was asked.

@@ -25,7 +25,11 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::{Fields, text_at},
-    service::{record_kind::RecordKind, request::check_segment, result_kind::ResultKind, tool::PROJECT_ID},
+    service::{
+        record_kind::{RecordKind, ResultKind},
+        request::check_segment,
+        tool::PROJECT_ID,
+    },
     text::{composed, quoted_argument},
 };
 

@@ -108,13 +108,11 @@ impl ServerHandler for Server {
         let config = self.state.config();
         let tool = find_callable_tool(&config.selection, &request.name)?;
         if let Some(arguments) = &mut request.arguments {
-            drop_arguments_of_host(&tool, arguments);
+            drop_arguments_of_host(arguments);
         }
         let call = CallSpan::new(tool.info, request.arguments.as_ref());
 
-        // The future of a call is large, and the library moves it several times: in a box, it moves a pointer.
-        let answering = Box::pin(self.state.call_or_ask(tool, request, &context));
-        let response = answering.instrument(call.span.clone()).await;
+        let response = self.state.call_or_ask(tool, request, &context).instrument(call.span.clone()).await;
         call.end(&response);
 
         match response {
@@ -139,7 +137,7 @@ impl ServerHandler for Server {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let mut result = Box::pin(self.state.tasks.get(&request.task_id, &context)).await?;
+        let mut result = self.state.tasks.get(&request.task_id, &context).await?;
         add_server_info(&context, &mut result.meta);
         Ok(result)
     }
@@ -194,7 +192,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let config = self.state.config();
         let runner = &self.state.tool_runner;
-        if let Some(view) = Box::pin(report_view::read(&request.uri, config, runner, &context)).await {
+        if let Some(view) = report_view::read(&request.uri, config, runner, &context).await {
             return view.map(Into::into);
         }
         if let Some(file) = self.state.profile.skills.read(&request.uri) {
@@ -202,7 +200,7 @@ impl ServerHandler for Server {
             return file.map(|file| file.for_request(&context, STATIC_LIFETIME_MS, scope).into());
         }
 
-        let record = Box::pin(resources::read(&request.uri, config, runner, &context)).await?;
+        let record = resources::read(&request.uri, config, runner, &context).await?;
         Ok(record.into())
     }
 
@@ -254,7 +252,7 @@ impl ServerHandler for Server {
     ) -> Result<CompleteResult, ErrorData> {
         let state = &self.state;
         let completing = complete(request, state.config(), state.tool_runner.callers());
-        let mut result = Box::pin(completing).await?;
+        let mut result = completing.await?;
         add_server_info(&context, &mut result.meta);
         Ok(result)
     }

@@ -14,7 +14,7 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::runs::GetRun,
-        result_kind::{ResultId, ResultKind},
+        record_kind::{ResultId, ResultKind},
     },
     tools::{
         call_options::{CallOptions, ProgressSink, Stopping},

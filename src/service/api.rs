@@ -103,9 +103,8 @@ pub enum SortOrder {
 
 /// A page of a list (service.md 1.3).
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "T: View"))]
 #[schemars(!default)]
-#[serde(bound(deserialize = "T: View"))]
 pub struct ListPage<T> {
     /// The records of this page.
     pub data: Vec<T>,
@@ -116,7 +115,6 @@ pub struct ListPage<T> {
 /// Position of a page in its list.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Pagination {
     /// Zero-based number of the page.
     pub page: i64,
@@ -133,7 +131,6 @@ pub struct Pagination {
 /// The answer to a deletion (service.md 4.5, 6.5, 8).
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Deleted {
     pub id: String,
     pub deleted: bool,

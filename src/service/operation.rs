@@ -226,24 +226,3 @@ pub fn placeholder(segment: &str) -> Option<Placeholder<'_>> {
         None => Placeholder { name: inner, is_several_segments: false },
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Placeholder, placeholder};
-
-    #[test]
-    fn a_placeholder_is_a_name_in_braces() {
-        let one = |name| Some(Placeholder { name, is_several_segments: false });
-        let several = |name| Some(Placeholder { name, is_several_segments: true });
-        let table = [
-            ("{run_id}", one("run_id")),
-            ("{*filename}", several("filename")),
-            ("runs", None),
-            ("{run", None),
-        ];
-
-        for (segment, expected) in table {
-            assert_eq!(placeholder(segment), expected, "{segment}");
-        }
-    }
-}

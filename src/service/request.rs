@@ -354,18 +354,4 @@ mod tests {
             assert_eq!(subject(operation, arguments.as_object().expect("an object")), expected);
         }
     }
-
-    #[test]
-    fn a_query_has_encoded_names_and_values() {
-        let table = [
-            (json!({}), ""),
-            (json!({"page": 2, "bugs": true}), "page=2&bugs=true"),
-            (json!({"tags": ["a", "b c"]}), "tags=a%2Cb%20c"),
-            (json!({"search": "x&y=z"}), "search=x%26y%3Dz"),
-        ];
-
-        for (fields, expected) in table {
-            assert_eq!(query(fields.as_object().unwrap().iter()), expected);
-        }
-    }
 }

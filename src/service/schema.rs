@@ -15,17 +15,8 @@ pub const OR_TYPE: &str = "x-or-type";
 /// published schema is an object with any fields.
 pub const KNOWN: &str = "x-known";
 
-/// The object may have further fields, which are sent.
-pub const OPEN: &str = "x-open";
-
-/// Surrounding quotes are removed from the text.
-pub(super) const UNQUOTED: &str = "x-unquoted";
-
-/// White space around the text is removed.
-pub(super) const TRIMMED: &str = "x-trimmed";
-
 /// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
-const INTERNAL: [&str; 6] = [OR_TYPE, OPEN, UNQUOTED, TRIMMED, "format", "uniqueItems"];
+const INTERNAL: [&str; 4] = [OR_TYPE, KNOWN, "format", "uniqueItems"];
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -84,7 +75,10 @@ pub(super) fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uuid") {
                 object.shift_remove("format");
             }
-            if object.get("additionalProperties") == Some(&Value::Bool(true)) {
+            // An object without known fields may have any.
+            if object.get("additionalProperties") == Some(&Value::Bool(true))
+                && !object.contains_key("properties")
+            {
                 object.shift_remove("additionalProperties");
             }
             also(object);
@@ -93,7 +87,15 @@ pub(super) fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
                 *text = unwrap_lines(text);
             }
 
-            object.values_mut().for_each(|value| simplify(value, also));
+            for (keyword, value) in object {
+                match value {
+                    // A field may have the name of a keyword.
+                    Value::Object(fields) if keyword == "properties" => {
+                        fields.values_mut().for_each(|field| simplify(field, also));
+                    }
+                    value => simplify(value, also),
+                }
+            }
         }
         _ => {}
     }
@@ -202,7 +204,7 @@ fn published_property(schema: &Fields) -> Fields {
 
 /// Returns whether hosts do not see a keyword.
 fn is_unpublished(keyword: &str, value: &Value, schema: &Fields) -> bool {
-    keyword == KNOWN || INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
+    INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
 }
 
 /// Returns whether a limit is not worth its tokens: that an id or a list is not empty.

@@ -125,13 +125,13 @@ impl Debug for Tool {
 async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
     let ToolCall { caller, arguments, options, .. } = call;
     match entry.extension {
-        Some(Extension::EveryFolder) => Box::pin(saved_tests::list(&caller, arguments, &options)).await,
+        Some(Extension::EveryFolder) => saved_tests::list(&caller, arguments, &options).await,
         Some(Extension::Newest) if newest::is_requested(&arguments) => {
             let checked = caller.check(entry, arguments)?;
-            Box::pin(newest::list_newest_runs(&caller, entry, checked, &options)).await
+            newest::list_newest_runs(&caller, entry, checked, &options).await
         }
         Some(Extension::FileLinks) if options.gets_links => {
-            Box::pin(artifact_links::list(&caller, entry, arguments)).await
+            artifact_links::list(&caller, entry, arguments).await
         }
         _ => caller.call(entry, arguments).await,
     }

@@ -17,8 +17,7 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::{Id, Uuid},
-        record_kind::RecordKind,
-        result_kind::{ResultKind, ResultTarget},
+        record_kind::{RecordKind, ResultKind, ResultTarget},
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },

@@ -31,8 +31,7 @@ use crate::{
         },
         catalog::ListedOperation,
         lenient::view,
-        record_kind::RecordKind,
-        result_kind::{ResultId, ResultKind},
+        record_kind::{RecordKind, ResultId, ResultKind},
     },
     tools::{
         find::FoundRecord,

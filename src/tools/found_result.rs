@@ -9,8 +9,7 @@ use crate::{
         api::{jobs::Job, runs::Run},
         arguments::is_uuid,
         lenient::view,
-        record_kind::RecordKind,
-        result_kind::{ResultId, ResultKind},
+        record_kind::{RecordKind, ResultId, ResultKind},
     },
     tools::{
         find::{FoundRecord, NameResult, find_name},

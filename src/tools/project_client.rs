@@ -14,7 +14,7 @@ use crate::{
     service::{
         catalog::{ListedOperation, OperationEntry},
         lenient::{View, view},
-        result_kind::ResultId,
+        record_kind::ResultId,
     },
 };
 

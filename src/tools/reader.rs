@@ -32,7 +32,7 @@ use crate::{
         },
         catalog::{ListedOperation, OperationEntry},
         lenient::view,
-        result_kind::{ResultId, ResultKind},
+        record_kind::{ResultId, ResultKind},
     },
     text::shorten_line,
     tools::{call_options::CallOptions, project_client::ProjectClient},

@@ -42,7 +42,7 @@ use crate::{
         },
         lenient::view,
         operation::Operation as _,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
         call_options::CallOptions, catalog::typed_answer, composite::SummarizeResults,
@@ -224,15 +224,16 @@ async fn read_bugs(
     Ok(())
 }
 
-/// Reads the runs that `filter` selects into `runs`. The runs of the pages that can be read are kept.
+/// Adds the runs that `filter` selects to `runs`. Those of the pages that can be read are kept.
 async fn read_runs(client: &ProjectClient, filter: &Fields, runs: &mut Vec<Value>) -> Result<(), Failure> {
     let listed = client.list::<ListRuns>(filter).await?;
-    *runs = listed.records;
+    let count = listed.records.len();
+    runs.extend(listed.records);
 
     match listed.failed_pages.into_iter().next() {
         Some((_, failure)) => Err(failure),
         None if listed.has_more_pages => {
-            Err(Failure::new(Code::TooLarge, format!("there are more than {}", runs.len())))
+            Err(Failure::new(Code::TooLarge, format!("there are more than {count}")))
         }
         None => Ok(()),
     }

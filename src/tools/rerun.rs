@@ -25,7 +25,7 @@ use crate::{
             jobs::{GetJob, Job, ListJobs},
             runs::{GetRun, ListRuns, Run, StartRun},
         },
-        result_kind::{ResultId, ResultKind},
+        record_kind::{ResultId, ResultKind},
         tool::DRY_RUN,
     },
     text::guidance::Guidance,

@@ -59,7 +59,7 @@ use crate::{
         },
         catalog::ListedOperation as _,
         lenient::view,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     text::{filled, shorten_line},
     tools::{

@@ -25,7 +25,7 @@ use crate::{
     client::CALL_LIMIT,
     clock::Clock,
     failure::{Code, Failure},
-    service::result_kind::ResultTarget,
+    service::record_kind::ResultTarget,
     tools::call_options::{CallOptions, ProgressSink},
 };
 

@@ -21,8 +21,8 @@ use crate::{
         api::{runs::ListRuns, shared_steps::ListSharedSteps},
         catalog::{ListedOperation as _, OperationEntry},
         lenient::view,
+        record_kind::ResultId,
         request::check_segment,
-        result_kind::ResultId,
         tool::Access,
     },
 };
@@ -451,7 +451,7 @@ fn owner_not_found(ids: &[&ResultId], asked: &[String]) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::result_kind::ResultKind;
+    use crate::service::record_kind::ResultKind;
 
     #[test]
     fn no_long_text_of_an_answer_is_remembered() {

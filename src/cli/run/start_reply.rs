@@ -8,7 +8,7 @@ use crate::{
     service::{
         api::run_start::{DeviceResult, StartRunResponse},
         lenient::view,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
 };
 

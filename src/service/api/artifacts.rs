@@ -76,7 +76,6 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct ArtifactListing {
     #[serde(rename = "runId")]
     pub run_id: Option<String>,
@@ -87,7 +86,6 @@ pub struct ArtifactListing {
 /// A file of a player.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunArtifact {
     pub filename: String,
     /// A download requires the API key.
@@ -101,7 +99,6 @@ pub struct RunArtifact {
 /// A part of a text, a picture, or the size and type of another file.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct ArtifactPart {
     pub filename: String,
     pub content_type: Option<String>,

@@ -94,7 +94,6 @@ impl Operation for GetBug {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunBugPage {
     #[serde(flatten)]
     pub page: ListPage<RunBug>,
@@ -106,7 +105,6 @@ pub struct RunBugPage {
 /// A bug as it was detected in a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunBug {
     pub id: String,
     pub bug_id: String,
@@ -131,7 +129,6 @@ pub struct RunBug {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunBugDetails {
     pub screenshot_url: Option<String>,
     #[serde(flatten)]
@@ -142,7 +139,6 @@ pub struct RunBugDetails {
 /// A reviewed bug.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Bug {
     pub id: String,
     pub project_id: String,
@@ -165,7 +161,6 @@ pub struct Bug {
 /// A reviewed bug with its occurrences.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct BugDetail {
     #[serde(flatten)]
     pub bug: Bug,
@@ -176,7 +171,6 @@ pub struct BugDetail {
 /// One detection of a bug.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct BugOccurrence {
     pub id: String,
     pub multiplayer_run_id: String,

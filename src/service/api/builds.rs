@@ -87,7 +87,6 @@ fn deletion_question(arguments: &Fields) -> Option<String> {
 /// The answer to the deletion of a build.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct DeletedBuild {
     pub message: String,
 }
@@ -95,7 +94,6 @@ pub struct DeletedBuild {
 /// A build, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Build {
     pub id: String,
     pub name: String,
@@ -118,7 +116,6 @@ pub struct Build {
 /// A build, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct BuildDetail {
     #[serde(flatten)]
     pub build: Build,

@@ -60,7 +60,6 @@ impl Operation for ListCredentialKinds {
 /// An AI player of runs.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct AgentConfig {
     pub id: String,
     pub name: String,
@@ -71,7 +70,6 @@ pub struct AgentConfig {
 /// A kind of credentials.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct CredentialKind {
     pub id: String,
     pub name: String,
@@ -83,7 +81,6 @@ pub struct CredentialKind {
 /// The device or platform that a test runs on.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 #[serde(rename_all = "snake_case")]
 pub struct DeploymentConfig {
     pub id: String,

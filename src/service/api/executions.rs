@@ -72,7 +72,6 @@ impl Operation for GetTestPlanExecution {
 /// An execution of a test plan.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestPlanExecution {
     pub id: String,
     pub test_plan_id: Option<String>,
@@ -94,7 +93,6 @@ pub struct TestPlanExecution {
 /// Tests of an execution by outcome.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestStatus {
     pub passed: usize,
     /// Tests with the result `FAILED`, `ERROR`, `TIMEOUT`, `BLOCKED` or `MAX_STEPS`.

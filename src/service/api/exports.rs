@@ -18,7 +18,6 @@ pub struct ExportTmsysRun {
     /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
     /// 1-250 characters; default: generated.
-    #[schemars(extend("x-trimmed" = true))]
     pub custom_run_name: Option<String>,
     /// Default true. For an execution, false returns its existing export.
     #[schemars(extend("default" = true))]
@@ -79,7 +78,6 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct ExportResult {
     /// Whether the export succeeded. The status 200 does not imply success.
     pub success: bool,
@@ -124,7 +122,6 @@ fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct ExportWarning {
     pub r#type: String,
     pub message: String,

@@ -69,7 +69,6 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
 /// A new folder.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct CreatedTestFolder {
     pub id: String,
     pub name: String,
@@ -86,7 +85,6 @@ pub struct CreatedTestFolder {
 /// A folder, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestFolder {
     pub id: String,
     /// Last segment of the path.

@@ -58,7 +58,6 @@ impl Operation for GetJob {
 /// A job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Job {
     pub job_id: String,
     pub project_id: String,
@@ -84,7 +83,6 @@ pub struct Job {
 /// Number of attempts of a job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Retries {
     pub total: u8,
     pub remaining: u8,
@@ -93,7 +91,6 @@ pub struct Retries {
 /// One attempt of a job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct JobRun {
     pub multiplayer_run_id: String,
     pub state: Option<String>,

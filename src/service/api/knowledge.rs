@@ -87,7 +87,6 @@ pub struct IncludeMetadata(pub bool);
 /// Files of several scopes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeListing {
     pub project_id: String,
@@ -101,7 +100,6 @@ pub struct KnowledgeListing {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct KnowledgeSection {
     /// `project`, `agent` or `test_case`.
     pub scope: String,
@@ -115,7 +113,6 @@ pub struct KnowledgeSection {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 #[serde(rename_all = "camelCase")]
 pub struct KnowledgeScopeListing {
     pub project_id: String,
@@ -131,7 +128,6 @@ pub struct KnowledgeScopeListing {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct KnowledgeFile {
     /// Without directories.
     pub filename: String,
@@ -150,7 +146,6 @@ pub struct KnowledgeFile {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct KnowledgeMetadata {
     pub description: Option<String>,
     pub summary: Option<String>,

@@ -48,7 +48,6 @@ impl Operation for GetMinionDownload {
 /// The address of an installer.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Installer {
     pub download_url: String,
     /// Time in ISO 8601.

@@ -221,7 +221,6 @@ fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
 /// A test plan, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestPlanSummary {
     pub id: String,
     pub project_id: String,
@@ -234,7 +233,6 @@ pub struct TestPlanSummary {
 /// A test plan, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestPlan {
     pub id: String,
     pub project_id: String,
@@ -261,7 +259,6 @@ impl TestPlan {
 /// Time and author of the creation and of the last change of a record.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Audit {
     pub created_at: Option<String>,
     pub modified_at: Option<String>,
@@ -274,7 +271,6 @@ pub struct Audit {
 pub struct TestPlanItem {
     pub multiplayer_test_id: String,
     #[serde(default)]
-    #[schemars(!default)]
     pub retries: u32,
     #[serde(flatten)]
     pub more: Open,
@@ -283,7 +279,6 @@ pub struct TestPlanItem {
 /// An additional deployment slot.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestPlanSlot {
     /// Starts at 2.
     pub index: usize,

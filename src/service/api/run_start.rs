@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::prelude::*;
-use crate::service::schema::{OPEN, OR_TYPE};
+use crate::service::schema::OR_TYPE;
 
 // The config of a player or a slot.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -16,7 +16,7 @@ pub struct TargetDeploymentConfig {
 
 // Overrides for one run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[schemars(extend("x-open" = true))]
+#[schemars(extend("additionalProperties" = true))]
 pub struct RunOptions {
     /// Records performance.
     pub performance_monitoring: Option<bool>,
@@ -35,7 +35,7 @@ fn auto_or_position(_: &mut SchemaGenerator) -> Schema {
         "type": "string",
         OR_TYPE: "object",
         "properties": {"lat": {"type": "string"}, "long": {"type": "string"}},
-        OPEN: true,
+        "additionalProperties": true,
     })
 }
 
@@ -43,7 +43,6 @@ fn auto_or_position(_: &mut SchemaGenerator) -> Schema {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct StartRunResponse {
     /// For a start on all devices: whether at least one run started.
     pub ok: Option<bool>,
@@ -70,7 +69,6 @@ pub struct StartRunResponse {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct DeviceResult {
     pub device_label: String,
     pub ok: bool,

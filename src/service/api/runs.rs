@@ -198,7 +198,6 @@ impl Operation for StopRuns {
 /// A run, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Run {
     #[serde(flatten)]
     pub head: RunHead,
@@ -208,7 +207,6 @@ pub struct Run {
 /// The fields that both forms of a run have.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunHead {
     pub job_id: String,
     /// Id of the run.
@@ -232,7 +230,6 @@ pub struct RunHead {
 /// A run, detail form (service.md 2.4).
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunDetail {
     #[serde(flatten)]
     pub head: RunHead,
@@ -245,7 +242,6 @@ pub struct RunDetail {
 /// Number of bugs found by a verification test.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct BugInfo {
     pub bug_label: String,
     #[schemars(with = "usize")]
@@ -255,7 +251,6 @@ pub struct BugInfo {
 /// The test of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestRef {
     pub id: String,
     pub name: String,
@@ -265,7 +260,6 @@ pub struct TestRef {
 /// The build of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct BuildRef {
     pub id: String,
     pub name: Option<String>,
@@ -274,7 +268,6 @@ pub struct BuildRef {
 /// The person or system that started a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct Initiator {
     pub r#type: String,
     pub value: Open,
@@ -283,7 +276,6 @@ pub struct Initiator {
 /// A player of a run, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunPlayer {
     /// Id of the player, `<run>-<player>`.
     pub id: String,
@@ -305,7 +297,6 @@ pub struct RunPlayer {
 /// A player of a run, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunPlayerDetail {
     #[serde(flatten)]
     pub player: RunPlayer,
@@ -320,20 +311,17 @@ pub struct RunPlayerDetail {
 pub struct RunArtifactRef {
     pub filename: String,
     #[serde(default)]
-    #[schemars(!default)]
     pub url: String,
     /// Size in bytes.
     #[schemars(with = "u64")]
     pub size: Option<u64>,
     #[serde(default)]
-    #[schemars(!default)]
     pub uploaded_at: String,
 }
 
 /// A step of a player.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunStep {
     #[schemars(with = "usize")]
     pub step_number: Option<usize>,
@@ -350,7 +338,6 @@ pub struct RunStep {
 /// An expected result of a step.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunStepItem {
     pub id: String,
     pub expected: String,
@@ -362,7 +349,6 @@ pub struct RunStepItem {
 /// The definition of a step.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RunStepTest {
     pub test_step_id: String,
     pub goal: Option<String>,
@@ -373,7 +359,6 @@ pub struct RunStepTest {
 /// The current state of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct LiveRun {
     pub multiplayer_run_id: String,
     /// `initializing`, `running` or `completed`, in either letter case.
@@ -385,7 +370,6 @@ pub struct LiveRun {
 /// The test of the run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct LiveTest {
     pub id: String,
     pub name: String,
@@ -394,7 +378,6 @@ pub struct LiveTest {
 /// The current state of a player of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct LivePlayer {
     /// Starts at 0 here, and at 1 in other answers.
     pub player_number: usize,
@@ -423,7 +406,6 @@ pub struct Screenshot {
 /// The latest turn of the agent.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct AgentStep {
     #[schemars(schema_with = "anything")]
     pub agent: Value,
@@ -438,7 +420,6 @@ pub struct AgentStep {
 /// Result of stopping jobs (service.md 2.6).
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct StopRunsResponse {
     /// True only when every job was stopped.
     pub ok: bool,
@@ -451,7 +432,6 @@ pub struct StopRunsResponse {
 /// Result of stopping one job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct StopResult {
     pub job_id: String,
     pub ok: bool,

@@ -153,7 +153,6 @@ struct PartialStep {}
 /// A shared step collection, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct SharedStepSummary {
     pub id: String,
     pub project_id: String,
@@ -166,7 +165,6 @@ pub struct SharedStepSummary {
 /// A shared step collection, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct SharedStep {
     pub id: String,
     pub project_id: String,

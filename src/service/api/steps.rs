@@ -8,7 +8,6 @@ use super::prelude::*;
 /// Steps and their order.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct StepList {
     pub steps_by_key: BTreeMap<String, StepBody>,
     /// The keys in order.
@@ -19,7 +18,6 @@ pub struct StepList {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct StepBody {
     /// Managed by the service.
     pub test_step_id: Option<String>,

@@ -263,7 +263,6 @@ pub struct KnownTestFields {
 /// A saved test, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestSummary {
     pub id: String,
     pub name: String,
@@ -277,7 +276,6 @@ pub struct TestSummary {
 /// A saved test, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestCase {
     pub id: String,
     pub project_id: String,
@@ -304,7 +302,6 @@ impl TestCase {
 /// The fields of a test that its list form does not have.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestContent {
     pub incident_auto_approve: bool,
     pub quarantined: bool,
@@ -326,7 +323,6 @@ pub struct TestContent {
 /// A player of a test. Players of discovery and task tests can have other fields.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct TestPlayer {
     pub name: Option<String>,
     pub agent_config_id: Option<String>,

@@ -105,8 +105,6 @@ impl Operation for CompleteBuildUpload {
                 Rule::Needs("parts", "upload_id"),
                 Rule::Needs("parts", "object_key"),
                 Rule::Custom(check_part_numbers),
-                // The service takes an `ETag` with quotes too. Without quotes is the documented form (service.md 10.7).
-                Rule::Own(&Rule::Custom(check_etags)),
             ])
             .recovery_hint(
                 "check with `tool:get_build`: if the build does not exist, complete the upload again",
@@ -126,16 +124,6 @@ pub fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
         let path = format!("parts.{}.part_number", expected - 1);
         let rule = format!("must be {expected}: parts are numbered from 1 in ascending order, without gaps");
         violations.push(Violation::new(path, rule));
-    }
-}
-
-/// Checks that no `ETag` contains a quote. The schema check has already removed surrounding quotes.
-pub fn check_etags(arguments: &Fields, violations: &mut Vec<Violation>) {
-    for (index, part) in parts(arguments).enumerate() {
-        if part.get("etag").and_then(Value::as_str).is_some_and(|etag| etag.contains('"')) {
-            let rule = "must be the value of the header `ETag` without quotes";
-            violations.push(Violation::new(format!("parts.{index}.etag"), rule));
-        }
     }
 }
 
@@ -215,7 +203,7 @@ pub struct CompletedPart {
     #[schemars(range(min = 1))]
     pub part_number: u64,
     /// `ETag` without quotes.
-    #[schemars(length(min = 1), extend("x-unquoted" = true))]
+    #[schemars(length(min = 1))]
     pub etag: String,
 }
 
@@ -304,7 +292,6 @@ pub struct UploadDetails {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct InitiatedUpload {
     pub build_id: String,
     /// Only for multipart uploads.
@@ -323,7 +310,6 @@ pub struct InitiatedUpload {
 /// Addresses of parts (service.md 10.5).
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct UploadPartUrls {
     pub upload_urls: Vec<PartUrl>,
 }
@@ -331,7 +317,6 @@ pub struct UploadPartUrls {
 /// Address of one part.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct PartUrl {
     pub part_number: u64,
     pub url: String,
@@ -341,7 +326,6 @@ pub struct PartUrl {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct CompletedUpload {
     /// Only for multipart uploads.
     pub build_id: Option<String>,
@@ -352,7 +336,6 @@ pub struct CompletedUpload {
 /// The answer to a cancellation (service.md 10.7).
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct CancelledUpload {
     pub success: bool,
 }

@@ -8,7 +8,7 @@ use crate::{
     failure::Failure,
     service::{
         api::{Id, Uuid},
-        result_kind::{ResultKind, ResultTarget},
+        record_kind::{ResultKind, ResultTarget},
         rule::Rule,
         tool::{ToolInfo, Toolset},
     },

@@ -29,7 +29,6 @@ use crate::{
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[schemars(!default)]
 pub struct RecordDescription {
     #[schemars(extend("enum" = RecordKind::DESCRIBED))]
     pub kind: RecordKind,

@@ -20,7 +20,7 @@ use crate::{
             runs::ListRuns,
         },
         lenient::view,
-        result_kind::{ResultId, ResultKind},
+        record_kind::{ResultId, ResultKind},
     },
     text::{quoted_argument, shorten_line},
     tools::{

@@ -21,7 +21,7 @@ use crate::{
             runs::ListRuns,
         },
         lenient::view,
-        result_kind::ResultKind,
+        record_kind::ResultKind,
     },
     text::{shorten_line, visible},
     tools::reader::{Reader, arguments},

@@ -25,7 +25,7 @@ use crate::{
         },
         catalog::ListedOperation,
         lenient::view,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     text::{filled, shorten_line},
     tools::reader::Reader,

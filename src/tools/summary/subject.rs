@@ -12,7 +12,7 @@ use crate::{
     failure::{Code, Failure},
     service::{
         api::executions::TestPlanExecution,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     text::{filled, shorten_line},
     tools::waiting::{LONGEST_NAME, is_completed},

@@ -21,7 +21,7 @@ use crate::{
             runs::{GetRun, RunDetail},
         },
         lenient::view,
-        result_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::project_client::ProjectClient,
 };

@@ -6,7 +6,6 @@ use tas_mcp::sandbox::{Options, keys, seed};
 use crate::support::{
     fixture::{Fixture, Session},
     host::Host,
-    peer::Peer,
     service::{settings, still_sandbox},
 };
 
@@ -149,20 +148,5 @@ async fn the_deployment_name_is_used_in_requests_and_not_in_results() {
         host.fail(TOOL, execution()).await["code"],
         "not_found",
         "the neutral name is no route of this deployment"
-    );
-}
-
-#[tokio::test]
-async fn the_name_of_an_entry_is_sent_without_outer_white_space() {
-    let mut service =
-        Peer::answering("HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n{\"success\": true}").await;
-    let mut host = Host::open(&service.settings(keys::DEMO, &[])).await;
-    let run = json!({"multiplayer_run_id": seed::RUN_PASSED, "custom_run_name": "  Nightly\t"});
-    host.succeed(TOOL, run).await;
-
-    let requests = service.requests();
-    assert!(
-        requests.iter().any(|request| request.contains(r#""custom_run_name":"Nightly""#)),
-        "{requests:?}"
     );
 }

@@ -105,8 +105,8 @@ async fn a_completion_has_one_of_two_forms() {
 }
 
 #[tokio::test]
-async fn quotes_around_an_etag_are_removed() {
-    let Session { service, mut host, .. } = fixture().open().await;
+async fn an_etag_may_have_the_quotes_of_its_header() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
     let file = file(1_500);
     let upload = host.succeed("initiate_build_upload", build(file.len())).await;
     let mut parts = put_parts(&mut host, &upload, &file).await;
@@ -116,16 +116,4 @@ async fn quotes_around_an_etag_are_removed() {
     }
 
     host.succeed("complete_build_upload", with(upload_ids(&upload), json!({"parts": parts}))).await;
-    let wrong =
-        [("\"", "must be the value of the header `ETag` without quotes"), ("\"\"", "must not be empty")];
-    let wrong = wrong.into_iter().chain([("a\"b", "must be the value of the header `ETag` without quotes")]);
-    let requests = service.requests().await.len();
-
-    for (etag, rule) in wrong {
-        let parts = json!([{"part_number": 1, "etag": etag}]);
-        let violations = host.violations("complete_build_upload", completion(&parts)).await;
-        assert_eq!(violations, [format!("parts.0.etag: {rule}")]);
-    }
-
-    assert_eq!(service.requests().await.len(), requests);
 }

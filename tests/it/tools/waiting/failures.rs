@@ -7,7 +7,7 @@ use tas_mcp::{
     client::RETRY_POLICY,
     failure::Failure,
     sandbox::seed::{self, JOB_PASSED, JOB_RUNNING},
-    service::result_kind::{ResultId, ResultKind, ResultTarget},
+    service::record_kind::{ResultId, ResultKind, ResultTarget},
     tools::{
         call_options::CallOptions,
         waiting::{Completion, Wait, WaitStatus},

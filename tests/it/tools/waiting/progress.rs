@@ -12,7 +12,7 @@ use tas_mcp::{
         keys,
         seed::{EXECUTION_IN_PROGRESS, JOB_PASSED, JOB_QUEUED, JOB_RUNNING},
     },
-    service::result_kind::{ResultId, ResultKind, ResultTarget},
+    service::record_kind::{ResultId, ResultKind, ResultTarget},
     tools::{
         call_options::{CallOptions, ProgressSink},
         waiting::Wait,

@@ -12,7 +12,7 @@ use serde_json::json;
 use tas_mcp::{
     clock::Clock,
     sandbox::seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
-    service::result_kind::{ResultId, ResultKind, ResultTarget},
+    service::record_kind::{ResultId, ResultKind, ResultTarget},
     tools::{call_options::CallOptions, waiting::Wait},
 };
 
