@@ -5,7 +5,6 @@
 pub mod arguments;
 mod artifact;
 mod caller;
-mod dry_run;
 mod files;
 mod ids;
 pub mod limit;
@@ -20,13 +19,16 @@ mod sender;
 use std::{mem::take, sync::Arc};
 
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use serde_with::skip_serializing_none;
 use tokio::time::Instant;
 
 pub(crate) use self::sender::LONG_WORK;
 pub use self::{
     arguments::CheckedArguments,
     artifact::{Artifact, OpenRefusal},
-    dry_run::RequestPreview,
     ids::{RecordId, record_ids},
 };
 use self::{
@@ -136,6 +138,20 @@ impl Caller {
         })
     }
 
+    /// Returns the request of a call that is not sent.
+    ///
+    /// # Errors
+    /// Every failure of the call before its request.
+    pub async fn preview(
+        &self,
+        operation: &'static OperationEntry,
+        arguments: ToolArguments,
+    ) -> Result<RequestPreview, Failure> {
+        let checked = self.check(operation, arguments)?;
+        let sender = self.sender().await?;
+        Ok(RequestPreview::new(&self.request(&sender, operation, checked).await?))
+    }
+
     /// Returns the project that calls of `operation` without ids go to; `None` if the key decides it.
     ///
     /// # Errors
@@ -219,6 +235,31 @@ impl Caller {
         let (reply, _) = Reply::new(&request, &response, &sender.key, &self.reply_settings, None)?;
 
         Ok(Some(reply))
+    }
+}
+
+/// A request that was not sent.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RequestPreview {
+    /// HTTP method.
+    pub method: String,
+    /// Below the address of the service.
+    pub path: String,
+    /// Absent if the key decides.
+    pub project_id: Option<String>,
+    /// JSON body.
+    pub body: Option<Value>,
+}
+
+impl RequestPreview {
+    pub(super) fn new(request: &Request) -> Self {
+        Self {
+            method: request.operation.request.method.to_string(),
+            path: request.target.clone(),
+            project_id: request.project.clone(),
+            body: request.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()),
+        }
     }
 }
 

@@ -14,7 +14,6 @@ mod key;
 mod key_command;
 mod key_source;
 mod key_store;
-mod keychain;
 mod refusal;
 mod response;
 mod retry;

@@ -5,15 +5,12 @@
 //! transport; [`serve_stdio`] is the transport on standard input and output. A server keeps no state outside of its
 //! value, so that one process can run several servers with different keys.
 
-mod call_span;
 mod call_tool;
 mod callers;
 mod completion;
-mod config;
 mod confirmation;
 mod handler;
 mod instructions;
-mod profile;
 mod progress;
 mod prompts;
 mod report_view;
@@ -24,17 +21,14 @@ mod skills;
 mod tasks;
 mod tool_list;
 mod tool_result;
-mod tool_runner;
 mod transport;
 
-pub use call_span::{AUDIT_TARGET, failure_code};
+pub use call_tool::{AUDIT_TARGET, failure_code};
 pub use callers::Callers;
-pub use config::McpConfig;
 pub use confirmation::Confirmer;
-pub use profile::ServerProfile;
 pub use prompts::known_prompt;
 pub use revision::WithoutSession;
-pub use server::Server;
+pub use server::{McpConfig, Server, ServerProfile};
 pub use skills::{SKILLS, Skill};
 pub use tool_list::{published_tool, published_tools};
 pub use transport::{parent_exit, serve_stdio};

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    dry_run::RequestPreview,
-    files,
+    RequestPreview, files,
     ids::find_malformed,
     limit,
     limit::NEXT,

@@ -11,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{key::ApiKey, keychain};
+use super::key::ApiKey;
 use crate::text_file::{TextFile, lock_beside};
 
 /// Name of the file with keys.
@@ -47,7 +47,7 @@ pub struct StoredRecord {
 /// The stored form of a record. It has no `Debug`, because it contains the key as text.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StoredForm {
+struct StoredForm {
     addresses: Vec<String>,
     key: String,
 }
@@ -59,7 +59,7 @@ impl From<&StoredRecord> for StoredForm {
 }
 
 impl StoredForm {
-    pub(super) fn record(&self, account: &str) -> Result<StoredRecord, KeyStoreError> {
+    fn record(&self, account: &str) -> Result<StoredRecord, KeyStoreError> {
         let key = ApiKey::parse(&self.key).map_err(|_| KeyStoreError::Damaged(account.to_owned()))?;
         Ok(StoredRecord { key, addresses: self.addresses.clone() })
     }
@@ -231,6 +231,80 @@ impl KeyStoreError {
                 format!("correct or remove {}, and sign in again: `tas-mcp login`", path.display())
             }
         }
+    }
+}
+
+/// The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
+#[cfg(feature = "keychain")]
+mod keychain {
+    use keyring::{Entry, Error};
+
+    use super::{KeyStoreError, StoredForm, StoredRecord};
+
+    /// Name of this program in the keychain.
+    const SERVICE: &str = "tas-mcp";
+
+    pub(super) fn find(account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+        let text = match entry(account)?.get_password() {
+            Err(Error::NoEntry) => return Ok(None),
+            text => text.map_err(|error| failed(account, &error))?,
+        };
+        let form = serde_json::from_str::<StoredForm>(&text);
+        let form = form.map_err(|_| KeyStoreError::Damaged(account.to_owned()))?;
+
+        form.record(account).map(Some)
+    }
+
+    pub(super) fn save(account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
+        let text = serde_json::to_string(&StoredForm::from(record));
+        let text = text.map_err(|error| KeyStoreError::Keychain(error.to_string()))?;
+        entry(account)?.set_password(&text).map_err(|error| failed(account, &error))
+    }
+
+    /// Removes the key of `account`. Returns whether there was one.
+    pub(super) fn remove(account: &str) -> Result<bool, KeyStoreError> {
+        match entry(account)?.delete_credential() {
+            Ok(()) => Ok(true),
+            Err(Error::NoEntry) => Ok(false),
+            Err(error) => Err(failed(account, &error)),
+        }
+    }
+
+    fn entry(account: &str) -> Result<Entry, KeyStoreError> {
+        if let Err(error) = Entry::store_status() {
+            tracing::debug!(%error, "there is no keychain");
+            return Err(KeyStoreError::NoKeychain("this system offers none".to_owned()));
+        }
+
+        Entry::new(SERVICE, account).map_err(|error| failed(account, &error))
+    }
+
+    fn failed(account: &str, error: &Error) -> KeyStoreError {
+        // Users do not know the libraries that the texts of the errors name.
+        tracing::debug!(%error, "the keychain has failed");
+        match error {
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => KeyStoreError::Damaged(account.to_owned()),
+            _ => KeyStoreError::Keychain("`--log debug` says why".to_owned()),
+        }
+    }
+}
+
+#[cfg(not(feature = "keychain"))]
+mod keychain {
+    use super::{KeyStoreError, StoredRecord};
+
+    #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
+    pub(super) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+        Ok(None)
+    }
+
+    pub(super) fn save(_: &str, _: &StoredRecord) -> Result<(), KeyStoreError> {
+        Err(KeyStoreError::NoKeychain("this program was built without the feature `keychain`".to_owned()))
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
+    pub(super) fn remove(_: &str) -> Result<bool, KeyStoreError> {
+        Ok(false)
     }
 }
 

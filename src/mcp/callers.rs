@@ -1,14 +1,34 @@
-//! The callers of a server, of which one makes each call.
+//! Calls of tools for requests of the host: the choice of the caller, cancellation and progress notifications.
 
-use std::fmt::Debug;
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use futures_util::future::{BoxFuture, ready};
-use rmcp::model::RequestStateCodec;
+use rmcp::{RoleServer, model::RequestStateCodec, service::RequestContext};
+use tokio_util::sync::CancellationToken;
 
+use super::{progress::progress_channel, server::McpConfig};
 use crate::{
-    call::{Caller, arguments::ToolArguments},
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+        reply::Reply,
+    },
     failure::{Code, Failure},
-    service::tool::ToolDefinition,
+    service::{
+        api::runs::GetRun,
+        record_kind::{ResultId, ResultKind},
+        tool::ToolDefinition,
+    },
+    tools::{
+        call_options::{CallOptions, ProgressSink, Stopping},
+        catalog::{ListedTool as _, Tool, typed_answer},
+        composite::WaitForCompletion,
+        context::ToolCall,
+        report::{PictureAlbum, pictures_for_host},
+        selection::Selection,
+        upload::FileServices,
+        waiting::WaitReply,
+    },
 };
 
 /// The callers of a server: one, or those of a user who may use several keys.
@@ -52,4 +72,139 @@ impl Callers for Result<Caller, Failure> {
 pub(super) async fn sealing(callers: &dyn Callers, purpose: &[u8]) -> Result<RequestStateCodec, Failure> {
     let key = callers.first()?.derived_key(purpose).await?;
     RequestStateCodec::try_new(key).map_err(|error| Failure::new(Code::NotConfigured, error.to_string()))
+}
+
+/// Runs tools for requests of the host. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct ToolRunner {
+    callers: Arc<dyn Callers>,
+    files: Arc<FileServices>,
+    wait_limit: Duration,
+    /// Whether replies have links to files.
+    gives_links: bool,
+    selection: Arc<Selection>,
+    /// The end of the process, or of the session of the host.
+    stopping: Stopping,
+}
+
+impl ToolRunner {
+    pub(super) fn new(
+        callers: Arc<dyn Callers>,
+        files: Arc<FileServices>,
+        config: &McpConfig,
+        stopping: Stopping,
+    ) -> Self {
+        let (gives_links, selection) = (config.gives_links(), Arc::clone(&config.selection));
+        Self { callers, files, wait_limit: config.wait_limit, gives_links, selection, stopping }
+    }
+
+    pub(super) fn callers(&self) -> &dyn Callers {
+        &*self.callers
+    }
+
+    /// Returns the maximum time that a call waits if the host shows no progress.
+    pub(super) fn wait_limit(&self) -> Duration {
+        self.wait_limit
+    }
+
+    /// Returns the token whose cancellation ends every call in progress.
+    pub(super) fn shutdown_token(&self) -> &CancellationToken {
+        &self.stopping.calls
+    }
+
+    /// Runs a tool and sends its progress to the host meanwhile.
+    ///
+    /// # Errors
+    /// Every failure of the tool, and `cancelled` if the host cancels the request or the server stops.
+    pub(super) async fn run(
+        &self,
+        tool: Tool,
+        arguments: ToolArguments,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, Failure> {
+        let (sender, forwarder) = progress_channel(context);
+        let options = self.call_options(Arc::new(sender), self.wait_limit);
+
+        let call = async { (tool.run)(self.tool_call(tool, arguments, options).await?).await };
+        self.until_interrupted(tool, forwarder.forward_during(call), context).await
+    }
+
+    /// Runs `wait_for_completion`, but lets it poll the service only once.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) async fn poll_once(
+        &self,
+        arguments: ToolArguments,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<WaitReply, Failure> {
+        let tool = WaitForCompletion::tool();
+        let options = self.call_options(CallOptions::silent().progress, Duration::ZERO);
+        let call = async {
+            let call = self.tool_call(tool, arguments, options).await?;
+            let (completion, selection) = typed_answer::<WaitForCompletion>(call).await?;
+            Ok(WaitReply { completion, selection })
+        };
+
+        self.until_interrupted(tool, call, context).await
+    }
+
+    /// Reads a run with `get_run` and loads its pictures.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(super) async fn load_pictures(
+        &self,
+        project: Option<&str>,
+        run_id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<PictureAlbum, Failure> {
+        let tool = GetRun::tool();
+        let own = ResultId::new(ResultKind::Run, run_id).to_arguments();
+        let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
+        let loading = async {
+            let caller = self.callers.choose(tool.info, &arguments).await?;
+            pictures_for_host(&caller, project, run_id).await
+        };
+
+        self.until_interrupted(tool, loading, context).await
+    }
+
+    /// Returns the call of a tool by the caller that is chosen for it.
+    async fn tool_call(
+        &self,
+        tool: Tool,
+        arguments: ToolArguments,
+        options: CallOptions,
+    ) -> Result<ToolCall, Failure> {
+        let caller = self.callers.choose(tool.info, &arguments).await?;
+        Ok(ToolCall { caller, files: Arc::clone(&self.files), arguments, options })
+    }
+
+    fn call_options(&self, progress: Arc<dyn ProgressSink>, wait_limit: Duration) -> CallOptions {
+        let stopping = self.stopping.clone();
+        let (gets_links, tools) = (self.gives_links, Arc::clone(&self.selection));
+        CallOptions { progress, wait_limit: Some(wait_limit), gets_links, tools, stopping }
+    }
+
+    /// Waits for `call`, until the host cancels the request or the server stops. A request that changes something may have reached
+    /// the service by then.
+    async fn until_interrupted<T>(
+        &self,
+        tool: Tool,
+        call: impl Future<Output = Result<T, Failure>>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<T, Failure> {
+        let reason = tokio::select! {
+            outcome = call => return outcome,
+            () = context.ct.cancelled() => "cancelled by the caller",
+            () = self.stopping.calls.cancelled() => "the server is stopping",
+        };
+
+        let failure = Failure::new(Code::Cancelled, format!("{}: {reason}", tool.name));
+        Err(match tool.failure_hints.recovery {
+            Some(advice) => failure.uncertain(format!("it may have happened: {advice}")),
+            None => failure,
+        })
+    }
 }

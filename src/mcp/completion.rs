@@ -14,9 +14,9 @@ use tokio::time::timeout;
 
 use super::{
     callers::Callers,
-    config::McpConfig,
     prompts,
     resources::{self, PROJECT_VARIABLE},
+    server::McpConfig,
 };
 use crate::{
     call::{

@@ -15,8 +15,7 @@ use rmcp::{
 use tracing::Instrument as _;
 
 use super::{
-    call_span::CallSpan,
-    call_tool::CallResponse,
+    call_tool::{CallResponse, CallSpan},
     completion::complete,
     prompts, report_view, resources,
     revision::{

@@ -1,6 +1,6 @@
 //! The instructions that a model reads about the whole server. They name offered tools only.
 
-use super::config::McpConfig;
+use super::server::McpConfig;
 use crate::text::guidance::for_caller;
 
 /// What the server is for, and which tool answers which question.

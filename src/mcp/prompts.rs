@@ -8,7 +8,7 @@ use rmcp::{
 use serde_json::Value;
 
 use super::{
-    config::McpConfig,
+    server::McpConfig,
     skills::{SKILLS, Skill},
 };
 use crate::{

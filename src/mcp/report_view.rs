@@ -15,10 +15,10 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use super::{
-    config::McpConfig,
+    callers::ToolRunner,
     resources,
     revision::{CacheableResult as _, STATIC_LIFETIME_MS, shared_scope},
-    tool_runner::ToolRunner,
+    server::McpConfig,
 };
 use crate::{
     failure::Failure,

@@ -11,7 +11,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{config::McpConfig, revision::CacheableResult as _, tool_runner::ToolRunner};
+use super::{callers::ToolRunner, revision::CacheableResult as _, server::McpConfig};
 use crate::{
     call::{
         arguments::{CommonArguments, ToolArguments},

@@ -1,12 +1,17 @@
-//! The state of an MCP server.
+//! The state of an MCP server: its configuration, and what it offers to every caller, whatever the credential of the caller is.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use rmcp::model::Tool;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    callers::Callers, config::McpConfig, confirmation::Confirmer, profile::ServerProfile, tasks::TaskService,
-    tool_runner::ToolRunner,
+    callers::{Callers, ToolRunner},
+    confirmation::Confirmer,
+    instructions,
+    skills::SkillCatalog,
+    tasks::TaskService,
+    tool_list::published_tools,
 };
 use crate::{
     failure::Failure,
@@ -14,9 +19,77 @@ use crate::{
     tools::{
         call_options::Stopping,
         context::CallerWithFiles,
+        selection::Selection,
         upload::{FileServices, FilesConfig},
     },
 };
+
+/// Configuration of a [`Server`](super::Server).
+#[derive(Clone, Debug)]
+pub struct McpConfig {
+    /// Project that all calls go to; `None` in global scope, where each call names its project.
+    pub project: Option<String>,
+    /// Projects that the settings name: the one of project scope, or those in which ids are looked up.
+    pub known_projects: Vec<String>,
+    /// The offered tools.
+    pub selection: Arc<Selection>,
+    /// Maximum length of a reply, in characters.
+    pub max_reply_chars: usize,
+    /// Maximum time that a call waits for work of the service, such as a run, if the host shows no progress.
+    pub wait_limit: Duration,
+}
+
+impl McpConfig {
+    /// Returns whether replies have links to files. Without local files, no tool saves a file for the caller.
+    pub(super) fn gives_links(&self) -> bool {
+        !self.selection.has_local_files()
+    }
+
+    pub(super) fn is_global(&self) -> bool {
+        self.project.is_none()
+    }
+}
+
+impl From<&Settings> for McpConfig {
+    fn from(settings: &Settings) -> Self {
+        Self {
+            project: settings.project().map(str::to_owned),
+            known_projects: settings
+                .project()
+                .map_or_else(|| settings.server().projects.clone(), |one| vec![one.to_owned()]),
+            selection: Arc::new(settings.selection()),
+            max_reply_chars: settings.server().max_reply_chars,
+            wait_limit: settings.upload_timing().wait_limit,
+        }
+    }
+}
+
+/// What a server offers: its configuration, and the lists and texts that follow from it. Servers for several credentials can
+/// share one profile.
+#[derive(Debug)]
+pub struct ServerProfile {
+    pub(super) config: McpConfig,
+    pub(super) instructions: String,
+    /// The offered tools as hosts receive them.
+    pub(super) tools: Vec<Tool>,
+    /// The offered skills.
+    pub(super) skills: SkillCatalog,
+}
+
+impl ServerProfile {
+    /// Creates the profile of a configuration.
+    pub fn new(config: McpConfig) -> Self {
+        let selection = &*config.selection;
+        let tools = selection.tools().map(|tool| tool.info);
+
+        Self {
+            instructions: instructions::render(&config),
+            tools: published_tools(tools, config.is_global(), selection),
+            skills: SkillCatalog::new(selection),
+            config,
+        }
+    }
+}
 
 /// An MCP server. Cheap to clone; the clones share their state.
 #[derive(Clone, Debug)]

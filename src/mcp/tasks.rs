@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    callers::sealing, profile::ServerProfile, revision::is_stateless, tool_result::tool_result,
-    tool_runner::ToolRunner,
+    callers::ToolRunner, callers::sealing, revision::is_stateless, server::ServerProfile,
+    tool_result::tool_result,
 };
 use crate::{
     call::{

@@ -2,7 +2,7 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, Resource};
 
-use super::config::McpConfig;
+use super::server::McpConfig;
 use crate::{
     call::reply::{self, FileLink, Reply},
     failure::Failure,
