@@ -53,17 +53,13 @@ pub use self::{
 };
 use self::{
     connection::Connections,
-    download::{FinalResponse, followed_address, open_file, part_headers},
+    download::{FinalResponse, part_headers},
     response::{header_text, parse_http_date},
     transport_error::TransportError,
 };
 use crate::{
     failure::{Code, Failure},
-    service::{
-        operation::UrlBase,
-        request::{FileRange, Request},
-        tool::Access,
-    },
+    service::{operation::UrlBase, request::Request, tool::Access},
 };
 
 /// Maximum size of a response body that is read into memory, in bytes.
@@ -77,10 +73,6 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// Time limit of [`Client::probe`].
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
-
-/// The part that is requested to learn the address of a file: the service redirects every request for a file that the
-/// storage host has.
-const FIRST_BYTE: FileRange = FileRange { offset: 0, length: 1 };
 
 /// The hosts, the key and the limits of a [`Client`].
 #[derive(Debug)]
@@ -242,59 +234,6 @@ impl Client {
         }
     }
 
-    /// Requests a file once, without retries. `listed_url` is the address that the service lists for the file; it is
-    /// requested first, with the API key only if it belongs to the service's own host (service.md 12.2).
-    pub async fn open(
-        &self,
-        request: &Request,
-        listed_url: Option<&str>,
-        resume_from: &ResumeFrom,
-        key: &ApiKey,
-    ) -> Result<DownloadResponse, OpenError> {
-        let host = self.hosts.find(request).map_err(|failure| OpenError { failure, is_transient: false })?;
-        let fail = |error: TransportError| {
-            let is_transient = RequestKind::ServiceFile.is_transient_error(&error);
-            OpenError { failure: error.into_failure(request, key, 1), is_transient }
-        };
-        let own_url = request_url(host, request);
-
-        let listed_url = listed_url.filter(|url| *url != own_url);
-        if let Some(url) = listed_url.and_then(|url| self.address_policy().parse(url).ok()) {
-            let is_own = host.has_origin_of(&url);
-            let key = is_own.then_some(key);
-            let outcome = self.hosts.open(request, url.as_str(), resume_from, key).await;
-            if is_conclusive(is_own, &outcome) {
-                return outcome.map_err(fail);
-            }
-        }
-
-        self.hosts.open(request, &own_url, resume_from, Some(key)).await.map_err(fail)
-    }
-
-    /// Returns the presigned address of a file, in one attempt. Returns `None` if the file is read with the API key
-    /// only, or if the service does not respond. `listed_url` is the address that the service lists for the file.
-    pub async fn presigned_address(
-        &self,
-        request: &Request,
-        listed_url: Option<&str>,
-        key: &ApiKey,
-    ) -> Option<PresignedAddress> {
-        let host = self.hosts.find(request).ok()?;
-        let listed_url = listed_url.and_then(|url| self.address_policy().parse(url).ok());
-        // The key is not for other hosts, so that their addresses work without it.
-        if let Some(url) = listed_url.as_ref().filter(|url| !host.has_origin_of(url)) {
-            return Some(PresignedAddress::new(url.clone()));
-        }
-
-        let url = listed_url.map_or_else(|| request_url(host, request), String::from);
-        let range = part_headers(FIRST_BYTE);
-        let exchange =
-            async { Ok(self.hosts.request_with_key(request, &url, key)?.headers(range).send().await?) };
-        let response = limit_time(self.hosts.timeout, exchange).await.ok()?;
-
-        followed_address(&response, self.address_policy())
-    }
-
     /// Requests the address of a host without the key, to find out whether the host responds and whether its clock
     /// agrees with the local clock. Returns `None` if the host is not configured.
     pub async fn probe(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
@@ -379,40 +318,10 @@ impl Hosts {
 
         Ok(sending)
     }
-
-    /// Opens a file at an address: without a key, at one that the service names.
-    async fn open(
-        &self,
-        request: &Request,
-        url: &str,
-        resume_from: &ResumeFrom,
-        key: Option<&ApiKey>,
-    ) -> Result<DownloadResponse, TransportError> {
-        let sending = if let Some(key) = key {
-            self.request_with_key(request, url, key)?
-        } else {
-            let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
-            self.connections.client_for_named(&url)?.get(url)
-        };
-
-        open_file(sending, resume_from.headers(), &self.connections, self.timeout).await
-    }
 }
 
 fn request_url(host: &HostUrl, request: &Request) -> String {
     format!("{}{}", host.as_str(), request.target)
-}
-
-/// Returns whether the outcome at a listed address decides the request. It does not if the file may have moved since it
-/// was listed, or if another host does not respond.
-fn is_conclusive(is_own: bool, outcome: &Result<DownloadResponse, TransportError>) -> bool {
-    match outcome {
-        Ok(DownloadResponse::Stream(_)) => true,
-        Ok(DownloadResponse::Other(response)) => {
-            response.status != 404 && !reports_expired_address(response.status, &response.body)
-        }
-        Err(_) => is_own,
-    }
 }
 
 /// Waits for `exchange`, at most for `limit`.

@@ -11,7 +11,6 @@ mod completion;
 mod confirmation;
 mod handler;
 mod instructions;
-mod progress;
 mod prompts;
 mod report_view;
 mod resources;

@@ -12,22 +12,32 @@ use reqwest::{RequestBuilder, Response};
 use url::Url;
 
 use super::{
-    MAX_RESPONSE_BYTES,
+    Client, Hosts, MAX_RESPONSE_BYTES,
     address::{AddressPolicy, PresignedAddress},
     connection::Connections,
-    limit_time,
+    key::ApiKey,
+    limit_time, request_url,
     response::{
         FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start, read_window,
     },
+    retry::RequestKind,
+    storage::reports_expired_address,
     transport_error::TransportError,
 };
-use crate::{failure::Failure, service::request::FileRange};
+use crate::{
+    failure::Failure,
+    service::request::{FileRange, Request},
+};
 
 /// Maximum number of redirects that are followed for one file.
 const MAX_REDIRECTS: usize = 3;
 
 /// A download that receives no byte for this time has failed.
 const STALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// The part that is requested to learn the address of a file: the service redirects every request for a file that the
+/// storage host has.
+const FIRST_BYTE: FileRange = FileRange { offset: 0, length: 1 };
 
 /// Where an interrupted download continues, and of which version of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,6 +117,93 @@ impl DownloadStream {
             Ok(Err(error)) => Err(StreamError(error.to_string())),
             Err(_) => Err(StreamError(format!("no byte came for {} s", STALL_LIMIT.as_secs()))),
         }
+    }
+}
+
+impl Client {
+    /// Requests a file once, without retries. `listed_url` is the address that the service lists for the file; it is
+    /// requested first, with the API key only if it belongs to the service's own host (service.md 12.2).
+    pub async fn open(
+        &self,
+        request: &Request,
+        listed_url: Option<&str>,
+        resume_from: &ResumeFrom,
+        key: &ApiKey,
+    ) -> Result<DownloadResponse, OpenError> {
+        let host = self.hosts.find(request).map_err(|failure| OpenError { failure, is_transient: false })?;
+        let fail = |error: TransportError| {
+            let is_transient = RequestKind::ServiceFile.is_transient_error(&error);
+            OpenError { failure: error.into_failure(request, key, 1), is_transient }
+        };
+        let own_url = request_url(host, request);
+
+        let listed_url = listed_url.filter(|url| *url != own_url);
+        if let Some(url) = listed_url.and_then(|url| self.address_policy().parse(url).ok()) {
+            let is_own = host.has_origin_of(&url);
+            let key = is_own.then_some(key);
+            let outcome = self.hosts.open(request, url.as_str(), resume_from, key).await;
+            if is_conclusive(is_own, &outcome) {
+                return outcome.map_err(fail);
+            }
+        }
+
+        self.hosts.open(request, &own_url, resume_from, Some(key)).await.map_err(fail)
+    }
+
+    /// Returns the presigned address of a file, in one attempt. Returns `None` if the file is read with the API key
+    /// only, or if the service does not respond. `listed_url` is the address that the service lists for the file.
+    pub async fn presigned_address(
+        &self,
+        request: &Request,
+        listed_url: Option<&str>,
+        key: &ApiKey,
+    ) -> Option<PresignedAddress> {
+        let host = self.hosts.find(request).ok()?;
+        let listed_url = listed_url.and_then(|url| self.address_policy().parse(url).ok());
+        // The key is not for other hosts, so that their addresses work without it.
+        if let Some(url) = listed_url.as_ref().filter(|url| !host.has_origin_of(url)) {
+            return Some(PresignedAddress::new(url.clone()));
+        }
+
+        let url = listed_url.map_or_else(|| request_url(host, request), String::from);
+        let range = part_headers(FIRST_BYTE);
+        let exchange =
+            async { Ok(self.hosts.request_with_key(request, &url, key)?.headers(range).send().await?) };
+        let response = limit_time(self.hosts.timeout, exchange).await.ok()?;
+
+        followed_address(&response, self.address_policy())
+    }
+}
+
+impl Hosts {
+    /// Opens a file at an address: without a key, at one that the service names.
+    async fn open(
+        &self,
+        request: &Request,
+        url: &str,
+        resume_from: &ResumeFrom,
+        key: Option<&ApiKey>,
+    ) -> Result<DownloadResponse, TransportError> {
+        let sending = if let Some(key) = key {
+            self.request_with_key(request, url, key)?
+        } else {
+            let url = Url::parse(url).map_err(|error| TransportError::Setup(error.to_string()))?;
+            self.connections.client_for_named(&url)?.get(url)
+        };
+
+        open_file(sending, resume_from.headers(), &self.connections, self.timeout).await
+    }
+}
+
+/// Returns whether the outcome at a listed address decides the request. It does not if the file may have moved since it
+/// was listed, or if another host does not respond.
+fn is_conclusive(is_own: bool, outcome: &Result<DownloadResponse, TransportError>) -> bool {
+    match outcome {
+        Ok(DownloadResponse::Stream(_)) => true,
+        Ok(DownloadResponse::Other(response)) => {
+            response.status != 404 && !reports_expired_address(response.status, &response.body)
+        }
+        Err(_) => is_own,
     }
 }
 

@@ -197,7 +197,7 @@ impl<'a> ServiceRefusal<'a> {
                 "the key may belong to another project: check `argument:project_id` and the key"
             }
             Code::NotFound if self.hints().not_found.is_some() => return self.hints().not_found,
-            Code::NotFound if !self.request.names_record() => {
+            Code::NotFound if self.request.label() == self.request.operation.name => {
                 "the project does not exist, or the service lacks this operation: check `argument:project_id` and the address of the service"
             }
             Code::Conflict => return self.hints().conflict,

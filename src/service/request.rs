@@ -109,11 +109,6 @@ impl Request {
         let subject = subject(self.operation, &self.arguments);
         if subject.is_empty() { name.to_owned() } else { format!("{name}: {subject}") }
     }
-
-    /// Returns whether the request names a record.
-    pub fn names_record(&self) -> bool {
-        !subject(self.operation, &self.arguments).is_empty()
-    }
 }
 
 type NamedValues<'a> = Vec<(&'a String, &'a Value)>;
