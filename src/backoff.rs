@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use crate::{clock::Clock, failure::Failure};
+
 /// Growing pauses between attempts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backoff {
@@ -37,10 +39,70 @@ impl Backoff {
         let pause = pause.unwrap_or(self.longest).min(self.longest);
         if self.has_jitter { pause.mul_f64(0.5 + 0.5 * random_fraction()) } else { pause }
     }
+}
 
-    /// Returns the pauses before the second, third, ... attempt. The iterator never ends; `take` limits the attempts.
-    pub fn pauses(self) -> impl Iterator<Item = Duration> + Send {
-        (2..=u32::MAX).map(move |attempt| self.pause_before(attempt))
+/// How often something is attempted that may fail for a while.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryPolicy {
+    /// Maximum number of successive attempts without progress, including the first.
+    pub attempts: u32,
+    /// Pauses between them, where the service does not ask for longer ones.
+    pub backoff: Backoff,
+}
+
+impl RetryPolicy {
+    /// The attempts of one piece of work, of which the first is being made.
+    pub const fn start(self) -> Attempts {
+        Attempts { policy: self, number: 1 }
+    }
+}
+
+/// The attempts of one piece of work.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempts {
+    policy: RetryPolicy,
+    /// Number of the current attempt, from 1.
+    pub number: u32,
+}
+
+impl Attempts {
+    /// Counts another attempt. Returns the pause before it, at least the one that the service asks for; `None` if no attempt is
+    /// left.
+    pub fn next_pause(&mut self, asked: Option<Duration>) -> Option<Duration> {
+        if self.number >= self.policy.attempts {
+            return None;
+        }
+        self.number += 1;
+
+        Some(asked.unwrap_or_default().max(self.policy.backoff.pause_before(self.number)))
+    }
+
+    /// Pauses before another attempt after `failure`.
+    ///
+    /// # Errors
+    /// `failure`, if no attempt is left, or if the service asks for a pause beyond `time_left`.
+    pub async fn pause_after(
+        &mut self,
+        failure: Failure,
+        clock: &dyn Clock,
+        time_left: Duration,
+    ) -> Result<(), Failure> {
+        let asked = failure.facts.retry_after;
+        if let Some(asked) = asked.filter(|asked| *asked > time_left) {
+            let seconds = asked.as_secs();
+            let hint = format!("the service asks to wait {seconds} s: make the same call again after that");
+            return Err(failure.hint(hint));
+        }
+        let Some(pause) = self.next_pause(asked) else { return Err(failure) };
+
+        tracing::debug!(pause_ms = pause.as_millis(), "another attempt: {failure}");
+        clock.sleep(pause).await;
+        Ok(())
+    }
+
+    /// Counts from 1 again, because the work has made progress.
+    pub fn begin_anew(&mut self) {
+        self.number = 1;
     }
 }
 
@@ -86,8 +148,23 @@ mod tests {
     #[test]
     fn jitter_takes_at_most_half_of_a_pause() {
         let backoff = Backoff::new(millis(1_000), millis(8_000), 2.0);
-        for (pause, full) in backoff.pauses().zip([1_000, 2_000, 4_000, 8_000, 8_000]) {
+        for (attempt, full) in [(2, 1_000), (3, 2_000), (4, 4_000), (5, 8_000), (6, 8_000)] {
+            let pause = backoff.pause_before(attempt);
             assert!(pause >= millis(full / 2) && pause <= millis(full), "{pause:?} of {full} ms");
         }
+    }
+
+    #[test]
+    fn a_pause_that_the_service_asks_for_never_shortens_the_own_one() {
+        let backoff = Backoff::new(millis(250), millis(4_000), 2.0).without_jitter();
+        let mut attempts = RetryPolicy { attempts: 4, backoff }.start();
+        let asked = [None, Some(Duration::ZERO), Some(millis(2_000)), None];
+        assert_eq!(
+            asked.map(|asked| attempts.next_pause(asked)),
+            [Some(millis(250)), Some(millis(500)), Some(millis(2_000)), None]
+        );
+
+        attempts.begin_anew();
+        assert_eq!(attempts.next_pause(None), Some(millis(250)));
     }
 }

@@ -14,6 +14,7 @@ mod key;
 mod key_command;
 mod key_source;
 mod key_store;
+mod label;
 mod refusal;
 mod response;
 mod retry;
@@ -45,9 +46,10 @@ pub use self::{
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{KeyPlace, KeyStore, KeyStoreError, StoredRecord},
+    label::label,
     refusal::refusal_failure,
     response::{FileMetadata, HttpResponse},
-    retry::{RETRY_POLICY, RequestKind, RetryPolicy},
+    retry::{RETRY_POLICY, RequestKind},
     storage::{StorageClient, StorageError, reports_expired_address},
     traffic::{Outage, ServiceTraffic},
 };
@@ -212,7 +214,7 @@ impl Client {
         let host = self.hosts.find(request)?;
         let (kind, operation) = (RequestKind::of(request), request.operation.name);
         let time_left = || deadline.saturating_duration_since(Instant::now());
-        let mut attempt = 1;
+        let mut attempts = RETRY_POLICY.start();
 
         loop {
             let outcome = self.hosts.attempt(request, host, key, time_left()).await;
@@ -221,16 +223,16 @@ impl Client {
                 Err(error) => (kind.is_transient_error(error), None),
             };
 
-            let pause = RETRY_POLICY.pause(attempt, retry_after, time_left());
-            let Some(pause) = pause.filter(|_| is_transient) else {
-                let response = outcome.map_err(|error| error.into_failure(request, key, attempt))?;
+            let made = attempts.number;
+            let pause = if is_transient { attempts.next_pause(retry_after) } else { None };
+            let Some(pause) = pause.filter(|pause| *pause < time_left()) else {
+                let response = outcome.map_err(|error| error.into_failure(request, key, made))?;
                 self.is_key_accepted.fetch_or(response.is_success(), Ordering::Relaxed);
-                return Ok(HttpResponse { attempts: attempt, ..response });
+                return Ok(HttpResponse { attempts: made, ..response });
             };
 
-            tracing::debug!(operation, attempt, pause_ms = pause.as_millis(), "retrying");
+            tracing::debug!(operation, made, pause_ms = pause.as_millis(), "retrying");
             tokio::time::sleep(pause).await;
-            attempt += 1;
         }
     }
 

@@ -21,38 +21,36 @@
 //!
 //! # The path of one call
 //!
-//! A call of `get_run` goes down once and comes back once. These are its functions between `rmcp` and `reqwest`, each
-//! of which waits for the next:
+//! A call of `get_run` goes down once and comes back once. These functions pass it on between `rmcp` and `reqwest`:
 //!
-//! 1. `ServerHandler::call_tool` of [`mcp::Server`] finds the [`tools::catalog::Tool`]. A call that a user must
-//!    confirm, or that may become a task, takes several steps here.
-//! 2. `ToolRunner::run` chooses the caller ([`mcp::Callers`]), sends progress, and ends a cancelled call.
-//! 3. `run_operation` is what [`tools::catalog::Tool::run`] points to. A composite tool has a function of its own,
-//!    which calls several operations.
-//! 4. [`call::Caller::call`] reports every violation of the arguments at once: of the schema
-//!    ([`service::arguments::check`]), the rules ([`service::rule::Rule::check`]) and the path
-//!    ([`service::request::layout`]). It finds the project.
-//! 5. `Caller::execute` makes a reply of the answer, or a [`failure::Failure`] with a code, a message and a hint.
-//! 6. `RequestSender::send` reads the record from a list if the service has no operation for it.
-//! 7. [`client::Client::send`] sends the request, and repeats it as far as the retry policy allows.
+//! | function | what it does | passes on |
+//! |-|-|-|
+//! | `Server::call_tool` of [`mcp`] | finds the [`tools::catalog::Tool`], opens a span | JSON arguments as [`fields::Fields`] |
+//! | `ServerState::call_or_ask` | begins a task, or asks a person first, where the tool needs it | |
+//! | [`call::arguments::ToolArguments::from_host`] | separates what all tools take | [`call::arguments::ToolArguments`] |
+//! | `ToolRunner::run` | sends progress, ends a cancelled call | |
+//! | [`mcp::Callers::choose`] | chooses the key | [`call::Caller`] |
+//! | `run_operation` | is what [`tools::catalog::Tool::run`] points to; composite tools have functions of their own, which call several operations | |
+//! | [`call::Caller::call`] | is the rest of the path, in the order of this table | |
+//! | [`call::Caller::check`] | reports every violation of the arguments at once | [`call::CheckedArguments`] |
+//! | [`service::arguments::check`] | converts values, and checks them against the schema | |
+//! | `Caller::sender` | gets the key, sets the deadline | |
+//! | `Caller::request` | asks for the project, lays out the request | |
+//! | `Scope::resolve` | finds the project | |
+//! | [`service::request::Request::new`] | lays out method, path, query and body, once | [`service::request::Request`] |
+//! | `RequestSender::send` | reads the record from a list if the service has no operation for it | |
+//! | [`client::Client::send`] | repeats the request as far as the retry policy allows | |
+//! | `Hosts::attempt` | sends it once, within the time limit | `reqwest::Request` |
+//! | `HttpResponse::read` | reads the body up to its limit | [`client::HttpResponse`] |
+//! | `Reply::new` | parses, cleans and selects; or a [`failure::Failure`] with a code, a message and a hint | [`call::reply::Reply`] |
+//! | `tool_result` | makes the result of the protocol | `rmcp::model::CallToolResult` |
+//! | [`call::reply::Reply::into_limited`] | cuts it to the length that hosts accept | |
 //!
-//! In global scope with an organization key, the id decides the project. Between steps 4 and 5, `Scope::resolve` then looks the
-//! id up in the known projects: `OwnerLookup::common_owner`, `search` and `look_up`, which sends its requests by step 6. Reads use
+//! Where logic needs fields of an answer, it reads a typed view ([`service::lenient`]).
+//!
+//! In global scope with an organization key, the id decides the project. `Scope::resolve` then looks the id up in the known
+//! projects: `OwnerLookup::common_owner`, `search` and `look_up`, which sends its requests by `RequestSender::send`. Reads use
 //! the owners that earlier answers have shown; writes do not.
-//!
-//! The data has these shapes:
-//!
-//! | shape | type |
-//! |-|-|
-//! | JSON arguments | [`fields::Fields`] |
-//! | arguments, those of all tools separated | [`call::arguments::ToolArguments`] |
-//! | checked arguments and the layout of their request | `OperationRequest` |
-//! | request, with its project and its hints for failures | [`client::HttpRequest`] |
-//! | request as it is sent | `reqwest::Request` |
-//! | response | [`client::HttpResponse`] |
-//! | JSON of the answer, parsed once; where logic needs fields, with a typed view | `serde_json::Value` |
-//! | reply | [`call::reply::Reply`] |
-//! | result | `rmcp::model::CallToolResult` |
 //!
 //! A caller is one API key in one project scope. Standard input and output and the command line have one. Over HTTP the
 //! key of the request makes the call; of the keys that a signed-in user may use, `http::grants` chooses one.

@@ -22,7 +22,7 @@ pub use super::{
     selection::{FieldSelection, INCOMPLETE},
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
+    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost, label},
     failure::{Code, Failure, quote},
     fields::Fields,
     picture::Picture,
@@ -303,7 +303,7 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
 }
 
 fn bad_response(request: &Request, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
-    let message = format!("{}: the service's answer {reason}", request.label());
+    let message = format!("{}: the service's answer {reason}", label(request));
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
     let failure = match request.operation.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),

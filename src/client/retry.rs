@@ -15,7 +15,10 @@
 use std::time::Duration;
 
 use super::transport_error::TransportError::{self, Connect, Lost, Timeout, Truncated};
-use crate::{backoff::Backoff, service::request::Request};
+use crate::{
+    backoff::{Backoff, RetryPolicy},
+    service::request::Request,
+};
 
 /// Kind of a request, by what a repetition can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +62,6 @@ impl RequestKind {
     }
 }
 
-/// How often the requests of a call are repeated. [`RequestKind`] decides after which failures.
-#[derive(Clone, Copy, Debug)]
-pub struct RetryPolicy {
-    /// Maximum number of requests, including the first.
-    pub attempts: u32,
-    /// Pauses between them, where the service does not ask for one.
-    pub backoff: Backoff,
-}
-
 /// The policy of all calls: up to four requests with pauses of about 0.25, 0.5 and 1 s, within the time limit of the
 /// call.
 ///
@@ -77,20 +71,6 @@ pub const RETRY_POLICY: RetryPolicy = RetryPolicy {
     attempts: 4,
     backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.0),
 };
-
-impl RetryPolicy {
-    /// Returns the pause after request number `attempt`, whose failure was transient. Returns `None` if the request is
-    /// not repeated: it was the last one, or the pause does not fit into `time_left`.
-    pub(super) fn pause(
-        &self,
-        attempt: u32,
-        retry_after: Option<Duration>,
-        time_left: Duration,
-    ) -> Option<Duration> {
-        let pause = retry_after.unwrap_or_default().max(self.backoff.pause_before(attempt + 1));
-        (attempt < self.attempts && pause < time_left).then_some(pause)
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -135,22 +115,6 @@ mod tests {
             (TransportError::TooLong, [false, false, false, true]),
         ] {
             assert_eq!(KINDS.map(|kind| kind.is_transient_error(&error)), expected, "{error:?}");
-        }
-    }
-
-    #[test]
-    fn a_wait_that_the_service_asks_for_never_shortens_the_pause() {
-        let policy = RetryPolicy { backoff: RETRY_POLICY.backoff.without_jitter(), ..RETRY_POLICY };
-        let [own, minute] = [Duration::from_millis(250), Duration::from_secs(60)];
-
-        for (retry_after, time_left, expected) in [
-            (None, minute, Some(own)),
-            (Some(Duration::ZERO), minute, Some(own)),
-            (Some(Duration::from_secs(2)), minute, Some(Duration::from_secs(2))),
-            (Some(Duration::ZERO), own, None),
-            (Some(minute), minute, None),
-        ] {
-            assert_eq!(policy.pause(1, retry_after, time_left), expected, "{retry_after:?} {time_left:?}");
         }
     }
 }

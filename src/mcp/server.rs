@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Configuration of a [`Server`](super::Server).
+/// Configuration of a [`Server`].
 #[derive(Clone, Debug)]
 pub struct McpConfig {
     /// Project that all calls go to; `None` in global scope, where each call names its project.

@@ -24,7 +24,7 @@ use self::{
     transfer::{SaveError, SaveOutcome, TransferContext, save_file},
 };
 use crate::{
-    backoff::Backoff,
+    backoff::{Backoff, RetryPolicy},
     call::{Artifact, Caller},
     failure::{Code, Failure},
     service::api::Id,
@@ -116,10 +116,8 @@ impl DownloadRequest {
 /// Options of downloads. Programs use the default; tests use shorter pauses.
 #[derive(Clone, Debug)]
 pub struct DownloadOptions {
-    /// Pauses between attempts.
-    pub backoff: Backoff,
-    /// Maximum number of successive attempts without progress, including the first.
-    pub attempts: u32,
+    /// Attempts to get the bytes of a file.
+    pub retries: RetryPolicy,
     /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless
     /// answer would fill the disk.
     pub max_unsized_bytes: u64,
@@ -128,17 +126,12 @@ pub struct DownloadOptions {
 impl Default for DownloadOptions {
     fn default() -> Self {
         Self {
-            backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.5),
-            attempts: 5,
+            retries: RetryPolicy {
+                attempts: 5,
+                backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.5),
+            },
             max_unsized_bytes: 1 << 30,
         }
-    }
-}
-
-impl DownloadOptions {
-    /// Returns the pauses between successive attempts without progress.
-    fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
-        self.backoff.pauses().take(self.attempts.saturating_sub(1) as usize)
     }
 }
 

@@ -22,7 +22,7 @@ use self::{
     state::{StateFile, UploadState},
 };
 use crate::{
-    backoff::Backoff,
+    backoff::{Backoff, RetryPolicy},
     call::RequestPreview,
     client::{CALL_LIMIT, StorageClient},
     failure::{Cause, Failure},
@@ -48,10 +48,8 @@ const CONTINUE_HINT: &str = "upload the same file again to continue: the parts t
 /// Pauses and time limits of uploads. Programs use the default; tests use shorter times.
 #[derive(Clone, Debug)]
 pub struct UploadTiming {
-    /// Pauses between attempts.
-    pub backoff: Backoff,
-    /// Maximum number of attempts for one part or call, including the first.
-    pub attempts: u32,
+    /// Attempts of one part or call.
+    pub retries: RetryPolicy,
     /// A part is sent again if the storage host accepts no byte for this long.
     pub stall_limit: Duration,
     /// Time limit of the cancellation of an upload.
@@ -66,20 +64,15 @@ impl Default for UploadTiming {
     fn default() -> Self {
         Self {
             // Pauses of 1, 2, 4 and 8 s (service.md 10.6).
-            backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(8), 2.0),
-            attempts: 5,
+            retries: RetryPolicy {
+                attempts: 5,
+                backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(8), 2.0),
+            },
             stall_limit: Duration::from_secs(60),
             cancel_limit: Duration::from_secs(12),
             progress_interval: Duration::from_secs(1),
             wait_limit: CALL_LIMIT,
         }
-    }
-}
-
-impl UploadTiming {
-    /// Returns the pauses between the attempts.
-    fn pauses(&self) -> impl Iterator<Item = Duration> + Send + use<> {
-        self.backoff.pauses().take(self.attempts.saturating_sub(1) as usize)
     }
 }
 
@@ -402,8 +395,8 @@ mod tests {
     #[test]
     fn five_attempts_are_1_2_4_and_8_seconds_apart_and_a_stall_is_60_s() {
         let timing = UploadTiming::default();
-        assert_eq!((timing.attempts, timing.stall_limit), (5, Duration::from_secs(60)));
-        let timing = UploadTiming { backoff: timing.backoff.without_jitter(), ..timing };
-        assert_eq!(timing.pauses().collect::<Vec<_>>(), [1, 2, 4, 8].map(Duration::from_secs));
+        assert_eq!((timing.retries.attempts, timing.stall_limit), (5, Duration::from_secs(60)));
+        let pause = |attempt| timing.retries.backoff.without_jitter().pause_before(attempt);
+        assert_eq!([2, 3, 4, 5].map(pause), [1, 2, 4, 8].map(Duration::from_secs));
     }
 }

@@ -14,6 +14,7 @@ use tokio::{
     fs::File,
     io::{AsyncWriteExt as _, BufWriter},
     task::spawn_blocking,
+    time::Instant,
 };
 
 use super::{DownloadOptions, remote::RemoteFile};
@@ -70,8 +71,8 @@ pub(super) enum SaveError {
 
 /// Reason why an attempt did not complete the file.
 enum AttemptError {
-    /// Another attempt may succeed. The service may ask for a wait.
-    Transient(Failure, Option<Duration>),
+    /// Another attempt may succeed.
+    Transient(Failure),
     /// The bytes so far do not belong to the remote file.
     Stale,
     /// No further attempt is made.
@@ -92,34 +93,7 @@ pub(super) struct TransferContext {
     pub(super) progress: Arc<TransferProgress>,
     pub(super) clock: Arc<dyn Clock>,
     /// End of the caller's wait limit.
-    pub(super) deadline: Option<tokio::time::Instant>,
-}
-
-impl TransferContext {
-    /// Pauses before a repetition of what failed with `failure`: for `pause`, or for `retry_after` if the service asks for
-    /// more.
-    ///
-    /// # Errors
-    /// `failure`, if the service asks for a pause beyond the deadline.
-    async fn pause_after(
-        &self,
-        failure: Failure,
-        pause: Duration,
-        retry_after: Option<Duration>,
-    ) -> Result<(), SaveError> {
-        let now = tokio::time::Instant::now();
-        let time_left =
-            self.deadline.map_or(LONGEST_PAUSE, |deadline| deadline.saturating_duration_since(now));
-
-        if let Some(retry_after) = retry_after.filter(|retry_after| *retry_after > time_left) {
-            let seconds = retry_after.as_secs();
-            let hint = format!("the service asks to wait {seconds} s: make the same call again after that");
-            return Err(SaveError::File(failure.retry_after(retry_after).hint(hint)));
-        }
-
-        self.clock.sleep(retry_after.unwrap_or_default().max(pause)).await;
-        Ok(())
-    }
+    pub(super) deadline: Option<Instant>,
 }
 
 /// Saves a file as `target`, unless an equal file exists there.
@@ -187,8 +161,8 @@ struct FileTransfer {
 impl FileTransfer {
     /// Makes attempts until the file is complete. The pauses begin anew after each attempt that reaches a new position.
     async fn receive_all(&mut self, remote: &RemoteFile) -> Result<(), SaveError> {
-        let options = self.context.options.clone();
-        let (mut pauses, mut was_stale, mut furthest) = (options.pauses(), false, 0);
+        let mut attempts = self.context.options.retries.start();
+        let (mut was_stale, mut furthest) = (false, 0);
 
         loop {
             match self.attempt(remote).await {
@@ -202,13 +176,15 @@ impl FileTransfer {
                     return Err(self.bad_response("the service answers with other parts than requested"));
                 }
                 Err(AttemptError::Final(error)) => return Err(error),
-                Err(AttemptError::Transient(failure, retry_after)) => {
+                Err(AttemptError::Transient(failure)) => {
                     if self.partial.length > furthest {
-                        (pauses, furthest) = (options.pauses(), self.partial.length);
+                        furthest = self.partial.length;
+                        attempts.begin_anew();
                     }
-                    let Some(pause) = pauses.next() else { return Err(SaveError::File(failure)) };
-                    tracing::debug!(file = self.target.path, "a download is continued: {failure}");
-                    self.context.pause_after(failure, pause, retry_after).await?;
+                    let TransferContext { clock, deadline, .. } = &self.context;
+                    let left =
+                        deadline.map_or(LONGEST_PAUSE, |end| end.saturating_duration_since(Instant::now()));
+                    attempts.pause_after(failure, &**clock, left).await.map_err(SaveError::File)?;
                 }
             }
         }
@@ -224,7 +200,11 @@ impl FileTransfer {
                 return Err(AttemptError::Stale);
             }
             Err(OpenRefusal { failure, is_transient: true, wait }) => {
-                return Err(AttemptError::Transient(failure, wait));
+                let failure = match wait {
+                    Some(wait) => failure.retry_after(wait),
+                    None => failure,
+                };
+                return Err(AttemptError::Transient(failure));
             }
             Err(OpenRefusal { failure, .. }) => return Err(SaveError::File(failure).into()),
         };
@@ -286,7 +266,7 @@ impl FileTransfer {
             }
         };
 
-        Err(AttemptError::Transient(Failure::new(Code::ServiceUnavailable, problem), None))
+        Err(AttemptError::Transient(Failure::new(Code::ServiceUnavailable, problem)))
     }
 
     /// Begins again with an empty file, for the version `etag` of the remote file.

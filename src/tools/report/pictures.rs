@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 
 use super::screenshots::{Screenshot, select};
 use crate::{
-    backoff::Backoff,
+    backoff::{Backoff, RetryPolicy},
     call::{
         Artifact, Caller, LONG_WORK, OpenRefusal,
         paging::{MAX_CONCURRENT_REQUESTS, Omission},
@@ -50,11 +50,11 @@ const FIELD_BYTES: usize = 300;
 /// Time limit for all pictures of a page.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// Pauses between attempts to download a picture.
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(1), 2.0);
-
-/// Maximum number of attempts for one picture.
-const ATTEMPTS: usize = 3;
+/// Attempts to download a picture.
+const RETRIES: RetryPolicy = RetryPolicy {
+    attempts: 3,
+    backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(1), 2.0),
+};
 
 /// Longest pause that the service may ask for. A page does not wait longer for one picture.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -295,19 +295,14 @@ async fn read_sources(client: &ProjectClient, runs: Vec<TestResult>) -> (Vec<Scr
 pub(crate) async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, Failure> {
     check_size(source, source.file.size.unwrap_or_default())?;
 
-    let mut pauses = BACKOFF.pauses().take(ATTEMPTS - 1);
+    let mut attempts = RETRIES.start();
     loop {
-        let refusal = match download_once(client, source).await {
+        match download_once(client, source).await {
             Ok(bytes) => return Ok(bytes),
-            Err(refusal) => refusal,
-        };
-
-        match pauses.next() {
-            Some(pause) if refusal.is_transient => {
-                let pause = refusal.wait.unwrap_or_default().max(pause).min(LONGEST_PAUSE);
-                client.caller.clock().sleep(pause).await;
+            Err(OpenRefusal { failure, is_transient: true, .. }) => {
+                attempts.pause_after(failure, &**client.caller.clock(), LONGEST_PAUSE).await?;
             }
-            _ => return Err(refusal.failure),
+            Err(refusal) => return Err(refusal.failure),
         }
     }
 }

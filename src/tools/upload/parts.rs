@@ -80,7 +80,7 @@ impl PartSender<'_> {
 
     /// Sends part `number` until the storage host accepts it. Returns its number and its `ETag`.
     async fn send(&self, number: u64, mut address: String) -> Result<(u64, String), Failure> {
-        let mut pauses = self.session.timing.pauses();
+        let mut attempts = self.session.timing.retries.start();
         let mut new_addresses = 0;
 
         loop {
@@ -99,11 +99,7 @@ impl PartSender<'_> {
                     let renewed = self.session.part_addresses(self.plan, vec![number]).await?;
                     address = renewed.into_iter().map(|(_, renewed)| renewed).next().unwrap_or(address);
                 }
-                StorageError::Transient { .. } => {
-                    let Some(pause) = pauses.next() else { return Err(failure) };
-                    tracing::debug!(number, "a part is sent again: {error}");
-                    self.session.pause_after(failure, pause).await?;
-                }
+                StorageError::Transient { .. } => self.session.pause_after(failure, &mut attempts).await?,
                 _ => return Err(failure),
             }
         }

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{UploadIds, UploadTiming};
 use crate::{
+    backoff::Attempts,
     failure::{Code, Failure},
     service::{
         api::{
@@ -138,44 +139,29 @@ impl UploadSession {
         self.deadline = self.client.caller.clock().now() + time_limit;
     }
 
-    /// Pauses before a repetition of what failed with `failure`: for `pause`, or for longer if the service asks for it.
+    /// Pauses before another attempt after `failure`.
     ///
     /// # Errors
-    /// `failure`, if the service asks for a pause beyond the deadline; `cancelled`.
-    pub(super) async fn pause_after(&self, failure: Failure, pause: Duration) -> Result<(), Failure> {
+    /// `failure`, if no attempt is left or the service asks for a pause beyond the deadline; `cancelled`.
+    pub(super) async fn pause_after(&self, failure: Failure, attempts: &mut Attempts) -> Result<(), Failure> {
         let clock = self.client.caller.clock();
-        let retry_after = failure.facts.retry_after.unwrap_or_default();
         let time_left = self.deadline.saturating_sub(clock.now());
 
-        if retry_after > time_left {
-            return Err(failure.hint(format!(
-                "the service asks to wait {} s, and the upload has {} s left: upload the file again after that, with a longer `argument:upload_timeout` if it needs one",
-                retry_after.as_secs(),
-                time_left.as_secs()
-            )));
-        }
-
         tokio::select! {
-            () = clock.sleep(retry_after.max(pause)) => Ok(()),
+            paused = attempts.pause_after(failure, &**clock, time_left) => paused,
             () = self.cancelled.cancelled() => Err(cancelled_failure()),
         }
     }
 
     /// Calls `operation`, which may be repeated, until it succeeds, fails permanently or has no attempt left.
     async fn call_with_retries<O: ListedOperation>(&self, operation: &O) -> Result<O::Answer, Failure> {
-        let mut pauses = self.timing.pauses();
+        let mut attempts = self.timing.retries.start();
 
         loop {
-            let failure = match self.client.call(operation).await {
+            match self.client.call(operation).await {
                 Ok(reply) => return Ok(reply.view::<O>()),
-                Err(failure) => failure,
-            };
-            match pauses.next() {
-                Some(pause) if may_be_repeated(&failure) => {
-                    tracing::debug!(operation = O::NAME, "the call is repeated: {failure}");
-                    self.pause_after(failure, pause).await?;
-                }
-                _ => return Err(failure),
+                Err(failure) if may_be_repeated(&failure) => self.pause_after(failure, &mut attempts).await?,
+                Err(failure) => return Err(failure),
             }
         }
     }

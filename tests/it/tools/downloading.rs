@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    backoff::Backoff,
+    backoff::{Backoff, RetryPolicy},
     failure::Failure,
     sandbox::{keys, seed},
     tools::{
@@ -115,7 +115,10 @@ impl DirectDownload {
         let backoff = Backoff::new(Duration::ZERO, Duration::ZERO, 1.0);
         Self {
             session: fixture.simulated_time_alone().open().await,
-            options: DownloadOptions { backoff, attempts: 4, ..DownloadOptions::default() },
+            options: DownloadOptions {
+                retries: RetryPolicy { attempts: 4, backoff },
+                ..DownloadOptions::default()
+            },
             call_options: CallOptions::silent(),
         }
     }

@@ -3,7 +3,11 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
-use tas_mcp::{backoff::Backoff, sandbox::keys, tools::upload::UploadTiming};
+use tas_mcp::{
+    backoff::{Backoff, RetryPolicy},
+    sandbox::keys,
+    tools::upload::UploadTiming,
+};
 
 use crate::support::{
     fixture::{Fixture, Session},
@@ -147,10 +151,9 @@ impl Session {
 
 /// Returns the default timing with the shortest pauses.
 fn short_pauses() -> UploadTiming {
-    UploadTiming {
-        backoff: Backoff::new(Duration::from_millis(1), Duration::from_millis(1), 1.0),
-        ..UploadTiming::default()
-    }
+    let backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(1), 1.0);
+    let retries = RetryPolicy { backoff, ..UploadTiming::default().retries };
+    UploadTiming { retries, ..UploadTiming::default() }
 }
 
 /// Returns the bytes of a file. Parts of a file differ, so that a wrong order of parts is detected.

@@ -51,7 +51,7 @@ async fn a_pause_beyond_the_deadline_of_the_upload_is_an_error() {
 
         let hint = text(&error["hint"]);
 
-        assert!(hint.contains("the service asks to wait 3601 s, and the upload has 3600 s left"), "{hint}");
+        assert!(hint.contains("the service asks to wait 3601 s: make the same call again"), "{hint}");
         assert_eq!((session.leftovers().await, session.states()), ((0, 0), vec![]));
     }
 }

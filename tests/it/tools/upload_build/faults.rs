@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{backoff::Backoff, tools::upload::UploadTiming};
+use tas_mcp::{
+    backoff::{Backoff, RetryPolicy},
+    tools::upload::UploadTiming,
+};
 
 use super::{bytes, fixture, hold_parts, short_pauses, text};
 
@@ -128,7 +131,8 @@ async fn a_stalled_part_is_sent_again() {
 #[tokio::test]
 async fn attempts_are_separated_by_pauses() {
     let backoff = Backoff::new(Duration::from_millis(40), Duration::from_millis(80), 2.0);
-    let mut session = fixture().upload_timing(UploadTiming { backoff, ..short_pauses() }).open().await;
+    let retries = RetryPolicy { backoff, ..short_pauses().retries };
+    let mut session = fixture().upload_timing(UploadTiming { retries, ..short_pauses() }).open().await;
     session.write("game.apk", b"abc");
     session.service.fault(json!({"operation": "put_part", "status": 500, "times": 2})).await;
 
