@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::exit_status::CommandError;
 use crate::{
     client::{KeyPlace, KeyStore, KeyStoreError},
     failure::{Code, Failure},
@@ -44,6 +43,7 @@ impl Accounts {
     /// # Errors
     /// The user has no home directory, or the configuration file cannot be used.
     pub(super) fn read() -> Result<Self, Failure> {
+        let no_home = || Failure::new(Code::FileError, "this user has no home directory: set HOME");
         let directory = user_directory().ok_or_else(no_home)?;
         let file = ConfigurationFile::in_directory(&directory);
         let configuration = file.read()?;
@@ -68,9 +68,6 @@ impl Accounts {
     }
 
     /// Does something with the stored keys that may ask the user.
-    ///
-    /// # Errors
-    /// Those of `work`, and no end of it in time.
     pub(super) async fn with_keys<T: Send + 'static>(
         &self,
         work: impl FnOnce(&KeyStore) -> Result<T, KeyStoreError> + Send + 'static,
@@ -131,14 +128,8 @@ pub(super) fn place_text(place: KeyPlace) -> &'static str {
     }
 }
 
-/// Returns the failure of a user without a home directory.
-pub(super) fn no_home() -> Failure {
-    Failure::new(Code::FileError, "this user has no home directory: set HOME")
-}
-
-/// Returns the failure of a command that uses the stored keys.
-pub(super) fn key_failure(error: &KeyStoreError) -> CommandError {
-    Failure::new(Code::FileError, error.to_string()).hint(error.hint()).into()
+pub(super) fn key_failure(error: &KeyStoreError) -> Failure {
+    Failure::new(Code::FileError, error.to_string()).hint(error.hint())
 }
 
 fn place(keys: &KeyStore, account: &str) -> Result<Option<KeyPlace>, String> {

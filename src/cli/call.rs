@@ -63,7 +63,6 @@ pub(super) fn command() -> Command {
     })
 }
 
-/// Calls the tool and prints its reply.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let (name, matches) = matches.subcommand().context("the tool is missing")?;
     let tool = find_tool(name)?;
@@ -77,8 +76,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
     let is_dry_run = arguments.common.is_dry_run;
-    if may_ask(tool.name) {
-        ask_before_cost(tool.name, &arguments.own, || matches.get_flag(YES) || is_dry_run)?;
+    if may_ask(tool.name) && !matches.get_flag(YES) && !is_dry_run {
+        ask_before_cost(tool.name, &arguments.own)?;
     }
     let reply = call_with_confirmation(&tools, tool, arguments).await?;
 

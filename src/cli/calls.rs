@@ -39,6 +39,10 @@ const MISSING_SETTING: &str = "run `tas-mcp login`, or set them as flags or vari
 /// What helps if a setting has a wrong value.
 const WRONG_SETTING: &str = "correct the value; `tas-mcp status` shows where it comes from, and `tas-mcp help settings` what it may be";
 
+/// What a user must agree to before an export.
+pub(super) const NEW_ENTRY: &str =
+    "This creates a new entry in the test-management system, even if these results were exported before";
+
 /// Returns the caller that the settings describe.
 ///
 /// # Errors
@@ -49,39 +53,11 @@ pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
 }
 
 /// Returns the caller that the settings describe, for commands that read or write files or call any tool.
-///
-/// # Errors
-/// As [`build_caller`].
 pub(super) fn build_caller_with_files(settings: &Settings) -> Result<CallerWithFiles, Failure> {
     settings.tools_config().map(CallerWithFiles::new).map_err(|failure| {
         let is_missing = failure.facts.cause == Some(Cause::MissingSetting);
         failure.hint(if is_missing { MISSING_SETTING } else { WRONG_SETTING })
     })
-}
-
-/// Answer to a question at the terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ConsentAnswer {
-    Yes,
-    No,
-    /// There is no terminal, so that nobody was asked.
-    NotAsked,
-}
-
-/// Asks the user at the terminal whether to continue.
-pub(super) fn ask(statement: &str) -> std::io::Result<ConsentAnswer> {
-    ask_yes_or_no(&format!("{statement}. Continue?"))
-}
-
-/// Asks the user at the terminal a question, to which the answer is no unless the user types a yes.
-pub(super) fn ask_yes_or_no(question: &str) -> std::io::Result<ConsentAnswer> {
-    if !can_ask() {
-        return Ok(ConsentAnswer::NotAsked);
-    }
-    let answer = read_answer(&format!("{question} [y/N]"))?;
-    let is_yes = matches!(answer.as_deref(), Some("y" | "Y" | "yes"));
-
-    Ok(if is_yes { ConsentAnswer::Yes } else { ConsentAnswer::No })
 }
 
 /// Returns whether there is a user who reads a question and can answer it.
@@ -103,7 +79,19 @@ pub(super) fn read_answer(question: &str) -> std::io::Result<Option<String>> {
     Ok((length > 0).then(|| answer.trim().to_owned()))
 }
 
-/// Returns whether the user at the terminal confirms the call that `failure` refused.
+/// Asks the user at the terminal to agree to what `statement` says. `unasked` decides where nobody can be asked.
+pub(super) fn ask(statement: &str, unasked: Result<(), Failure>) -> Result<(), CommandError> {
+    if !can_ask() {
+        return Ok(unasked?);
+    }
+
+    match read_answer(&format!("{statement}. Continue? [y/N]"))?.as_deref() {
+        Some("y" | "Y" | "yes") => Ok(()),
+        _ => Err(declined().into()),
+    }
+}
+
+/// Asks the user at the terminal to confirm the call that `failure` refused.
 ///
 /// # Errors
 /// `failure` if it is no question or nobody can be asked; otherwise that the user declined.
@@ -111,12 +99,8 @@ pub(super) fn confirm(failure: Failure) -> Result<(), CommandError> {
     if failure.code != Code::ConfirmationRequired {
         return Err(failure.into());
     }
-
-    match ask(&with_action(&failure.message, None))? {
-        ConsentAnswer::Yes => Ok(()),
-        ConsentAnswer::No => Err(declined().into()),
-        ConsentAnswer::NotAsked => Err(failure.into()),
-    }
+    let statement = with_action(&failure.message, None).into_owned();
+    ask(&statement, Err(failure))
 }
 
 // A doc comment here would become the description of the command.
@@ -165,70 +149,25 @@ pub(super) fn may_ask(tool: &str) -> bool {
     [StartRun::NAME, ExportTmsysRun::NAME].contains(&tool)
 }
 
-/// Asks the user at the terminal before a costly call, unless a flag has accepted the cost. Without a terminal nobody is asked: a
-/// CI job has named what it wants.
-///
-/// # Errors
-/// That the user declined.
-pub(super) fn ask_before_cost(
-    tool: &str,
-    arguments: &Fields,
-    is_accepted: impl FnOnce() -> bool,
-) -> Result<(), CommandError> {
-    let Some(statement) = statement(tool, arguments).filter(|_| !is_accepted()) else {
-        return Ok(());
-    };
-
-    match ask(&statement)? {
-        ConsentAnswer::No => Err(declined().into()),
-        ConsentAnswer::Yes | ConsentAnswer::NotAsked => Ok(()),
-    }
-}
-
-/// Returns what a call costs; `None` if it is one start, or an export that returns an existing entry.
-fn statement(tool: &str, arguments: &Fields) -> Option<String> {
+/// Asks the user at the terminal before several starts, and before an entry that may be a second one. Without a terminal nobody
+/// is asked: a CI job has named what it wants.
+pub(super) fn ask_before_cost(tool: &str, arguments: &Fields) -> Result<(), CommandError> {
     let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
-    let is = |value: &Value, expected: bool| {
-        value.as_bool().or_else(|| value.as_str()?.parse().ok()) == Some(expected)
-    };
-
-    if tool == StartRun::NAME {
-        let instances = arguments.get("instances").and_then(number).filter(|instances| *instances > 1)?;
-        return Some(format!("This starts {instances} runs, and each costs as much as one run"));
+    let runs = arguments.get("instances").and_then(number).unwrap_or_default();
+    if tool == StartRun::NAME && runs > 1 {
+        ask(&format!("This starts {runs} runs, and each costs as much as one run"), Ok(()))?;
     }
 
-    let is_execution = arguments.contains_key(ResultKind::Execution.argument());
-    let returns_existing = arguments.get("force_new_run").is_some_and(|value| is(value, false));
-    let creates_another = tool == ExportTmsysRun::NAME && !(is_execution && returns_existing);
-    creates_another.then(|| {
-        "This creates a new entry in the test-management system, even if these results were exported before"
-            .to_owned()
-    })
+    if tool == ExportTmsysRun::NAME && creates_another_entry(arguments) {
+        ask(NEW_ENTRY, Ok(()))?;
+    }
+    Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn several_starts_and_new_entries_are_stated() {
-        let cases = [
-            ("start_run", json!({}), false),
-            ("start_run", json!({"instances": 1}), false),
-            ("start_run", json!({"instances": "3"}), true),
-            ("start_run", json!({"instances": 3}), true),
-            ("export_tmsys_run", json!({"multiplayer_run_id": "r"}), true),
-            ("export_tmsys_run", json!({"multiplayer_run_id": "r", "force_new_run": false}), true),
-            ("export_tmsys_run", json!({"test_plan_execution_id": "e"}), true),
-            ("export_tmsys_run", json!({"test_plan_execution_id": "e", "force_new_run": "false"}), false),
-            ("stop_runs", json!({"job_ids": ["j"]}), false),
-        ];
-
-        for (tool, arguments, is_stated) in cases {
-            let fields = arguments.as_object().expect("an object");
-            assert_eq!(statement(tool, fields).is_some(), is_stated, "{tool} {arguments}");
-        }
-    }
+/// Returns whether an export creates an entry in any case: an execution has one, which the service returns if it exists.
+fn creates_another_entry(arguments: &Fields) -> bool {
+    let returns_existing = arguments
+        .get("force_new_run")
+        .is_some_and(|value| value.as_bool().or_else(|| value.as_str()?.parse().ok()) == Some(false));
+    !(returns_existing && arguments.contains_key(ResultKind::Execution.argument()))
 }

@@ -43,7 +43,7 @@ const UNCHECKED_PERMISSIONS: &str =
 const WITHOUT_KNOWLEDGE: &str = "not set, so that screenshots, files of runs and knowledge files cannot be read; `tas-mcp login --knowledge-url URL` stores it";
 
 /// The results of all checks.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Checks {
     /// Kind of the key.
     pub(super) key: Option<&'static str>,
@@ -102,36 +102,32 @@ impl Checks {
 
         match config {
             Ok(config) => Self::of_config(config, needs_key, settings).await,
-            Err(problem) => Self { key: None, problem: Some(problem), hosts: Vec::new(), probes: Vec::new() },
+            Err(problem) => Self { problem: Some(problem), ..Self::default() },
         }
     }
 
     async fn of_config(config: ToolsConfig, needs_key: bool, settings: &Settings) -> Self {
         let client = &config.call.client;
-        let (base_url, knowledge_url) =
-            (client.base_url.clone(), client.knowledge_url.clone().ok().flatten());
+        let base_url = client.base_url.clone();
+        let knowledge_url = client.knowledge_url.clone().ok().flatten();
         let caller = Caller::new(config.call);
-        let key = caller.key_kind().await;
-        let mut checks = Self {
-            key: key.as_ref().ok().map(|kind| key_text(*kind)),
-            problem: key.err().filter(|_| needs_key),
-            hosts: Vec::new(),
-            probes: Vec::new(),
+        let key = match caller.key_kind().await {
+            Ok(kind) => Some(key_text(kind)),
+            Err(problem) if needs_key => return Self { problem: Some(problem), ..Self::default() },
+            Err(_) => None,
         };
-        if checks.problem.is_some() {
-            return checks;
-        }
 
         let (main, knowledge) = tokio::join!(
             HostCheck::of(&caller, "address", UrlBase::Base, Some(&base_url)),
             HostCheck::of(&caller, "knowledge", UrlBase::Knowledge, knowledge_url.as_ref()),
         );
         // Probes of an unreachable host would only repeat its failure.
-        if main.reached.is_some() && checks.key.is_some() {
-            checks.probes = probe_permissions(&caller, settings, knowledge_url.is_some()).await;
-        }
-        checks.hosts = vec![main, knowledge];
-        checks
+        let probes = if main.reached.is_some() && key.is_some() {
+            probe_permissions(&caller, settings, knowledge_url.is_some()).await
+        } else {
+            Vec::new()
+        };
+        Self { key, problem: None, hosts: vec![main, knowledge], probes }
     }
 
     /// Returns whether at least one project has accepted the key. The permissions of the key do not matter: every key of a
@@ -155,29 +151,20 @@ impl Checks {
         }
 
         let mut findings: Vec<_> = self.hosts.iter().flat_map(HostCheck::findings).collect();
-        match self.refused_key() {
-            Some(failure) => findings.push(Finding::failed("key", failure)),
-            None => findings.extend(self.permissions()),
+        let refusal = |probe: &PermissionProbe| {
+            probe.failure.as_ref().is_some_and(|failure| failure.code == Code::Unauthenticated)
+        };
+        match self.probes.first() {
+            Some(PermissionProbe { failure: Some(failure), .. }) if self.probes.iter().all(refusal) => {
+                findings.push(Finding::failed("key", failure));
+            }
+            Some(_) => {
+                findings.extend(self.probes.iter().map(PermissionProbe::finding));
+                findings.push(Finding::new(Mark::Open, "may", UNCHECKED_PERMISSIONS));
+            }
+            None => {}
         }
         findings
-    }
-
-    /// Returns the failure of every probe if the service does not accept the key.
-    fn refused_key(&self) -> Option<&Failure> {
-        let failures = self.probes.iter().map(|probe| probe.failure.as_ref());
-        let mut refusals = failures.map(|failure| failure.filter(|one| one.code == Code::Unauthenticated));
-        let first = refusals.next()??;
-
-        refusals.all(|refusal| refusal.is_some()).then_some(first)
-    }
-
-    /// Returns whether the key has each permission. A missing permission is no defect: a key for reading does not need all of them.
-    fn permissions(&self) -> Vec<Finding> {
-        let mut found: Vec<_> = self.probes.iter().map(PermissionProbe::finding).collect();
-        if !found.is_empty() {
-            found.push(Finding::new(Mark::Open, "may", UNCHECKED_PERMISSIONS));
-        }
-        found
     }
 }
 
@@ -195,18 +182,7 @@ pub(super) fn reason(failure: &Failure) -> &str {
 }
 
 impl PermissionProbe {
-    async fn of(
-        caller: &Caller,
-        entry: &'static OperationEntry,
-        arguments: Fields,
-        project: Option<String>,
-    ) -> Self {
-        let common = CommonArguments::in_project(project.as_deref());
-        let failure = caller.call(entry, ToolArguments::new(arguments, common)).await.err();
-
-        Self { operation: entry.name, needs: entry.access.to_string(), project, failure }
-    }
-
+    /// Returns whether the key has the permission. A missing one is no defect: a key for reading does not need all of them.
     fn finding(&self) -> Finding {
         let project = self.project.as_ref().map(|project| format!(" in {project}")).unwrap_or_default();
         let permission = match self.operation {
@@ -288,7 +264,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Returns the operations to call, each with an argument that keeps the answer small.
+/// The operations to call, each with an argument that keeps the answer small.
 fn probed_operations() -> [(&'static OperationEntry, &'static str, &'static str); 6] {
     [
         (ListTests::entry(), "page_size", "1"),
@@ -323,7 +299,10 @@ async fn probe_permissions(
         let projects = if has_project { &projects } else { &[None][..] };
         for project in projects {
             let arguments = Fields::from_iter([(argument.to_owned(), json!(value))]);
-            probes.push(PermissionProbe::of(caller, entry, arguments, project.clone()).await);
+            let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project.as_deref()));
+            let failure = caller.call(entry, arguments).await.err();
+            let (needs, project) = (entry.access.to_string(), project.clone());
+            probes.push(PermissionProbe { operation: entry.name, needs, project, failure });
         }
     }
 

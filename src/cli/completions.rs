@@ -48,7 +48,6 @@ pub(super) fn command() -> Command {
     Command::new("completions").about("Prints a completion script for a shell").arg(shell).after_help(end)
 }
 
-/// Prints the script of the shell.
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
     let shells = Shells::builtins();
     let shell = matches.get_one::<String>("shell").and_then(|shell| shells.completer(shell));

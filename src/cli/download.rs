@@ -24,7 +24,7 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     output::{Output, OutputFlags, note},
-    table::{Cell, Table},
+    table::{Cell, Fit, Table},
 };
 use crate::{
     failure::{Code, Failure},
@@ -114,7 +114,6 @@ fn platform_value() -> impl TypedValueParser<Value = MinionPlatform> {
     PossibleValuesParser::new(names).try_map(|name| serde_json::from_value(Value::from(name)))
 }
 
-/// Downloads the files and prints what was saved.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let tools = build_caller_with_files(settings)?;
     let progress = DownloadProgress::new();
@@ -130,7 +129,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     }
 }
 
-/// Saves the files of a run and prints them.
 async fn download_run(
     arguments: RunArguments,
     tools: &CallerWithFiles,
@@ -183,8 +181,7 @@ fn summary(report: &DownloadReport, took: Duration) -> String {
 }
 
 fn run_table(report: &DownloadReport) -> Table {
-    let mut table = Table::new(["file", "size", "note"]);
-    table.keep_whole(1);
+    let mut table = Table::new(["file", "size", "note"]).fitting([1], Fit::Whole);
     for file in &report.files {
         let note = if file.kept { "already present" } else { "" };
         table.add_row([Cell::from(file.path.as_str()), size(file.size), note.into()]);
@@ -198,7 +195,6 @@ fn run_table(report: &DownloadReport) -> Table {
     table
 }
 
-/// Saves the installer and prints its path.
 async fn download_minion(
     arguments: MinionArguments,
     tools: &CallerWithFiles,
@@ -235,10 +231,6 @@ fn platform_here() -> Result<MinionPlatform, Failure> {
     }
 }
 
-/// Returns the directory to save files in.
-///
-/// # Errors
-/// The failure of unusable settings, or of a directory that must not be used.
 fn destination(to: Option<PathBuf>, files: &FileServices, default: &str) -> Result<Destination, Failure> {
     let directory = to.map(|path| path.to_string_lossy().into_owned());
     files.download_root_for_user()?.destination(directory.as_deref().unwrap_or(default))
@@ -249,7 +241,6 @@ fn destination(to: Option<PathBuf>, files: &FileServices, default: &str) -> Resu
 struct DownloadProgress(ProgressBar);
 
 impl DownloadProgress {
-    /// Returns a bar whose length is not known yet.
     fn new() -> Self {
         let bar = ProgressBar::no_length();
         if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use super::{
-    calls::{ConsentAnswer, DryRunFlag, ask, build_caller, declined, show_request},
+    calls::{DryRunFlag, NEW_ENTRY, ask, build_caller, show_request},
     columns::counted,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
@@ -32,10 +32,6 @@ use crate::{
     text::single_line,
     tools::project_client::ProjectClient,
 };
-
-/// What a user must agree to.
-const QUESTION: &str =
-    "This creates a new entry in the test-management system, even if these results were exported before";
 
 /// Largest number of runs that are read for the names of the tests in warnings.
 const MAX_NAMED_RUNS: usize = 20;
@@ -87,7 +83,6 @@ pub(super) fn command() -> Command {
     ExportArguments::augment_args(command)
 }
 
-/// Exports the results and prints where they are.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ExportArguments::from_arg_matches(matches)?;
     let output = Output::from(&arguments.output);
@@ -104,7 +99,10 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return show_request(&caller, ExportTmsysRun::entry(), call, &output).await;
     }
     if creates_another && !arguments.yes {
-        confirm()?;
+        let unasked = Failure::new(Code::ConfirmationRequired, NEW_ENTRY).hint(
+            "nothing was sent: nobody can be asked without a terminal; add `--yes` to create the entry",
+        );
+        ask(NEW_ENTRY, Err(unasked))?;
     }
 
     let reply = caller.call(ExportTmsysRun::entry(), call).await?;
@@ -116,21 +114,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     output.print(status, reply.value(), || description(&source, &result, &tests))
 }
 
-/// Asks for another entry.
-///
-/// # Errors
-/// That the user declined, or that nobody can be asked.
-fn confirm() -> Result<(), CommandError> {
-    match ask(QUESTION)? {
-        ConsentAnswer::Yes => Ok(()),
-        ConsentAnswer::No => Err(declined().into()),
-        ConsentAnswer::NotAsked => Err(Failure::new(Code::ConfirmationRequired, QUESTION)
-            .hint("nothing was sent: nobody can be asked without a terminal; add `--yes` to create the entry")
-            .into()),
-    }
-}
-
-/// Returns what the names stand for.
 async fn source(resolver: NameResolver<'_>, names: &[String]) -> Result<Source, Failure> {
     let mut runs = Vec::new();
     for name in names {
@@ -193,7 +176,6 @@ async fn test_names(client: &ProjectClient, result: &ExportResult) -> BTreeMap<S
     names
 }
 
-/// Returns the outcome of an export for users.
 fn description(source: &Source, result: &ExportResult, tests: &BTreeMap<String, String>) -> String {
     let outcome = match (result.success, result.already_exported) {
         (true, Some(true)) => "exported before; nothing was sent. `--new` creates another entry".to_owned(),
@@ -219,7 +201,6 @@ fn description(source: &Source, result: &ExportResult, tests: &BTreeMap<String, 
     lines.map(|line| single_line(&line) + "\n").collect()
 }
 
-/// Returns a warning with the test and the case that it is about.
 fn warning_line(warning: &ExportWarning, tests: &BTreeMap<String, String>) -> String {
     let run = warning.run_id.as_ref().map(|id| match tests.get(id) {
         Some(test) => format!("{test} (run {id}): "),
@@ -229,36 +210,4 @@ fn warning_line(warning: &ExportWarning, tests: &BTreeMap<String, String>) -> St
     let message = if warning.message.is_empty() { &warning.r#type } else { &warning.message };
 
     format!("warning: {}{message}{}", run.unwrap_or_default(), details.unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::service::lenient::view;
-
-    #[test]
-    fn the_outcome_names_the_entry_and_the_warnings_with_their_tests() {
-        let warning = json!({"message": "a case is skipped", "run_id": "r1", "details": "case 12"});
-        let cases = [
-            (
-                json!({"success": true, "already_exported": false, "total_test_cases": 3, "tmsys_run_url": "https://t/1", "tmsys_run_name": "Nightly"}),
-                "exported 3 test cases of the run r1\nentry: Nightly\nhttps://t/1\n",
-            ),
-            (
-                json!({"success": true, "already_exported": true, "total_test_cases": 0, "tmsys_plan_url": "https://t/2"}),
-                "exported before; nothing was sent. `--new` creates another entry\nhttps://t/2\n",
-            ),
-            (
-                json!({"success": false, "error": "no mapping", "skipped_cases": [12, 13], "warnings": [warning]}),
-                "not exported: no mapping\nskipped cases: 12, 13\nwarning: Login (run r1): a case is skipped (case 12)\n",
-            ),
-            (json!({"success": false}), "not exported: the service does not say why\n"),
-        ];
-
-        let (source, tests) =
-            (Source::Runs(vec!["r1".to_owned()]), [("r1".to_owned(), "Login".to_owned())].into());
-        for (reply, expected) in cases {
-            assert_eq!(description(&source, &view(&reply), &tests), expected);
-        }
-    }
 }

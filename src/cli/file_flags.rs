@@ -3,7 +3,7 @@
 use std::{
     fmt::Display,
     fs::OpenOptions,
-    io::{self, Error, ErrorKind, Write},
+    io::{self, Error, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -19,8 +19,8 @@ use crate::{
 /// Maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Directories of the open files of this process.
-const OPEN_FILE_DIRECTORIES: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
+/// Names of standard output, which may be a file that is open and must not be replaced.
+const STANDARD_OUTPUT: [&str; 3] = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
 
 /// Returns the parser of the value. Shells do not expand the `~` of `--html=~/report.html`.
 pub(super) fn path_value() -> impl TypedValueParser<Value = PathBuf> {
@@ -32,7 +32,6 @@ pub(super) fn path_value() -> impl TypedValueParser<Value = PathBuf> {
 pub(super) struct OutputFile {
     /// The flag and its value, for messages.
     argument: String,
-    /// The path as the user wrote it.
     path: PathBuf,
     target: WriteTarget,
 }
@@ -53,8 +52,8 @@ impl OutputFile {
 
         let target = WriteTarget::from_path(path).map_err(|error| refusal(&error))?;
         let check = match &target {
-            WriteTarget::StandardOutput | WriteTarget::StandardError => Ok(()),
-            WriteTarget::OpenFile(path) => path.metadata().map(drop),
+            WriteTarget::StandardOutput => Ok(()),
+            WriteTarget::Appended(path) => path.metadata().map(drop),
             // A temporary file shows that the directory is writable. It is removed at once.
             WriteTarget::File(path) => temporary_file(path).map(drop),
         };
@@ -71,6 +70,10 @@ impl OutputFile {
         Some(self.path.with_file_name(format!("{stem}-{suffix}")))
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes the document. A regular file is replaced by a complete new file.
     ///
     /// # Errors
@@ -78,10 +81,12 @@ impl OutputFile {
     pub(super) fn write(&self, document: &str) -> Result<(), Failure> {
         let bytes = document.as_bytes();
         let written = match &self.target {
-            WriteTarget::StandardOutput => write_and_flush(io::stdout().lock(), bytes),
-            WriteTarget::StandardError => write_and_flush(io::stderr().lock(), bytes),
-            WriteTarget::OpenFile(path) => {
-                OpenOptions::new().append(true).open(path).and_then(|file| write_and_flush(file, bytes))
+            WriteTarget::StandardOutput => {
+                let mut output = io::stdout().lock();
+                output.write_all(bytes).and_then(|()| output.flush())
+            }
+            WriteTarget::Appended(path) => {
+                OpenOptions::new().append(true).open(path).and_then(|mut file| file.write_all(bytes))
             }
             WriteTarget::File(path) => replace_file(path, bytes),
         };
@@ -99,11 +104,6 @@ impl OutputFile {
 
 fn not_writable(argument: &str, reason: &dyn Display) -> Failure {
     Failure::new(Code::FileError, format!("`{argument}` cannot be written: {reason}"))
-}
-
-fn write_and_flush(mut file: impl Write, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    file.flush()
 }
 
 /// Writes a temporary file in the same directory and renames it to `path`.
@@ -131,55 +131,33 @@ fn temporary_file(path: &Path) -> io::Result<NamedTempFile> {
 /// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 enum WriteTarget {
-    /// Standard output of this process, whatever it is connected to.
     StandardOutput,
-    /// Standard error of this process.
-    StandardError,
     /// A pipe, a device or another open file, to which the document is appended.
-    OpenFile(PathBuf),
+    Appended(PathBuf),
     /// A regular file or a file that does not exist yet; not a link.
     File(PathBuf),
 }
 
 impl WriteTarget {
-    /// Follows the links of `path` one by one. The kernel would resolve `/dev/stdout` to the file behind it, which is
-    /// open and must not be replaced.
+    /// Follows the links of `path` one by one: the system would resolve `/dev/stdout` to the file behind it.
     fn from_path(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MAX_LINKS {
-            let parent = parent_directory(&path).canonicalize()?;
-            path = parent.join(path.file_name().ok_or(ErrorKind::InvalidInput)?);
-            if let Some(target) = Self::from_system_path(&parent, &path) {
-                return Ok(target);
+            if STANDARD_OUTPUT.iter().any(|name| path == Path::new(name)) {
+                return Ok(Self::StandardOutput);
+            }
+            let is_special = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+            if is_special || path.starts_with("/dev") || path.starts_with("/proc") {
+                return Ok(Self::Appended(path));
             }
 
             match path.read_link() {
-                Ok(link) => path = parent.join(link),
-                Err(_) if path.metadata().is_ok_and(|metadata| !metadata.is_file()) => {
-                    return Ok(Self::OpenFile(path));
-                }
+                Ok(link) => path = parent_directory(&path).join(link),
                 Err(_) => return Ok(Self::File(path)),
             }
         }
 
         Err(Error::other("it is a link that leads to no file"))
-    }
-
-    /// Returns the target of a path in `/dev` or `/proc`; `None` for any other path.
-    fn from_system_path(parent: &Path, path: &Path) -> Option<Self> {
-        let is_parent =
-            |directory: &&str| Path::new(directory).canonicalize().is_ok_and(|directory| directory == parent);
-        let is_open_file = OPEN_FILE_DIRECTORIES.iter().any(is_parent);
-        let is_device = parent == Path::new("/dev") && path.read_link().is_err();
-
-        match path.file_name().and_then(|name| name.to_str()) {
-            Some("1") if is_open_file => Some(Self::StandardOutput),
-            Some("2") if is_open_file => Some(Self::StandardError),
-            _ if is_open_file || is_device || parent.starts_with("/proc") => {
-                Some(Self::OpenFile(path.to_owned()))
-            }
-            _ => None,
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     output::{Output, OutputFlags, Shown, note},
-    table::{Cell, Table},
+    table::{Cell, Fit, Table},
 };
 use crate::{
     call::Caller,
@@ -76,7 +76,6 @@ pub(super) fn command() -> Command {
     FilesArguments::augment_args(command)
 }
 
-/// Prints the files.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let FilesArguments { mut selection, output } = FilesArguments::from_arg_matches(matches)?;
     let output = Output::from(output);
@@ -114,7 +113,6 @@ impl FileSelection {
         self.choose(listing).map(drop)
     }
 
-    /// Returns the files that are meant.
     fn choose(&self, listing: &RunListing) -> Result<Vec<RunFile>, Failure> {
         let is_listed = |number: &&u64| listing.players.iter().any(|player| player.number == **number);
         if let Some(missing) = self.player.iter().flatten().find(|number| !is_listed(number)) {
@@ -153,18 +151,13 @@ impl FileSelection {
 }
 
 fn compile(patterns: &[String]) -> Result<Vec<FilePattern>, Failure> {
-    let compiled = patterns.iter().map(|pattern| {
-        FilePattern::new(pattern)
-            .map_err(|problem| Violation::new("pattern", format!("`{pattern}` is not a pattern: {problem}")))
-    });
-    let (compiled, broken): (Vec<_>, Vec<_>) = compiled.partition(Result::is_ok);
-    let violations: Vec<_> = broken.into_iter().filter_map(Result::err).collect();
-
-    if violations.is_empty() {
-        Ok(compiled.into_iter().flatten().collect())
-    } else {
-        Err(Failure::invalid_arguments("files", &violations))
-    }
+    let compile = |pattern: &String| {
+        FilePattern::new(pattern).map_err(|problem| {
+            let violation = Violation::new("pattern", format!("`{pattern}` is not a pattern: {problem}"));
+            Failure::invalid_arguments("files", &[violation])
+        })
+    };
+    patterns.iter().map(compile).collect()
 }
 
 fn no_player(missing: u64, listing: &RunListing) -> Failure {
@@ -186,10 +179,7 @@ fn no_match(pattern: &str, files: &[RunFile]) -> Failure {
 
 fn table(files: &[RunFile]) -> Table {
     let context = Context::default();
-    let mut table = Table::new(["player", "file", "size", "age"]);
-    for column in [0, 2, 3] {
-        table.keep_whole(column);
-    }
+    let mut table = Table::new(["player", "file", "size", "age"]).fitting([0, 2, 3], Fit::Whole);
     for file in files {
         let size = file.size.map(size).unwrap_or_default();
         let age = age(file.uploaded_at.as_deref().unwrap_or_default(), &context);

@@ -1,13 +1,16 @@
 //! Filters of lists that the service does not have: by time, build, device, plan, verdict and person. All pages of the list
 //! are read for them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{name_resolution::NameResolver, time_argument};
+use super::{
+    name_resolution::{NameResolver, begins},
+    time_argument,
+};
 use crate::{
     call::paging::Omission,
     failure::Failure,
@@ -47,6 +50,9 @@ pub(super) const OF_NAMED: &[&str] = &["search"];
 pub(super) const ALL: [&str; 11] =
     ["since", "until", "build", "device", "plan", "test", "verdict", "failed", "bugs", "search", "watch"];
 
+/// The verdicts, and the states of what has none yet. People call SUCCESS passed.
+const VERDICTS: &str = "SUCCESS PASSED FAILED SKIPPED BLOCKED TIMEOUT ERROR STOPPED MAX_STEPS no_result no_run QUEUED STARTING INITIALIZING RUNNING COMPLETED";
+
 // A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct FilterFlags {
@@ -74,12 +80,8 @@ pub(super) struct FilterFlags {
     #[arg(long, value_name = "NAME", help = "Only those of this test: its name or id")]
     pub(super) test: Option<String>,
 
-    #[arg(
-        long,
-        value_name = "WORD",
-        value_delimiter = ',',
-        help = "Only these verdicts or states, such as FAILED,ERROR"
-    )]
+    #[arg(long, value_name = "WORD", value_delimiter = ',', value_parser = verdict_value(), ignore_case = true)]
+    #[arg(hide_possible_values = true, help = "Only these verdicts or states, such as FAILED,ERROR")]
     verdict: Vec<String>,
 
     #[arg(long, help = "Only those that have ended and did not pass")]
@@ -93,14 +95,18 @@ pub(super) struct FilterFlags {
     search: Option<String>,
 }
 
+fn verdict_value() -> PossibleValuesParser {
+    PossibleValuesParser::new(VERDICTS.split(' '))
+}
+
 /// What the filters compare with.
 pub(super) struct Filters<'a> {
     flags: &'a FilterFlags,
     list: &'static str,
     /// The jobs of the plan, if the list does not name plans.
     jobs_of_plan: Option<BTreeSet<String>>,
-    /// The builds that are meant, if the list names only their ids.
-    builds: BTreeSet<String>,
+    /// Names of builds by their ids, if the list names only the ids.
+    build_names: BTreeMap<String, String>,
     /// Platform of the device config that is meant.
     platform: Option<String>,
     unread: Vec<Omission>,
@@ -120,7 +126,7 @@ impl<'a> Filters<'a> {
             flags,
             list: list.name,
             jobs_of_plan: None,
-            builds: BTreeSet::new(),
+            build_names: BTreeMap::new(),
             platform: None,
             unread: Vec::new(),
         };
@@ -129,18 +135,13 @@ impl<'a> Filters<'a> {
             let plan = resolver.id(RecordKind::TestPlan, plan).await?;
             filters.jobs_of_plan = Some(filters.read_jobs_of(resolver, &plan).await?);
         }
-        if let Some(name) = flags.build.as_ref().filter(|_| list.name == ListJobs::NAME) {
+        if flags.build.is_some() && list.name == ListJobs::NAME {
             let builds = resolver.newest_records(ListBuilds::entry(), Fields::new()).await?;
             let builds = filters.complete(builds).into_iter().map(|build| view::<Build>(&build));
-            filters.builds =
-                builds.filter(|build| has_words(&build.name, name)).map(|build| build.id).collect();
+            filters.build_names = builds.map(|build| (build.id, build.name)).collect();
         }
         if let Some(name) = &flags.device {
-            // Runs name a device, and not the config by which it was chosen. A key may not be allowed to read configs.
-            let configs = resolver.newest_records(ListDeploymentConfigs::entry(), Fields::new()).await;
-            let configs = configs.map(|configs| configs.data).unwrap_or_default();
-            let config = configs.iter().find(|config| is_named(RecordKind::DeploymentConfig, config, name));
-            filters.platform = config.and_then(|config| view::<DeploymentConfig>(config).kind);
+            filters.platform = read_platform(resolver, name).await;
         }
 
         Ok(filters)
@@ -175,53 +176,30 @@ impl<'a> Filters<'a> {
     /// has it.
     pub(super) fn choose(mut self, records: &mut NewestRecords, limit: usize) -> Vec<String> {
         let all = std::mem::take(&mut records.data);
-        let facts: Vec<_> = all.iter().map(|record| Facts::of(self.list, record)).collect();
+        let mut found: Vec<_> = all.into_iter().map(|record| (self.facts(&record), record)).collect();
+        let mut unmatched = Vec::new();
 
-        let device = self.flags.device.clone().unwrap_or_default();
-        let unmatched = self.unmatched(&facts);
-        let names_device = |facts: &Facts| facts.devices.iter().any(|name| has_words(name, &device));
-        let by_name = device.is_empty() || self.platform.is_none() || facts.iter().any(&names_device);
-        let is_on_device = |facts: &Facts| {
+        if let Some(build) = self.flags.build.as_ref().filter(|_| !found.is_empty()) {
+            let has_name = |facts: &Facts| has_words(&facts.build_name, build);
+            if !keep_first(&mut found, [&has_name, &|facts| begins(&facts.build_id, build)]) {
+                unmatched.push(format!("none is of a build `{build}`"));
+            }
+        }
+        if let Some(device) = self.flags.device.as_ref().filter(|_| !found.is_empty()) {
+            let has_name = |facts: &Facts| facts.devices.iter().any(|name| has_words(name, device));
             let on_platform =
-                || self.platform.as_ref().is_some_and(|platform| facts.platforms.contains(platform));
-            device.is_empty() || if by_name { names_device(facts) } else { on_platform() }
-        };
+                |facts: &Facts| facts.platforms.iter().any(|one| Some(one) == self.platform.as_ref());
+            if !keep_first(&mut found, [&has_name, &on_platform]) && self.platform.is_none() {
+                unmatched.push(format!("none is on a device `{device}`"));
+            }
+        }
 
-        let wanted = all.into_iter().zip(facts);
-        let wanted = wanted.filter(|(_, facts)| is_on_device(facts) && self.accepts(facts));
-        records.data = wanted.map(|(record, _)| record).collect();
-        records.total_count = records.data.len();
-        records.data.truncate(limit);
+        found.retain(|(facts, _)| self.accepts(facts));
+        records.total_count = found.len();
+        records.data = found.into_iter().map(|(_, record)| record).take(limit).collect();
         records.unread.append(&mut self.unread);
 
         unmatched
-    }
-
-    /// Returns a sentence about each name of the flags that no record has.
-    fn unmatched(&self, all: &[Facts]) -> Vec<String> {
-        let FilterFlags { build, device, verdict, .. } = self.flags;
-        let lacks_build = |_: &&String| !all.iter().any(|facts| self.has_build(facts));
-        let lacks_device = |name: &&String| {
-            self.platform.is_none()
-                && !all.iter().flat_map(|facts| &facts.devices).any(|device| has_words(device, name))
-        };
-        let lacks_verdict = |word: &&String| !all.iter().any(|facts| facts.has_verdict(word));
-        let verdicts: BTreeSet<_> = all.iter().map(|facts| facts.verdict.as_str()).collect();
-        let verdicts = verdicts.into_iter().collect::<Vec<_>>().join(", ");
-
-        let build = build.iter().filter(lacks_build).map(|name| format!("none is of a build `{name}`"));
-        let device = device.iter().filter(lacks_device).map(|name| format!("none is on a device `{name}`"));
-        let verdict = verdict.iter().filter(lacks_verdict);
-        let verdict = verdict.map(|word| format!("none is {word}: there are {verdicts}"));
-        if all.is_empty() { Vec::new() } else { build.chain(device).chain(verdict).collect() }
-    }
-
-    fn has_build(&self, facts: &Facts) -> bool {
-        self.flags.build.as_ref().is_none_or(|build| {
-            has_words(&facts.build_name, build)
-                || self.builds.contains(&facts.build_id)
-                || facts.build_id.starts_with(&build.to_ascii_lowercase())
-        })
     }
 
     fn accepts(&self, facts: &Facts) -> bool {
@@ -235,14 +213,39 @@ impl<'a> Filters<'a> {
         let has_text = flags.search.as_ref().is_none_or(|text| has_words(&facts.name, text));
         let is_of_plan = self.jobs_of_plan.as_ref().is_none_or(|jobs| jobs.contains(&facts.job_id));
 
-        is_since
-            && is_until
-            && self.has_build(facts)
-            && has_verdict
-            && has_text
-            && is_of_plan
-            && (!flags.failed || facts.has_failed)
+        is_since && is_until && has_verdict && has_text && is_of_plan && (!flags.failed || facts.has_failed)
     }
+
+    fn facts(&self, record: &Value) -> Facts {
+        match self.list {
+            ListRuns::NAME => Facts::of_run(view(record)),
+            ListJobs::NAME => {
+                let facts = Facts::of_job(view(record));
+                let name = self.build_names.get(&facts.build_id).cloned();
+                Facts { build_name: name.unwrap_or_default(), ..facts }
+            }
+            ListTestPlanExecutions::NAME => Facts::of_execution(view(record)),
+            _ => Facts::of_named(record),
+        }
+    }
+}
+
+/// Reads the platform of the device config with this name or id: runs name a device, and not the config by which it was chosen.
+/// A key may not be allowed to read configs.
+async fn read_platform(resolver: NameResolver<'_>, name: &str) -> Option<String> {
+    let configs = resolver.newest_records(ListDeploymentConfigs::entry(), Fields::new()).await.ok()?.data;
+    let is_meant = |config: &&Value| {
+        let has_id = begins(&view::<DeploymentConfig>(*config).id, name);
+        has_id || is_named(RecordKind::DeploymentConfig, config, name)
+    };
+    configs.iter().find(is_meant).and_then(|config| view::<DeploymentConfig>(config).kind)
+}
+
+/// Keeps what the first of the tests accepts that accepts anything. Returns whether one does.
+fn keep_first(found: &mut Vec<(Facts, Value)>, tests: [&dyn Fn(&Facts) -> bool; 2]) -> bool {
+    let test = tests.into_iter().find(|test| found.iter().any(|(facts, _)| test(facts)));
+    found.retain(|(facts, _)| test.is_some_and(|test| test(facts)));
+    test.is_some()
 }
 
 /// What the filters read of a record, whatever its kind.
@@ -262,30 +265,20 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(list: &str, record: &Value) -> Self {
-        match list {
-            ListRuns::NAME => Self::of_run(view(record)),
-            ListJobs::NAME => Self::of_job(view(record)),
-            ListTestPlanExecutions::NAME => Self::of_execution(view(record)),
-            _ => {
-                let text =
-                    |field: &str| record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-                let names =
-                    ["name", "title", "description", "reproduction_steps", "file_name", "folder_path"];
-                Self { time: text("created_at"), name: names.map(text).join(" "), ..Self::default() }
-            }
-        }
+    fn of_named(record: &Value) -> Self {
+        let text = |field: &str| record.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let names = ["name", "title", "description", "reproduction_steps", "file_name", "folder_path"];
+        Self { time: text("created_at"), name: names.map(text).join(" "), ..Self::default() }
     }
 
     fn of_run(run: Run) -> Self {
         let build = run.head.build.unwrap_or_default();
-        let has_failed =
-            run.head.result.as_ref().is_some_and(|result| !result.eq_ignore_ascii_case("SUCCESS"));
+        let result = run.head.result;
 
         Self {
             time: run.head.created_at,
-            verdict: run.head.result.unwrap_or(run.head.state),
-            has_failed,
+            has_failed: result.as_ref().is_some_and(|result| !result.eq_ignore_ascii_case("SUCCESS")),
+            verdict: result.unwrap_or(run.head.state),
             build_name: build.name.unwrap_or_default(),
             build_id: build.id,
             devices: devices(&run.players),
@@ -311,20 +304,22 @@ impl Facts {
     }
 
     fn of_execution(execution: TestPlanExecution) -> Self {
+        let counts = execution.test_status;
+        let not_passed = counts.failed + counts.skipped + counts.stopped;
+
         Self {
             time: execution.started_at.unwrap_or_default(),
+            has_failed: execution.status.eq_ignore_ascii_case("completed") && not_passed > 0,
             verdict: execution.status,
-            has_failed: execution.test_status.failed > 0,
             build_id: execution.build_id.unwrap_or_default(),
             build_name: execution.build_name.unwrap_or_default(),
             ..Self::default()
         }
     }
 
-    /// Returns whether the verdict is `word`. People call SUCCESS passed.
     fn has_verdict(&self, word: &str) -> bool {
         let word = if word.eq_ignore_ascii_case("passed") { "SUCCESS" } else { word };
-        self.verdict.eq_ignore_ascii_case(word.trim())
+        self.verdict.eq_ignore_ascii_case(word)
     }
 }
 
@@ -334,20 +329,4 @@ pub(super) fn has_words(text: &str, words: &str) -> bool {
     let (text, words) = (lower(text), lower(words));
     let mut words = words.split_whitespace().peekable();
     words.peek().is_some() && words.all(|word| text.contains(word))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_found_in_any_case_and_order() {
-        for (text, words, expected) in [
-            ("Emberfall 1.4.0 nightly 413 (Windows)", "413 NIGHTLY", true),
-            ("Emberfall 1.4.0 nightly 413", "windows 413", false),
-            ("Emberfall", "", false),
-        ] {
-            assert_eq!(has_words(text, words), expected, "{text}: {words}");
-        }
-    }
 }

@@ -66,9 +66,6 @@ impl GateFlags {
 
     /// Decides about the results of finished runs, and prints the reasons of what fails the command. Returns the status, and the
     /// runs whose tests failed in the result that was compared with, too.
-    ///
-    /// # Errors
-    /// The failures of reading the results.
     pub(super) async fn decide(
         &self,
         caller: &Caller,

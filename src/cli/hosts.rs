@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use clap::{ValueEnum, builder::PossibleValue};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::next_command::quoted;
@@ -16,12 +16,13 @@ pub(super) const KEY_HEADER: &str = "X-Api-Key";
 /// Variable with the API key, to which an entry refers.
 const KEY_VARIABLE: &str = "TAS_API_KEY";
 
-/// A host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A host, in the order of the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Host {
     ClaudeDesktop,
     ClaudeCode,
     Cursor,
+    #[value(name = "vscode")]
     VsCode,
     Codex,
     Gemini,
@@ -51,7 +52,6 @@ pub(super) struct HostCommand {
 }
 
 impl fmt::Display for HostCommand {
-    /// Writes the command as a user types it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.program)?;
         self.arguments.iter().try_for_each(|argument| write!(formatter, " {}", quoted(argument)))
@@ -59,37 +59,17 @@ impl fmt::Display for HostCommand {
 }
 
 impl Host {
-    /// All hosts, in the order of the documentation.
-    pub(super) const ALL: [Self; 8] = [
-        Self::ClaudeDesktop,
-        Self::ClaudeCode,
-        Self::Cursor,
-        Self::VsCode,
-        Self::Codex,
-        Self::Gemini,
-        Self::Windsurf,
-        Self::Zed,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        self.names().0
-    }
-
     /// Returns the name for users.
     pub(super) fn title(self) -> &'static str {
-        self.names().1
-    }
-
-    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::ClaudeDesktop => ("claude-desktop", "Claude Desktop"),
-            Self::ClaudeCode => ("claude-code", "Claude Code"),
-            Self::Cursor => ("cursor", "Cursor"),
-            Self::VsCode => ("vscode", "VS Code"),
-            Self::Codex => ("codex", "Codex"),
-            Self::Gemini => ("gemini", "Gemini CLI"),
-            Self::Windsurf => ("windsurf", "Windsurf"),
-            Self::Zed => ("zed", "Zed"),
+            Self::ClaudeDesktop => "Claude Desktop",
+            Self::ClaudeCode => "Claude Code",
+            Self::Cursor => "Cursor",
+            Self::VsCode => "VS Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+            Self::Windsurf => "Windsurf",
+            Self::Zed => "Zed",
         }
     }
 
@@ -185,15 +165,5 @@ impl Host {
             Self::Codex => Some(KEY_VARIABLE.to_owned()),
             Self::ClaudeDesktop | Self::VsCode | Self::Zed => None,
         }
-    }
-}
-
-impl ValueEnum for Host {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()))
     }
 }

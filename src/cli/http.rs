@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use clap::Command;
+use clap::{Command, ValueEnum as _};
 
 use super::{
     help::help_end,
@@ -73,7 +73,7 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
 /// Returns how each host connects to the endpoint at an address.
 fn host_guides(address: &str, needs_key: bool) -> Vec<HostGuide> {
     let server = Server::Address { url: address.to_owned(), needs_key };
-    Host::ALL.into_iter().map(|host| host_guide(host, &server, address)).collect()
+    Host::value_variants().iter().map(|host| host_guide(*host, &server, address)).collect()
 }
 
 fn host_guide(host: Host, server: &Server, address: &str) -> HostGuide {

@@ -31,6 +31,7 @@ use crate::{
             tests::{ALL_FOLDERS, ListTests},
         },
         catalog::{ListedOperation as _, OperationEntry},
+        operation::Operation as _,
         tool::PROJECT_ID,
     },
     settings::Settings,
@@ -75,7 +76,6 @@ struct ListArguments {
 }
 
 impl ListCommand {
-    /// Returns all list commands.
     pub(super) const fn all() -> [Self; 8] {
         const fn list(
             [word, about, example]: [&'static str; 3],
@@ -133,7 +133,6 @@ impl ListCommand {
         ]
     }
 
-    /// Returns the list command with this name.
     pub(super) fn find(word: &str) -> Option<Self> {
         Self::all().into_iter().find(|command| command.word == word)
     }
@@ -165,17 +164,14 @@ impl ListCommand {
     /// Refuses filters that do not apply to the records. They are defined, so that the refusal can name those that do.
     fn check_filters(&self, matches: &ArgMatches) -> Result<(), Failure> {
         let is_given = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-        let Some(flag) = filters::ALL.into_iter().filter(is_given).find(|flag| !self.filters.contains(flag))
-        else {
-            return Ok(());
-        };
+        let mut others = filters::ALL.into_iter().filter(|flag| !self.filters.contains(flag));
+        let Some(flag) = others.find(is_given) else { return Ok(()) };
 
         let others: Vec<_> = self.filters.iter().map(|flag| format!("`--{flag}`")).collect();
         let message = format!("`--{flag}` does not apply to {}", self.word);
         Err(Failure::new(Code::InvalidArguments, message).hint(format!("{} can be used", others.join(", "))))
     }
 
-    /// Prints the newest records.
     pub(super) async fn run(
         self,
         matches: &ArgMatches,
@@ -216,15 +212,16 @@ impl Reading<'_> {
         let project = arguments.common.project_id.clone();
         let resolver = NameResolver::new(&self.caller, project.as_deref());
 
+        // The service has these filters itself.
         let FilterFlags { test, plan, bugs, .. } = &flags.filters;
-        let plan = plan.as_ref().filter(|_| self.list.name == ListTestPlanExecutions::entry().name);
-        let selected = [("multiplayer_test_id", test.as_ref()), ("test_plan_id", plan)];
-        for (argument, name) in selected.into_iter().filter_map(|(argument, name)| Some((argument, name?))) {
-            arguments.own.insert(argument.to_owned(), json!(name));
-        }
-        if let Some(bugs) = bugs {
-            arguments.own.insert("bugs".to_owned(), json!(bugs));
-        }
+        let plan = plan.as_ref().filter(|_| self.list.name == ListTestPlanExecutions::NAME);
+        let own = [
+            ("multiplayer_test_id", test.as_ref().map(|name| json!(name))),
+            ("test_plan_id", plan.map(|name| json!(name))),
+            ("bugs", bugs.map(|bugs| json!(bugs))),
+        ];
+        let own = own.into_iter().filter_map(|(argument, value)| Some((argument.to_owned(), value?)));
+        arguments.own.extend(own);
         named_arguments::resolve(resolver, &self.list.tool, &mut arguments.own).await?;
 
         let filters = Filters::read(&flags.filters, self.list, resolver).await?;
@@ -236,20 +233,35 @@ impl Reading<'_> {
 
         Ok((reply, unmatched))
     }
+
+    /// Reads the records after a pause, until the service answers.
+    async fn read_again(&self, flags: &ListArguments) -> Result<Reply, CommandError> {
+        loop {
+            tokio::time::sleep(WATCH_INTERVAL).await;
+            match self.read(flags).await {
+                Err(CommandError::Failures(failures)) => {
+                    for failure in &failures {
+                        note(&format!("not read: {}", failure.message));
+                    }
+                }
+                read => return read.map(|(reply, _)| reply),
+            }
+        }
+    }
 }
 
 /// Prints the records every few seconds, until a signal ends the process: on a terminal in place of the earlier ones, elsewhere
-/// what is new or has changed.
+/// what is new or has changed. A failure after the first reading passes: the service may be away for a while.
 async fn watch(
     reading: &Reading<'_>,
     arguments: &ListArguments,
     printer: &RecordPrinter<'_>,
 ) -> Result<ExitStatus, CommandError> {
-    let (mut known, mut printed_lines) = (BTreeMap::new(), 0);
+    let mut known = BTreeMap::new();
+    let (mut reply, _) = reading.read(arguments).await?;
     loop {
-        let (reply, _) = reading.read(arguments).await?;
         if printer.redraws() {
-            printed_lines = printer.redraw(&reading.caller, reply.value(), printed_lines).await?;
+            printer.draw(&reading.caller, reply.value()).await?;
         } else {
             let is_new = |record: &&Value| {
                 known.insert(printer.id(record), (*record).clone()).as_ref() != Some(*record)
@@ -264,6 +276,6 @@ async fn watch(
             }
         }
 
-        tokio::time::sleep(WATCH_INTERVAL).await;
+        reply = reading.read_again(arguments).await?;
     }
 }

@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::{
     accounts::{Accounts, key_failure, place_text},
-    calls::{ConsentAnswer, ask},
+    calls::{ask, can_ask, read_answer},
     checks::{Checks, Finding, Mark, reason},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_line, print_text, status_after_output},
+    output::{JsonFlag, Output, note},
     status::GLOBAL_SCOPE,
 };
 use crate::{
     call::Caller,
-    client::{HostUrl, KeyPlace, KeyStoreError, StoredRecord},
+    client::{HostUrl, KeyPlace, StoredRecord},
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
     settings::{ConfigurationFile, Profile, Settings, complete_address},
@@ -105,22 +105,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     }
 
     let knowledge = checked.server().knowledge_url.as_ref().map(HostUrl::as_str);
-    let outcome = LoginOutcome {
-        account: name,
-        is_default,
-        address: address.as_str(),
-        knowledge,
-        stored_in,
-        project,
-        checks,
-    };
-    let printed = if arguments.output.json {
-        print_line(serde_json::to_string(&outcome)?)
-    } else {
-        print_text(outcome.text())
-    };
-
-    Ok(status_after_output(ExitStatus::Success, printed))
+    let address = address.as_str();
+    let outcome = LoginOutcome { account: name, is_default, address, knowledge, stored_in, project, checks };
+    Output::from(&arguments.output).print(ExitStatus::Success, &outcome, || outcome.text())
 }
 
 /// Returns the first failure of the checks. Nothing is stored then.
@@ -132,7 +119,6 @@ fn refused(checks: &Checks, address: &str) -> Failure {
     Failure { message, ..failure }.hint("nothing was stored: check the address and the key; an organization key needs a project (`--project` or `--projects`)")
 }
 
-/// Returns the key with the addresses that it may be sent to.
 fn stored_record(checked: &Settings) -> Result<StoredRecord, Failure> {
     let client = checked.tools_config()?.call.client;
     let knowledge = client.knowledge_url.ok().flatten();
@@ -162,7 +148,7 @@ fn read_address(settings: &Settings, profile: Option<&Profile>) -> Result<HostUr
     let known = settings.base_url().or(profile.and_then(|profile| profile.text("base_url")));
     let text = match known {
         Some(known) => known.to_owned(),
-        None => ask_for("Address of the service, such as https://tas.example.com: ", read_line)?
+        None => ask_for("Address of the service, such as https://tas.example.com:")?
             .ok_or_else(|| unanswered("address", "name it with `--base-url`"))?,
     };
 
@@ -189,8 +175,8 @@ fn read_knowledge(
     }
 
     let proposed = address.as_str().trim_end_matches("/api/v1").to_owned();
-    let question = format!("Host of screenshots, run files and knowledge files, `-` for none [{proposed}]: ");
-    let Some(text) = ask_for(&question, read_line)? else { return Ok(None) };
+    let question = format!("Host of screenshots, run files and knowledge files, `-` for none [{proposed}]:");
+    let Some(text) = ask_for(&question)? else { return Ok(None) };
     let complete = match trimmed(&text) {
         "-" => return Ok(None),
         "" => proposed,
@@ -213,25 +199,19 @@ fn read_key(is_passed: bool, address: &HostUrl) -> Result<String, Failure> {
         return Ok(key);
     }
 
-    let question = format!("API key for {} (not shown): ", address.as_str());
-    ask_for(&question, rpassword::read_password)?
-        .ok_or_else(|| unanswered("API key", "pass it on standard input with `--with-key`"))
+    if !can_ask() {
+        return Err(unanswered("API key", "pass it on standard input with `--with-key`"));
+    }
+    let question = write!(io::stderr(), "API key for {} (not shown): ", address.as_str());
+    question.and_then(|()| rpassword::read_password()).map_err(|error| unreadable(&error))
 }
 
 /// Asks the user at the terminal. Returns `None` without a terminal.
-fn ask_for(question: &str, read: impl Fn() -> io::Result<String>) -> Result<Option<String>, Failure> {
-    let mut terminal = io::stderr();
-    if !stdin().is_terminal() || !terminal.is_terminal() {
+fn ask_for(question: &str) -> Result<Option<String>, Failure> {
+    if !can_ask() {
         return Ok(None);
     }
-
-    let answer = write!(terminal, "{question}").and_then(|()| terminal.flush()).and_then(|()| read());
-    answer.map(Some).map_err(|error| unreadable(&error))
-}
-
-fn read_line() -> io::Result<String> {
-    let mut line = String::new();
-    stdin().read_line(&mut line).map(|_| line)
+    read_answer(question).map_err(|error| unreadable(&error))
 }
 
 /// Returns the failure of an input. The text of the error could quote it.
@@ -259,33 +239,21 @@ async fn store_key(
         Some(Store::Keychain) => KeyPlace::Keychain,
         None => KeyPlace::DEFAULT,
     };
+    let save = async |place| {
+        let (account, record) = (account.to_owned(), record.clone());
+        accounts.with_keys(move |keys| keys.save(place, &account, &record)).await
+    };
 
-    match save(accounts, place, account, record.clone()).await {
+    match save(place).await {
         Ok(()) => Ok(place),
-        Err(error) if chosen.is_none() && place == KeyPlace::Keychain && accepts_file(accounts, &error)? => {
-            let saved = save(accounts, KeyPlace::File, account, record).await;
-            saved.map(|()| KeyPlace::File).map_err(|error| key_failure(&error))
+        Err(error) if chosen.is_none() && place == KeyPlace::Keychain => {
+            let path = accounts.keys.file().display();
+            let statement = format!("{error}. The key can be stored in {path}, which only you can read");
+            ask(&statement, Err(key_failure(&error)))?;
+            save(KeyPlace::File).await.map(|()| KeyPlace::File).map_err(|error| key_failure(&error).into())
         }
-        Err(error) => Err(key_failure(&error)),
+        Err(error) => Err(key_failure(&error).into()),
     }
-}
-
-async fn save(
-    accounts: &Accounts,
-    place: KeyPlace,
-    account: &str,
-    record: StoredRecord,
-) -> Result<(), KeyStoreError> {
-    let account = account.to_owned();
-    accounts.with_keys(move |keys| keys.save(place, &account, &record)).await
-}
-
-/// Returns whether the user accepts that the key is stored in a file, because the keychain has failed.
-fn accepts_file(accounts: &Accounts, error: &KeyStoreError) -> io::Result<bool> {
-    let path = accounts.keys.file().display();
-    let statement = format!("{error}. The key can be stored in {path}, which only you can read");
-
-    Ok(ask(&statement)? == ConsentAnswer::Yes)
 }
 
 /// Writes the address, the project and the settings of the flags into the profile, and makes the profile the default

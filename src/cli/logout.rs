@@ -7,7 +7,7 @@ use super::{
     accounts::{Accounts, key_failure},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_line, print_text, status_after_output},
+    output::{JsonFlag, Output, note},
 };
 use crate::{
     failure::{Code, Failure},
@@ -60,11 +60,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         (false, true) => format!("the profile {name} and its key are removed\n"),
         (false, false) => format!("the key of the account {name} is removed\n"),
     };
-    let printed = if arguments.output.json {
-        print_line(json!({"account": name, "removed_from": removed_from, "removed_profile": removes_profile}))
-    } else {
-        print_text(what)
-    };
-
-    Ok(status_after_output(ExitStatus::Success, printed))
+    let outcome = json!({"account": name, "removed_from": removed_from, "removed_profile": removes_profile});
+    Output::from(&arguments.output).print(ExitStatus::Success, &outcome, || what)
 }

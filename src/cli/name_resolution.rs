@@ -33,7 +33,6 @@ pub(super) struct NameResolver<'a> {
 }
 
 impl<'a> NameResolver<'a> {
-    /// Returns a resolver for the records of one project.
     pub(super) fn new(caller: &'a Caller, project: Option<&'a str>) -> Self {
         Self { caller, project }
     }
@@ -48,9 +47,6 @@ impl<'a> NameResolver<'a> {
     }
 
     /// Returns the record of the kind `kind` with this name or id, with its distinguishing fields.
-    ///
-    /// # Errors
-    /// As [`Self::id`].
     pub(super) async fn record(self, kind: RecordKind, name: &str) -> Result<FoundRecord, Failure> {
         self.record_of(&[kind], name).await
     }
@@ -77,7 +73,6 @@ impl<'a> NameResolver<'a> {
         single(kinds, NameResult::new(name, records))
     }
 
-    /// Reads a list completely.
     pub(super) async fn newest_records(
         self,
         list: &'static OperationEntry,
@@ -153,7 +148,6 @@ fn choice(record: &FoundRecord) -> String {
     format!("{} {}{more}: {}", noun(record.kind), record.name, record.id)
 }
 
-/// Returns the word of the command line for a kind of records.
 fn noun(kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::Result(kind) => kind.noun(),
@@ -175,36 +169,5 @@ fn list_command(kinds: &[RecordKind]) -> &'static str {
         Some(RecordKind::Build) => "tas-mcp builds",
         Some(RecordKind::AgentConfig) => "tas-mcp call list_agent_configs",
         _ => "tas-mcp tests",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tools::find::name_match::NameMatch;
-
-    fn record(name: &str, id: &str) -> FoundRecord {
-        let record = json!({"id": id, "name": name, "folder_path": "Menus"});
-        FoundRecord::from_record(RecordKind::Test, &record).expect("an id")
-    }
-
-    #[test]
-    fn exactly_one_record_must_have_the_name() {
-        let single = |records| single(&[RecordKind::Test], NameResult::new("Login", records));
-        assert_eq!(single(vec![record("Login", "t1")]).expect("a record").id, "t1");
-
-        let near = FoundRecord { r#match: NameMatch::Beginning, ..record("Login page", "t1") };
-        for (records, message) in [
-            (vec![record("Login", "t1"), record("Login", "t2")], "`Login` names 2 records"),
-            (vec![near], "no test has the name `Login`; the nearest are"),
-            (vec![], "no test has the name `Login`"),
-        ] {
-            let choices: Vec<_> = records.iter().map(choice).collect();
-            let failure = single(records).expect_err("no single record");
-
-            assert_eq!((failure.code, failure.message.as_str()), (Code::InvalidArguments, message));
-            assert_eq!(failure.facts.choices, choices);
-        }
-        assert_eq!(choice(&record("Login", "t1")), "test Login (Menus): t1");
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    name_resolution::{LATEST, NameResolver, SHORTEST_BEGINNING, single},
+    name_resolution::{LATEST, NameResolver, SHORTEST_BEGINNING, begins, single},
     output::note,
     result_resolution::{Latest, is_result_id},
 };
@@ -119,61 +119,54 @@ fn wrong_platform(named: &[FoundRecord], device: &FoundRecord, builds: &[FoundRe
     const MAX_CHOICES: usize = 5;
 
     let platform = platform(device);
-    let of_build = named.first().map(self::platform).unwrap_or_default();
-    let build = named.first().map(|build| build.name.as_str()).unwrap_or_default();
-    let fit = "the newest builds that fit";
-    let message = match named.len() {
-        1 => format!(
-            "the build `{build}` is for {of_build}, and the device `{}` runs {platform}; {fit}",
+    let fitting = builds.iter().filter(|build| runs_on(build, platform)).take(MAX_CHOICES);
+    let choices: Vec<_> = fitting.map(|build| format!("{}: {}", build.name, build.id)).collect();
+    let more = if choices.is_empty() { "no build fits" } else { "the newest builds that fit" };
+    let message = match named {
+        [build] => format!(
+            "the build `{}` is for {}, and the device `{}` runs {platform}; {more}",
+            build.name,
+            self::platform(build),
             device.name
         ),
-        count => format!(
-            "none of the {count} builds that are meant runs on {platform}, as the device `{}` does; {fit}",
+        several => format!(
+            "none of the {} builds that are meant runs on {platform}, as the device `{}` does; {more}",
+            several.len(),
             device.name
         ),
     };
 
     let mut failure = Failure::new(Code::InvalidArguments, message).hint("nothing was sent");
-    let fitting = builds.iter().filter(|build| runs_on(build, platform)).take(MAX_CHOICES);
-    failure.facts.choices = fitting.map(|build| format!("{}: {}", build.name, build.id)).collect();
-    if failure.facts.choices.is_empty() {
-        failure.message = failure.message.replace("; the newest builds that fit", "; no build fits");
-    }
+    failure.facts.choices = choices;
     failure
 }
 
 /// Returns the builds that have the name, else those whose name contains all its words, else those whose id begins so. Those
-/// for the platform are preferred. `builds` begins with the newest.
+/// for the platform are preferred. `builds` begins with the newest, which is `latest`.
 fn builds_named<'a>(builds: &'a [FoundRecord], name: &str, platform: &str) -> Vec<&'a FoundRecord> {
     let wanted = words(name);
-    let has_words = |build: &&FoundRecord| {
-        let found = words(&build.name);
-        wanted.iter().all(|word| found.contains(word))
-    };
-    let has_name = |build: &&FoundRecord| {
+    let has_name = |build: &FoundRecord| {
         let file = build.more.get("file_name").and_then(Value::as_str).unwrap_or_default();
         [&build.name, file].iter().any(|text| words(text) == wanted)
     };
-    let has_id = |build: &&FoundRecord| build.id.starts_with(&name.to_ascii_lowercase());
+    let has_words = |build: &FoundRecord| {
+        let found = words(&build.name);
+        wanted.iter().all(|word| found.contains(word))
+    };
+    let has_id = |build: &FoundRecord| name.len() >= SHORTEST_BEGINNING && begins(&build.id, name);
+    let fits = |build: &FoundRecord| runs_on(build, platform);
 
-    let mut matching: Vec<_> = builds.iter().filter(has_name).collect();
-    let is_latest = matching.is_empty() && name.eq_ignore_ascii_case(LATEST);
+    let is_latest = name.eq_ignore_ascii_case(LATEST) && !builds.iter().any(has_name);
     if is_latest {
-        matching = builds.iter().collect();
-    } else if matching.is_empty() {
-        matching = builds.iter().filter(has_words).collect();
-    }
-    if matching.is_empty() && name.len() >= SHORTEST_BEGINNING {
-        matching = builds.iter().filter(has_id).collect();
+        return builds.iter().find(|build| fits(build)).or(builds.first()).into_iter().collect();
     }
 
-    if matching.iter().any(|build| runs_on(build, platform)) {
-        matching.retain(|build| runs_on(build, platform));
+    let tests: [&dyn Fn(&FoundRecord) -> bool; 3] = [&has_name, &has_words, &has_id];
+    let Some(test) = tests.into_iter().find(|test| builds.iter().any(test)) else { return Vec::new() };
+    let mut matching: Vec<_> = builds.iter().filter(|build| test(build)).collect();
+    if matching.iter().any(|build| fits(build)) {
+        matching.retain(|build| fits(build));
     }
-    if is_latest {
-        matching.truncate(1);
-    }
-
     matching
 }
 
@@ -182,12 +175,12 @@ fn platform(record: &FoundRecord) -> &str {
     record.more.get("platform").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn runs_on(build: &FoundRecord, platform: &str) -> bool {
+/// Returns whether a build can run on a platform, as far as both are known.
+pub(super) fn runs_on(build: &FoundRecord, platform: &str) -> bool {
     let own = self::platform(build);
     own.is_empty() || platform.is_empty() || platform_family(own) == platform_family(platform)
 }
 
-/// Returns the words of a name in lower case.
 fn words(name: &str) -> Vec<String> {
     composed(name).split_whitespace().map(str::to_lowercase).collect()
 }
@@ -256,73 +249,5 @@ mod tests {
                 |tool: catalog::Tool| tool.input_schema()["properties"].get(argument).is_some();
             assert!(catalog::tools().any(has_argument), "{argument}");
         }
-    }
-
-    #[test]
-    fn an_id_is_not_a_name() {
-        for (kind, text, is_name) in [
-            (RecordKind::Test, "3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b", false),
-            (RecordKind::Test, "Login", true),
-            (RecordKind::Bug, "bug_7h2k9", false),
-            (RecordKind::Bug, "Crash", true),
-            (RecordKind::SharedStep, "ssc_sign_in", false),
-            (RecordKind::Test, "", false),
-        ] {
-            let arguments = Fields::from_iter([("id".to_owned(), json!(text))]);
-            assert_eq!(named(&arguments, "id", kind).is_some(), is_name, "{text}");
-        }
-
-        for (kind, text, is_id) in [
-            (ResultKind::Run, "x03031trjx0", true),
-            (ResultKind::Run, "x03031trjx0-1", true),
-            (ResultKind::Run, "latest", false),
-            (ResultKind::Run, "Level 1", false),
-            (ResultKind::Job, "3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b", true),
-            (ResultKind::Job, "Nightly", false),
-        ] {
-            assert_eq!(is_result_id(kind, text), is_id, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_build_is_chosen_by_name_or_words_for_the_platform_of_the_device() {
-        let build = |id: &str, name: &str, platform: &str| {
-            let record =
-                json!({"id": id, "name": name, "file_name": format!("{id}.bin"), "platform": platform});
-            FoundRecord::from_record(RecordKind::Build, &record).expect("a build")
-        };
-        let builds = [
-            build("a3", "Game 1.4.2 nightly", "android"),
-            build("w3", "Game 1.4.2 nightly", "windows"),
-            build("i3", "Game 1.4.2 nightly (iOS)", "ios-native"),
-            build("a2", "Game 1.4.1", "android"),
-            build("0123abcd", "Old", "linux"),
-        ];
-
-        for (name, platform, expected) in [
-            ("1.4.2", None, &["a3", "w3", "i3"][..]),
-            ("1.4.2", Some("windows"), &["w3"]),
-            ("nightly 1.4.2", Some("ios"), &["i3"]),
-            ("game 1.4.1", None, &["a2"]),
-            ("game 1.4.1", Some("windows"), &["a2"]),
-            ("A2.bin", None, &["a2"]),
-            ("latest", None, &["a3"]),
-            ("latest", Some("windows"), &["w3"]),
-            ("1.4", None, &[]),
-            ("0123AB", None, &["0123abcd"]),
-        ] {
-            let found = builds_named(&builds, name, platform.unwrap_or_default());
-            let ids: Vec<_> = found.iter().map(|build| build.id.as_str()).collect();
-            assert_eq!(ids, expected, "{name} {platform:?}");
-        }
-
-        let record = json!({"id": "d", "name": "PC", "kind": "windows"});
-        let device = FoundRecord::from_record(RecordKind::DeploymentConfig, &record).expect("a device");
-        let failure = wrong_platform(&builds[3..4], &device, &builds);
-        assert!(
-            failure.message.contains("`Game 1.4.1` is for android, and the device `PC` runs windows"),
-            "{failure}"
-        );
-        assert_eq!(failure.facts.choices, ["Game 1.4.2 nightly: w3"]);
     }
 }

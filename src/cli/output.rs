@@ -86,7 +86,6 @@ impl From<&JsonFlag> for Output {
 }
 
 impl Output {
-    /// Returns whether a terminal shows the result.
     pub(super) fn is_text(self) -> bool {
         self == Self::Text
     }
@@ -96,7 +95,6 @@ impl Output {
         self != Self::Json
     }
 
-    /// Returns whether a flag asks for JSON or CSV.
     pub(super) fn is_for_programs(self) -> bool {
         matches!(self, Self::Csv | Self::Json)
     }
@@ -156,7 +154,7 @@ pub(super) fn print_text(text: impl Display) -> Result<()> {
 /// Prints a table in the width of the terminal, with colours where the terminal shows them.
 pub(super) fn print_table(table: Table) -> Result<()> {
     // The cells contain no control characters.
-    write!(anstream::stdout(), "{}", table.fit(terminal_width()).with_styles())
+    write!(anstream::stdout(), "{}", table.fit(terminal_width()))
 }
 
 /// Returns the width of the terminal that standard output is; `None` if it is none.
@@ -170,7 +168,6 @@ pub(super) fn note(text: &str) {
     drop(writeln!(anstream::stderr(), "{}", single_line(text)));
 }
 
-/// Prints the path of a file that the command has written.
 pub(super) fn note_written(path: &Path) {
     note(&format!("written: {}", path.display()));
 }

@@ -2,12 +2,13 @@
 
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{
     accounts::Accounts,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, Output, note, print_line, print_text, status_after_output},
+    output::{JsonFlag, Output, note},
     table::Table,
 };
 use crate::{
@@ -118,11 +119,7 @@ fn use_profile(
         note(&format!("here, {origin} chooses the profile {active}"));
     }
 
-    let printed = if output.json {
-        print_line(serde_json::json!({"profile": name, "file": accounts.file.path()}))
-    } else {
-        print_text(format!("the profile {name} is the default\n"))
-    };
-
-    Ok(status_after_output(ExitStatus::Success, printed))
+    let outcome = json!({"profile": name, "file": accounts.file.path()});
+    Output::from(output)
+        .print(ExitStatus::Success, &outcome, || format!("the profile {name} is the default\n"))
 }

@@ -1,6 +1,6 @@
 //! The whole command line: its definition, and the command that each subcommand runs.
 
-use std::{ffi::OsString, io::Write as _, net::SocketAddr};
+use std::{ffi::OsString, net::SocketAddr};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
@@ -35,15 +35,6 @@ const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 
 /// Commands that the help of `tas-mcp sandbox` shows.
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
-
-/// Commands that use the service. Only they have data that a new sandbox lacks.
-const COMMANDS_WITH_DATA: [&str; 9] =
-    ["call", "run", "rerun", "wait", "stop", "report", "export", "upload", "download"];
-
-/// What a user must know about a sandbox that is part of a command.
-const SANDBOX_NOTE: &str = "\
-note: each command with --sandbox starts a new sandbox with new data, which ends with the command.
-      To keep one, run `tas-mcp sandbox` in a second terminal, and paste the lines that it prints into this one.";
 
 /// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are
 /// no others. Ends the process if they ask for help or are invalid.
@@ -123,7 +114,6 @@ fn sandbox_command() -> Command {
         .args([listen, expose, speed, part_size])
 }
 
-/// Parses the speed of the simulated clock.
 fn parse_speed(text: &str) -> Result<f64, String> {
     let speed = text.parse().ok().filter(|speed: &f64| speed.is_finite() && *speed >= 0.0);
     speed.ok_or_else(|| "must be a number from 0".to_owned())
@@ -138,7 +128,6 @@ pub async fn run_subcommand(
     matches: &ArgMatches,
     settings: &Settings,
 ) -> anyhow::Result<ExitStatus> {
-    explain_embedded_sandbox(name, matches, settings);
     let failure_output = FailureOutput::from_matches(matches).of_command(name, matches);
     if let Some(text) = settings.address_note().filter(|_| !failure_output.is_json()) {
         note(&text);
@@ -179,17 +168,6 @@ pub async fn run_subcommand(
         Err(CommandError::AfterRequests(failure)) => Ok(failure_output.print_after_requests(&failure)),
         Err(CommandError::Other(error)) => Err(error),
     }
-}
-
-/// Says on standard error what becomes of the data of an embedded sandbox.
-fn explain_embedded_sandbox(name: &str, matches: &ArgMatches, settings: &Settings) {
-    let is_for_program = FailureOutput::from_matches(matches).is_json();
-    if !settings.wants_sandbox() || !COMMANDS_WITH_DATA.contains(&name) || is_for_program {
-        return;
-    }
-
-    // Without standard error, the command works all the same.
-    drop(writeln!(anstream::stderr(), "{SANDBOX_NOTE}"));
 }
 
 #[cfg(test)]

@@ -9,12 +9,11 @@ use std::{
 use clap::ArgMatches;
 use futures_util::future::join_all;
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     columns::{Context, field_table, plain_table, plain_text, record_table},
     exit_status::{CommandError, ExitStatus},
-    output::{Output, Shown, note},
+    output::{Output, Shown, note, print_table},
     table::Table,
 };
 use crate::{
@@ -30,12 +29,15 @@ use crate::{
         operation::Operation as _,
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
     },
-    text::filled,
+    text::{filled, visible},
     tools::project_client::ProjectClient,
 };
 
 /// Lines of the terminal beside the rows of a list that is watched: the header and the cursor.
 const OTHER_LINES: usize = 3;
+
+/// Moves the cursor of a terminal to its first line, and clears everything below.
+const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 
 /// Prints the answers of a tool.
 pub(super) struct RecordPrinter<'a> {
@@ -60,13 +62,13 @@ impl<'a> RecordPrinter<'a> {
     /// # Errors
     /// `invalid_arguments` if a wanted field does not exist.
     pub(super) async fn print(&self, caller: &Caller, answer: &Value) -> Result<ExitStatus, CommandError> {
-        let shown = if self.output.has_rows() { Some(self.shown(caller, answer).await) } else { None };
-        let status =
-            self.output.print(ExitStatus::Success, answer, || shown.unwrap_or(Shown::Text(String::new())))?;
-        if self.output.has_rows() {
-            note_rest(answer);
+        if !self.output.has_rows() {
+            return self.output.print(ExitStatus::Success, answer, String::new);
         }
 
+        let shown = self.shown(caller, answer).await;
+        let status = self.output.print(ExitStatus::Success, answer, || shown)?;
+        note_rest(answer);
         Ok(status)
     }
 
@@ -75,14 +77,13 @@ impl<'a> RecordPrinter<'a> {
             Some(records) if records.first().is_some_and(Value::is_object) => {
                 Shown::Table(self.table(caller, records).await)
             }
-            Some(records) if records.is_empty() && self.output.is_text() => {
-                note("no records");
+            Some(records) if records.is_empty() => {
+                if self.output.is_text() {
+                    note("no records");
+                }
                 Shown::Text(String::new())
             }
-            Some(records) if records.is_empty() => Shown::Text(String::new()),
-            _ if self.output.is_text() => {
-                Shown::Text(crate::text::visible(&format!("{answer:#}\n")).into_owned())
-            }
+            _ if self.output.is_text() => Shown::Text(visible(&format!("{answer:#}\n")).into_owned()),
             _ => Shown::Table(plain_table(std::slice::from_ref(answer))),
         }
     }
@@ -104,33 +105,18 @@ impl<'a> RecordPrinter<'a> {
 
     /// Returns whether a list that is watched replaces what the terminal shows.
     pub(super) fn redraws(&self) -> bool {
-        self.output.is_text() && terminal_size::terminal_size_of(std::io::stdout()).is_some()
+        self.output.is_text()
     }
 
-    /// Prints the records in place of the `earlier` lines above the cursor. Returns the number of lines.
-    pub(super) async fn redraw(
-        &self,
-        caller: &Caller,
-        answer: &Value,
-        earlier: usize,
-    ) -> Result<usize, CommandError> {
-        let size = terminal_size::terminal_size_of(std::io::stdout());
-        let (width, height) =
-            size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
-
+    /// Prints the records in place of everything that the terminal shows.
+    pub(super) async fn draw(&self, caller: &Caller, answer: &Value) -> std::io::Result<()> {
+        let height = terminal_size::terminal_size_of(std::io::stdout()).map_or(24, |(_, height)| height.0);
         let mut table = self.table(caller, records(answer)).await;
-        table.truncate(height.saturating_sub(OTHER_LINES).max(1));
-        let table = table.fit(Some(width));
+        table.truncate(usize::from(height).saturating_sub(OTHER_LINES).max(1));
 
-        let mut terminal = std::io::stdout();
-        if earlier > 0 {
-            // To the first of the lines, and clear to the end of the screen.
-            write!(terminal, "\u{1b}[{earlier}F\u{1b}[J")?;
-        }
-        write!(anstream::stdout(), "{}", table.with_styles())?;
-        terminal.flush()?;
-
-        Ok(table.to_string().lines().map(|line| line.width().div_ceil(width.max(1)).max(1)).sum())
+        write!(std::io::stdout(), "{CLEAR}")?;
+        print_table(table)?;
+        std::io::stdout().flush()
     }
 
     pub(super) fn id(&self, record: &Value) -> String {

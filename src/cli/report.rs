@@ -150,7 +150,6 @@ impl Report {
         Ok(subject.beside(self.arguments.compare_with.as_deref(), self.arguments.history))
     }
 
-    /// Returns the data of the report in these forms.
     async fn gather(&self, outputs: &[Output]) -> Result<ReportData, Failure> {
         let has = |form| outputs.iter().any(|output| output.form == form);
         let pictures = match (self.arguments.no_pictures, has(ReportForm::Html)) {
@@ -183,15 +182,18 @@ impl Report {
         let mut status = ExitStatus::Success;
         let mut failures = Vec::new();
 
-        for output in outputs {
-            let text = output.form.render(&data);
-            match &output.destination {
-                Destination::StandardOutput => status = status_after_output(status, print_text(text)),
-                Destination::File(file) => match file.write(&text) {
-                    Ok(path) if self.arguments.open && output.form == ReportForm::Html => open(&path).await,
-                    Ok(_) => {}
-                    Err(failure) => failures.push(failure),
-                },
+        for Output { form, destination } in outputs {
+            let text = match form {
+                ReportForm::Html => report::page_with_data(&json!(data)),
+                ReportForm::Markdown => report::markdown(&data),
+            };
+            match destination.write(&text) {
+                Ok(Written::Printed(printed)) => status = status_after_output(status, printed),
+                Ok(Written::File(path)) if self.arguments.open && *form == ReportForm::Html => {
+                    open(&path).await;
+                }
+                Ok(Written::File(_)) => {}
+                Err(failure) => failures.push(failure),
             }
         }
 
@@ -209,7 +211,6 @@ impl Report {
         Ok(status_after_output(ExitStatus::Rejected, printed))
     }
 
-    /// Prints the summary of a report that could not be written.
     async fn print_unwritten(&self, data: ReportData, failure_output: FailureOutput) -> io::Result<()> {
         let summary = match data.summary {
             Some(summary) => Ok(summary),
@@ -247,22 +248,6 @@ enum ReportForm {
     Markdown,
 }
 
-impl ReportForm {
-    const fn flag(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Markdown => "markdown",
-        }
-    }
-
-    fn render(self, data: &ReportData) -> String {
-        match self {
-            Self::Html => report::page_with_data(&json!(data)),
-            Self::Markdown => report::markdown(data),
-        }
-    }
-}
-
 /// A form of the report, and where it goes.
 #[derive(Debug)]
 struct Output {
@@ -273,16 +258,41 @@ struct Output {
 #[derive(Debug)]
 enum Destination {
     StandardOutput,
-    File(PageFile),
-}
-
-/// The file of a report.
-#[derive(Debug)]
-enum PageFile {
     /// The file that a flag names.
-    Named(PathBuf, OutputFile),
+    Named(OutputFile),
     /// A new file in the directory for temporary files.
     Temporary,
+}
+
+/// What has become of a form.
+enum Written {
+    Printed(io::Result<()>),
+    File(PathBuf),
+}
+
+impl Destination {
+    fn from_flag(flag: &str, path: &Path) -> Result<Self, Failure> {
+        if path == Path::new(STANDARD_OUTPUT) {
+            return Ok(Self::StandardOutput);
+        }
+        OutputFile::from_flag(flag, path).map(Self::Named)
+    }
+
+    /// Writes a form of the report. The path of a file is also printed on standard error.
+    fn write(&self, text: &str) -> Result<Written, Failure> {
+        Ok(match self {
+            Self::StandardOutput => Written::Printed(print_text(text)),
+            Self::Named(file) => {
+                file.write(text)?;
+                Written::File(file.path().to_owned())
+            }
+            Self::Temporary => {
+                let path = write_temporary_file(text)?;
+                note_written(&path);
+                Written::File(path)
+            }
+        })
+    }
 }
 
 impl ReportArguments {
@@ -293,56 +303,27 @@ impl ReportArguments {
     /// `file_error` with the reason why a file cannot be written; `invalid_arguments` for a page that is to be opened but
     /// goes to standard output, and for two forms on standard output.
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
-        let is_printed =
-            |path: &Option<PathBuf>| path.as_deref().is_some_and(|path| path == Path::new(STANDARD_OUTPUT));
-        if self.open && is_printed(&self.html) {
-            let message = "`--open` needs a file, but `--html -` writes to standard output";
-            return Err(Failure::new(Code::InvalidArguments, message)
-                .hint("leave out `--html`: the page is then written to a temporary file"));
-        }
-        if is_printed(&self.html) && is_printed(&self.markdown) {
-            let message = "`--html -` and `--markdown` both write to standard output";
-            return Err(Failure::new(Code::InvalidArguments, message).hint("name a file for one of them"));
-        }
-
-        let output = |form: ReportForm, path: &PathBuf| {
-            let destination = if path == Path::new(STANDARD_OUTPUT) {
-                Destination::StandardOutput
-            } else {
-                let file = OutputFile::from_flag(form.flag(), path)?;
-                Destination::File(PageFile::Named(path.clone(), file))
-            };
-            Ok(Output { form, destination })
+        let destination = |flag, path: &Option<PathBuf>| {
+            path.as_deref().map(|path| Destination::from_flag(flag, path)).transpose()
         };
-        let html = self.html.as_ref().map(|path| output(ReportForm::Html, path));
-        let temporary =
-            || Ok(Output { form: ReportForm::Html, destination: Destination::File(PageFile::Temporary) });
-        let html = html.or_else(|| self.open.then(temporary));
-        let markdown = self.markdown.as_ref().map(|path| output(ReportForm::Markdown, path));
+        let html = destination("html", &self.html)?.or(self.open.then_some(Destination::Temporary));
+        let markdown = destination("markdown", &self.markdown)?;
 
-        html.into_iter().chain(markdown).collect()
-    }
-}
-
-impl PageFile {
-    /// Writes the page, and returns the path of its file, which is also printed on standard error.
-    ///
-    /// # Errors
-    /// `file_error` with the reason.
-    fn write(&self, page: &str) -> Result<PathBuf, Failure> {
-        let path = match self {
-            Self::Named(path, file) => {
-                file.write(page)?;
-                path.clone()
+        if let Some(Destination::StandardOutput) = html {
+            if self.open {
+                let message = "`--open` needs a file, but `--html -` writes to standard output";
+                return Err(Failure::new(Code::InvalidArguments, message)
+                    .hint("leave out `--html`: the page is then written to a temporary file"));
             }
-            Self::Temporary => {
-                let path = write_temporary_file(page)?;
-                note_written(&path);
-                path
+            if let Some(Destination::StandardOutput) = markdown {
+                let message = "`--html -` and `--markdown` both write to standard output";
+                return Err(Failure::new(Code::InvalidArguments, message).hint("name a file for one of them"));
             }
-        };
+        }
 
-        Ok(path)
+        let html = html.map(|destination| Output { form: ReportForm::Html, destination });
+        let markdown = markdown.map(|destination| Output { form: ReportForm::Markdown, destination });
+        Ok(html.into_iter().chain(markdown).collect())
     }
 }
 

@@ -13,9 +13,9 @@ use super::{
     named_arguments::choose_build,
     output::{Output, OutputFlags, note},
     result_resolution::Latest,
-    table::Table,
+    table::{Fit, Table},
     tool_arguments::ProjectFlag,
-    waiting::{JunitFlag, MAX_TIMEOUT_S, NotStarted, VerdictOutput, WaitSubject, options_with_progress},
+    waiting::{JunitFlag, MAX_TIMEOUT_S, NotStarted, VerdictOutput, WaitSubject},
 };
 use crate::{
     call::Caller,
@@ -28,7 +28,6 @@ use crate::{
     tools::{
         call_options::CallOptions,
         rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
-        waiting::Wait,
     },
 };
 
@@ -138,11 +137,11 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
 impl RerunArguments {
     fn selection(&self) -> RerunSelection {
-        match () {
-            () if self.failed => RerunSelection::Failed,
-            () if self.flaky => RerunSelection::Flaky,
-            () if self.all => RerunSelection::All,
-            () => RerunSelection::Infrastructure,
+        match (self.failed, self.flaky, self.all) {
+            (true, ..) => RerunSelection::Failed,
+            (_, true, _) => RerunSelection::Flaky,
+            (.., true) => RerunSelection::All,
+            _ => RerunSelection::Infrastructure,
         }
     }
 
@@ -217,31 +216,17 @@ async fn wait(
         .iter()
         .filter_map(|test| Some(NotStarted { device: test.name.clone(), reason: test.error.clone()? }));
     let subject = WaitSubject {
-        settings,
-        caller,
-        project: rerun.project_id.as_deref(),
-        target: target.clone(),
         jobs: rerun.job_ids.clone(),
-        started: None,
         not_started: not_started.collect(),
+        ..WaitSubject::new(settings, caller, rerun.project_id.as_deref(), target)
     };
 
-    let wait = Wait {
-        target,
-        expected_jobs: Vec::new(),
-        project: rerun.project_id.clone(),
-        timeout,
-        interval: None,
-    };
-    let completion = async { wait.run(caller, &options_with_progress()).await };
-    subject.finish(completion, output).await
+    subject.finish(timeout, None, output).await
 }
 
 /// Returns a row for each test.
 fn table(tests: &[RerunTest]) -> Table {
-    let mut table = Table::new(["verdict", "test", "device", "outcome"]);
-    table.keep_whole(0);
-
+    let mut table = Table::new(["verdict", "test", "device", "outcome"]).fitting([0], Fit::Whole);
     for test in tests {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let jobs = test.job_ids.join(" ");

@@ -11,23 +11,17 @@ use super::{
     output::note,
 };
 use crate::{
-    call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
-        reply::Reply,
-    },
     failure::{Code, Failure},
     fields::{Fields, field_at},
     service::{
         api::{
             executions::TestPlanExecution,
             jobs::{Job, ListJobs},
-            runs::{Run, StopRuns},
         },
         arguments::is_uuid,
         catalog::ListedOperation as _,
         lenient::view,
-        record_kind::{RecordKind, ResultId, ResultKind, ResultTarget},
+        record_kind::{RecordKind, ResultId, ResultKind},
     },
     tools::{
         find::FoundRecord,
@@ -66,10 +60,8 @@ impl NameResolver<'_> {
         if name.starts_with("bug_") {
             return Ok(Subject::Named(FoundRecord::with_id(RecordKind::Bug, name)));
         }
-        match self.result_with_id(name).await {
-            Ok(subject) => return Ok(Subject::Result(subject)),
-            Err(failure) if !is_unknown_id(&failure) => return Err(failure),
-            Err(_) => {}
+        if let Ok(found) = self.result_with_id(name).await? {
+            return Ok(Subject::Result(found));
         }
 
         let found = self.record_of(&RecordKind::DESCRIBED_BY_NAME, name).await.map_err(|failure| {
@@ -80,14 +72,14 @@ impl NameResolver<'_> {
         Ok(Subject::Named(found))
     }
 
-    /// Returns the result that has this id, or whose id begins so.
-    async fn result_with_id(self, name: &str) -> Result<FoundResult, Failure> {
+    /// Returns the result that has this id, or whose id begins so; else why it is unknown.
+    async fn result_with_id(self, name: &str) -> Result<Result<FoundResult, Failure>, Failure> {
         match FoundResult::find(self.caller, self.project, name).await {
-            Err(unknown) if is_unknown_id(&unknown) => {
-                let id = self.result_that_begins(name).await?.ok_or(unknown)?;
-                FoundResult::read(self.caller, self.project, id).await
-            }
-            found => found,
+            Err(unknown) if is_unknown_id(&unknown) => match self.result_that_begins(name).await? {
+                Some(id) => FoundResult::read(self.caller, self.project, id).await.map(Ok),
+                None => Ok(Err(unknown)),
+            },
+            found => found.map(Ok),
         }
     }
 
@@ -158,9 +150,6 @@ impl NameResolver<'_> {
     }
 
     /// Returns the record of the latest result that [`Self::result`] finds.
-    ///
-    /// # Errors
-    /// As [`Self::result`].
     pub(super) async fn found(self, name: &str) -> Result<FoundResult, Failure> {
         match self.find(name, Latest::Result).await? {
             Found::Record(found) => Ok(found),
@@ -173,20 +162,16 @@ impl NameResolver<'_> {
             return self.latest().await.map(Found::Latest);
         }
 
-        let unknown = match FoundResult::find(self.caller, self.project, name).await {
+        let unknown = match self.result_with_id(name).await? {
             Ok(found) => return Ok(Found::Record(found)),
-            Err(unknown) if is_unknown_id(&unknown) => unknown,
-            Err(failure) => return Err(failure),
+            Err(unknown) => unknown,
         };
-        match self.result_that_begins(name).await? {
-            Some(result) => Ok(Found::Latest(result)),
-            None => match self.latest_of_named(name, latest).await {
-                Ok(Some(result)) => Ok(Found::Latest(result)),
-                Ok(None) => Err(unknown),
-                // Without a project there are no names, but an id was searched in every project.
-                Err(failure) if failure.code == Code::ProjectRequired => Err(unknown),
-                Err(failure) => Err(failure),
-            },
+        match self.latest_of_named(name, latest).await {
+            Ok(Some(result)) => Ok(Found::Latest(result)),
+            Ok(None) => Err(unknown),
+            // Without a project there are no names, but an id was searched in every project.
+            Err(failure) if failure.code == Code::ProjectRequired => Err(unknown),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -196,21 +181,23 @@ impl NameResolver<'_> {
         let jobs = self.newest_records(ListJobs::entry(), Fields::new()).await?.data;
         let newest = jobs.first().ok_or_else(|| nothing_started("the project", ResultKind::Job))?;
         let job: Job = view(newest);
-        let (found, Started { time, name, by }) = match job.test_plan_execution_id {
-            None => (ResultId::new(ResultKind::Job, &job.job_id), started(ResultKind::Job, newest)),
+        let (id, name, time, by) = match job.test_plan_execution_id {
+            None => (ResultId::new(ResultKind::Job, &job.job_id), job.test_name, job.created_at, None),
             Some(id) => {
                 let id = ResultId::new(ResultKind::Execution, &id);
-                let execution = FoundResult::read(self.caller, self.project, id.clone()).await?;
-                (id, started(ResultKind::Execution, &execution.record))
+                let record = FoundResult::read(self.caller, self.project, id.clone()).await?.record;
+                let execution: TestPlanExecution = view(&record);
+                let by = initiator_name(&view(&execution.started_by));
+                (id, execution.test_plan_name, execution.started_at.unwrap_or_default(), by)
             }
         };
 
         let age = Some(ago(&time, &Context::default())).filter(|age| !age.is_empty());
-        let age = age.map(|age| format!(", {age}")).unwrap_or_default();
-        let by = by.map(|by| format!(", started by {by}")).unwrap_or_default();
-        note(&format!("latest: {} {}, {name}{age}{by}", found.kind.noun(), found.id));
+        let by = by.map(|by| format!("started by {by}"));
+        let facts: Vec<_> = [name, age, by].into_iter().flatten().collect();
+        note(&format!("latest: {} {}, {}", id.kind.noun(), id.id, facts.join(", ")));
 
-        Ok(found)
+        Ok(id)
     }
 
     /// Returns the id of the run that a user names: an id of a run or of a player, the beginning of one, `latest`, or a test
@@ -290,49 +277,6 @@ impl NameResolver<'_> {
     }
 }
 
-/// Returns the ids of the jobs of a target. `known` are the ids that are known already.
-///
-/// # Errors
-/// The failures of the look-ups.
-pub(super) async fn jobs_of(
-    caller: &Caller,
-    project: Option<&str>,
-    target: &ResultTarget,
-    known: &[String],
-) -> Result<Vec<String>, Failure> {
-    let result = match target {
-        _ if !known.is_empty() => return Ok(known.to_vec()),
-        ResultTarget::Jobs(ids) => return Ok(ids.clone()),
-        ResultTarget::Single(ResultId { kind: ResultKind::Job, id }) => return Ok(vec![id.clone()]),
-        ResultTarget::Single(result) => result,
-    };
-
-    if result.kind == ResultKind::Run {
-        let found = FoundResult::find(caller, project, &result.id).await?;
-        return Ok(found.job_id().into_iter().collect());
-    }
-
-    let resolver = NameResolver::new(caller, project);
-    let jobs = resolver.newest_records(ListJobs::entry(), result.to_arguments()).await?.data;
-    let ids = jobs.iter().filter(|job| is_unfinished(job)).map(|job| view::<Job>(job).job_id);
-
-    Ok(ids.filter(|id| !id.is_empty()).collect())
-}
-
-pub(super) fn stop_arguments(project: Option<&str>, jobs: &[String]) -> ToolArguments {
-    let own = ResultTarget::Jobs(jobs.to_vec()).to_arguments();
-    ToolArguments::new(own, CommonArguments::in_project(project))
-}
-
-pub(super) async fn stop_jobs(resolver: NameResolver<'_>, jobs: &[String]) -> Result<Reply, Failure> {
-    resolver.caller.call(StopRuns::entry(), stop_arguments(resolver.project, jobs)).await
-}
-
-/// Returns whether a job is queued or running, so that it can be stopped.
-fn is_unfinished(job: &Value) -> bool {
-    !view::<Job>(job).status.eq_ignore_ascii_case("completed")
-}
-
 /// Shortest id of a run that is known (service.md 1.7). Shorter words may be beginnings of ids.
 const WHOLE_RUN_ID: usize = 11;
 
@@ -347,40 +291,11 @@ pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {
     }
 }
 
-/// What a user is told about the result that `latest` is.
-struct Started {
-    time: String,
-    /// Name of the test or plan.
-    name: String,
-    by: Option<String>,
-}
-
-fn started(kind: ResultKind, record: &Value) -> Started {
-    match kind {
-        ResultKind::Run => {
-            let run = view::<Run>(record).head;
-            let by = run.initiator.as_ref().and_then(initiator_name);
-            Started { time: run.created_at, name: run.test.name, by }
-        }
-        ResultKind::Job => {
-            let job: Job = view(record);
-            Started { time: job.created_at, name: job.test_name.unwrap_or_default(), by: None }
-        }
-        ResultKind::Execution => {
-            let execution: TestPlanExecution = view(record);
-            let by = initiator_name(&view(&execution.started_by));
-            let (time, name) = (execution.started_at, execution.test_plan_name);
-            Started { time: time.unwrap_or_default(), name: name.unwrap_or_default(), by }
-        }
-    }
-}
-
 fn nothing_started(owner: &str, kind: ResultKind) -> Failure {
     Failure::new(Code::NotFound, format!("{owner} has no {}", kind.noun()))
         .hint("start one with `tas-mcp run`")
 }
 
-/// Returns whether a look-up failed because no record has the id.
 fn is_unknown_id(failure: &Failure) -> bool {
     matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
 }

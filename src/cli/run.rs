@@ -24,24 +24,24 @@ use super::{
     name_resolution::NameResolver,
     named_arguments,
     output::{Output, OutputFlags, note},
-    tool_arguments::ProjectFlag,
-    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
+    tool_arguments::{ProjectFlag, fields},
+    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject},
 };
 use crate::{
     call::{
-        Caller,
         arguments::{CommonArguments, ToolArguments},
         reply::Reply,
     },
     failure::{Code, Failure},
     fields::Fields,
-    service::api::{Uuid, builds::GetBuild, plans::StartTestPlanRun, runs::StartRun},
+    service::{
+        api::{plans::StartTestPlanRun, runs::StartRun},
+        operation::Operation as _,
+    },
     settings::Settings,
     tools::{
         catalog::{ListedTool as _, Tool},
         context::CallerWithFiles,
-        project_client::ProjectClient,
-        waiting::Wait,
     },
 };
 
@@ -97,13 +97,6 @@ struct TestArguments {
     #[serde(rename = "multiplayer_test_id")]
     test: Option<String>,
 
-    #[arg(long, hide = true, alias = "multiplayer_test_id", conflicts_with = "test")]
-    #[serde(skip)]
-    multiplayer_test_id: Option<String>,
-
-    #[arg(long, hide = true, alias = "test_plan_id")]
-    test_plan_id: Option<String>,
-
     /// Task of a one-off test, in place of a saved one
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     instructions: Option<String>,
@@ -120,9 +113,6 @@ struct TestArguments {
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=10))]
     instances: Option<u8>,
 
-    #[arg(long, hide = true, alias = "player_deployment_configs", value_parser = json_object)]
-    player_deployment_configs: Option<Value>,
-
     #[command(flatten)]
     #[serde(flatten)]
     start: StartFlags,
@@ -135,13 +125,6 @@ struct PlanArguments {
     #[arg(value_name = "PLAN", add = plan_names())]
     #[serde(rename = "test_plan_id")]
     plan: Option<String>,
-
-    #[arg(long, hide = true, alias = "test_plan_id", conflicts_with = "plan")]
-    #[serde(skip)]
-    test_plan_id: Option<String>,
-
-    #[arg(long, hide = true, alias = "slot_deployment_configs", value_parser = json_object)]
-    slot_deployment_configs: Option<Value>,
 
     #[command(flatten)]
     #[serde(flatten)]
@@ -156,30 +139,17 @@ struct StartFlags {
     #[serde(skip)]
     devices: DeviceFlags,
 
-    #[arg(long = "agent", value_name = "NAME", aliases = ["agent-config-id", "agent_config_id"])]
-    #[arg(help = "Name or id of the AI player")]
+    #[arg(long = "agent", value_name = "NAME", help = "Name or id of the AI player")]
     agent_config_id: Option<String>,
 
-    #[arg(long = "tag", value_name = "TAG", aliases = ["additional-tags", "additional_tags"])]
-    #[arg(help = "Tag for the runs; may be repeated")]
+    #[arg(long = "tag", value_name = "TAG", help = "Tag for the runs; may be repeated")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     additional_tags: Vec<String>,
 
-    #[arg(long = "all-devices", aliases = ["run-on-all-configured-devices", "run_on_all_configured_devices"])]
-    #[arg(num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
+    #[arg(long = "all-devices", alias = "run-on-all-configured-devices", hide_possible_values = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
     #[arg(help = "One run on each phone or tablet of the device; each is billed")]
     run_on_all_configured_devices: Option<bool>,
-
-    #[arg(long, alias = "render_templates", num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
-    #[arg(help = "Fill the templates in the steps", hide_possible_values = true)]
-    render_templates: Option<bool>,
-
-    #[arg(long, alias = "template_data", value_name = "JSON", value_parser = json_object)]
-    #[arg(help = "Values for the templates")]
-    template_data: Option<Value>,
-
-    #[arg(long, value_name = "JSON", value_parser = json_object, help = options_help())]
-    options: Option<Value>,
 
     #[command(flatten)]
     #[serde(skip)]
@@ -198,19 +168,6 @@ struct StartFlags {
     yes: bool,
 }
 
-fn options_help() -> String {
-    let known = "`performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country), `mobile_gpslocation` (`auto` or `{lat, long}`)";
-    format!("Overrides for these runs: {known}")
-}
-
-fn json_object(text: &str) -> Result<Value, String> {
-    match serde_json::from_str(text) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err("must be a JSON object".to_owned()),
-        Err(error) => Err(format!("must be a JSON object: {error}")),
-    }
-}
-
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
 pub(super) fn command() -> Command {
     let about = "Starts a test or a plan by name; with --wait the exit code reports the verdicts";
@@ -226,61 +183,53 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     arguments.check_wait_flags()?;
     let start = Start::new(arguments.subject)?;
     let output = Output::from(start.flags.output);
-    let output = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
+    let verdicts = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
 
     let tools = build_caller_with_files(settings)?;
-    tools.caller.check_writable(start.tool.info)?;
-    let project = start.flags.project.project_id.clone();
-    let resolver = NameResolver::new(&tools.caller, project.as_deref());
-    let own = start.arguments(resolver).await?;
-    let names_build = own.contains_key("build_id");
+    let reply = start.send(&tools).await?;
     if start.flags.dry_run {
-        return show_request(&tools, start.tool, own, project.as_deref(), &output).await;
+        return output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value()));
     }
-    ask_before_cost(start.tool.name, &own, || start.flags.yes)?;
-
-    let common = CommonArguments::in_project(project.as_deref());
-    let call = ToolArguments::new(own, if start.flags.yes { common.confirmed() } else { common });
-    let reply = match call_with_confirmation(&tools, start.tool, call).await {
-        Err(CommandError::Failures(failures)) => return Err(start.with_advice(failures, resolver).await),
-        reply => reply?,
-    };
 
     // Without a named project, the answer to the start shows the project of the jobs.
-    let project = project.or_else(|| reply.project().map(str::to_owned));
-    let started = Started {
-        settings,
-        caller: &tools.caller,
-        answer: StartReply::new(reply.value()),
-        reply: &reply,
-        project,
-    };
-    if arguments.wait {
-        let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
-        return started.wait(timeout, output, !names_build).await;
-    }
+    let project = start.project().or(reply.project());
+    let answer = StartReply::new(reply.value());
+    let subject = answer.target().map(|(target, jobs)| WaitSubject {
+        jobs,
+        started: Some(reply.value().clone()),
+        not_started: answer.not_started(),
+        chosen_build: answer.build_id().filter(|_| !start.devices.builds.contains_key(&None)),
+        ..WaitSubject::new(settings, &tools.caller, project, target)
+    });
 
-    let status = output.print_start(reply.value(), || started.announce())?;
-    if !names_build {
-        started.report_chosen_build().await;
+    match subject {
+        Ok(subject) if arguments.wait => {
+            let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
+            subject.finish(timeout, None, verdicts).await
+        }
+        Ok(subject) => {
+            let status = output.print(ExitStatus::Success, reply.value(), || announce(&subject))?;
+            subject.report_chosen_build().await;
+            Ok(status)
+        }
+        Err(failure) if arguments.wait => {
+            let hint = "`tas-mcp jobs` shows the jobs that were started, if any";
+            Err(failure.detail("started", reply.value().clone()).hint(hint).into())
+        }
+        Err(_) => output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value())),
     }
-
-    Ok(status)
 }
 
-/// Prints the request of a start, which is not sent.
-async fn show_request(
-    tools: &CallerWithFiles,
-    tool: Tool,
-    own: Fields,
-    project: Option<&str>,
-    output: &VerdictOutput,
-) -> Result<ExitStatus, CommandError> {
-    let common = CommonArguments { is_dry_run: true, ..CommonArguments::in_project(project) };
-    let reply = call_with_confirmation(tools, tool, ToolArguments::new(own, common)).await?;
+/// Says how to wait for what was started, and what was not started. Returns the jobs.
+fn announce(subject: &WaitSubject<'_>) -> String {
+    note(&subject.advice());
+    for run in &subject.not_started {
+        let device = if run.device.is_empty() { String::new() } else { format!(" on {}", run.device) };
+        note(&format!("not started{device}: {}", run.reason));
+    }
 
-    output.print_start(reply.value(), || format!("{:#}\n", reply.value()))
+    subject.jobs_line()
 }
 
 impl RunArguments {
@@ -307,26 +256,19 @@ struct Start {
     by_number: &'static str,
     flags: StartFlags,
     devices: Devices,
-    /// The plan that is named.
-    plan: Option<String>,
 }
 
 impl Start {
-    /// Returns the start that the arguments describe.
     fn new(subject: Subject) -> Result<Self, CommandError> {
-        let is_plan = matches!(subject, Subject::Plan(_));
-        let (tool, by_number, plan, own, flags) = match subject {
-            Subject::Test(mut test) => {
-                test.test = test.test.or(test.multiplayer_test_id.take());
-                let (plan, own) = (test.test_plan_id.clone(), fields(&test)?);
-                (StartRun::tool(), "player_deployment_configs", plan, own, test.start)
+        let (tool, by_number, own, flags) = match subject {
+            Subject::Test(test) => {
+                (StartRun::tool(), "player_deployment_configs", fields(&test)?, test.start)
             }
-            Subject::Plan(mut plan) => {
-                plan.plan = plan.plan.or(plan.test_plan_id.take());
-                let (name, own) = (plan.plan.clone(), fields(&plan)?);
-                (StartTestPlanRun::tool(), "slot_deployment_configs", name, own, plan.start)
+            Subject::Plan(plan) => {
+                (StartTestPlanRun::tool(), "slot_deployment_configs", fields(&plan)?, plan.start)
             }
         };
+        let is_plan = tool.name == StartTestPlanRun::NAME;
         if !["multiplayer_test_id", "test_plan_id", "instructions"].iter().any(|name| own.contains_key(*name))
         {
             let subject = if is_plan { "plan" } else { "test" };
@@ -336,29 +278,49 @@ impl Start {
         }
 
         let devices = Devices::from_flags(&flags.devices, is_plan)?;
-        Ok(Self { tool, own, by_number, flags, devices, plan })
+        Ok(Self { tool, own, by_number, flags, devices })
+    }
+
+    fn project(&self) -> Option<&str> {
+        self.flags.project.project_id.as_deref()
+    }
+
+    /// Starts it, after the user has agreed to what it costs.
+    async fn send(&self, tools: &CallerWithFiles) -> Result<Reply, CommandError> {
+        tools.caller.check_writable(self.tool.info)?;
+        let resolver = NameResolver::new(&tools.caller, self.project());
+        let own = self.arguments(resolver).await?;
+        let StartFlags { dry_run, yes, .. } = self.flags;
+        if !dry_run && !yes {
+            ask_before_cost(self.tool.name, &own)?;
+        }
+
+        let common = CommonArguments {
+            is_dry_run: dry_run,
+            is_confirmed: yes && !dry_run,
+            ..CommonArguments::in_project(self.project())
+        };
+        match call_with_confirmation(tools, self.tool, ToolArguments::new(own, common)).await {
+            Err(CommandError::Failures(failures)) => Err(self.with_advice(failures, resolver).await),
+            reply => reply,
+        }
     }
 
     /// Returns the arguments of the tool, in which ids stand for names. Asks for a device that is missing.
     async fn arguments(&self, resolver: NameResolver<'_>) -> Result<Fields, CommandError> {
         let (mut own, mut devices) = (self.own.clone(), self.devices.clone());
-        // A name that is wrong is said before a device is asked for.
+        // Names are resolved first, so that a typo fails before the question for the device.
         named_arguments::resolve(resolver, self.tool.info, &mut own).await?;
-        if !own.contains_key(self.by_number) {
-            let plan = own.get("test_plan_id").and_then(Value::as_str);
-            devices.complete(resolver, plan).await?;
-        }
+        devices.complete(resolver, plan_of(&own)).await?;
         devices.add_to(&mut own, self.by_number);
         named_arguments::resolve(resolver, self.tool.info, &mut own).await?;
 
         Ok(own)
     }
 
-    /// Adds to a refusal which slots of the plan need a device.
     async fn with_advice(&self, failures: Vec<Failure>, resolver: NameResolver<'_>) -> CommandError {
         let is_refused = failures.iter().any(|failure| failure.code == Code::Rejected);
-        let names_slots = self.own.contains_key(self.by_number) || self.devices.devices.len() > 1;
-        let advice = match self.plan.as_ref().filter(|_| is_refused && !names_slots) {
+        let advice = match plan_of(&self.own).filter(|_| is_refused && self.devices.devices.len() < 2) {
             Some(plan) => slot_advice(resolver, plan).await,
             None => None,
         };
@@ -371,92 +333,6 @@ impl Start {
     }
 }
 
-fn fields(arguments: &impl Serialize) -> Result<Fields, CommandError> {
-    let value = serde_json::to_value(arguments)?;
-    Ok(value.as_object().cloned().unwrap_or_default())
-}
-
-/// A start that the service has accepted.
-struct Started<'a> {
-    settings: &'a Settings,
-    caller: &'a Caller,
-    reply: &'a Reply,
-    answer: StartReply,
-    project: Option<String>,
-}
-
-impl Started<'_> {
-    fn subject(&self) -> Result<WaitSubject<'_>, Failure> {
-        let started = self.reply.value();
-        let (target, jobs) = self.answer.target().map_err(|failure| {
-            let hint = "`tas-mcp jobs` shows the jobs that were started, if any";
-            failure.detail("started", started.clone()).hint(hint)
-        })?;
-
-        Ok(WaitSubject {
-            settings: self.settings,
-            caller: self.caller,
-            project: self.project.as_deref(),
-            target,
-            jobs,
-            started: Some(started.clone()),
-            not_started: self.answer.not_started(),
-        })
-    }
-
-    /// Says how to wait for what was started, and what was not started. Returns the jobs, or the whole answer if it names none.
-    fn announce(&self) -> String {
-        let Ok(subject) = self.subject() else { return format!("{:#}\n", self.reply.value()) };
-        note(&subject.advice());
-
-        for run in &subject.not_started {
-            let device = Some(&run.device).filter(|device| !device.is_empty());
-            let device = device.map(|device| format!(" on {device}")).unwrap_or_default();
-            note(&format!("not started{device}: {}", run.reason));
-        }
-
-        subject.jobs_line()
-    }
-
-    /// Prints which build the service has chosen. The start is done, so that a failure is only a missing name.
-    async fn report_chosen_build(&self) {
-        let Some(id) = self.answer.build_id() else { return };
-        let client = ProjectClient { caller: self.caller.clone(), project: self.project.clone() };
-        let build = client.call(&GetBuild { build_id: Uuid(id.clone()) }).await.ok();
-
-        let name = build.map(|build| build.view::<GetBuild>().build.name).filter(|name| !name.is_empty());
-        let name = name.map(|name| format!("{name} ")).unwrap_or_default();
-        note(&format!("the service chose the build {name}({id})"));
-    }
-
-    /// Waits for the jobs or the execution, and prints the verdicts.
-    async fn wait(
-        &self,
-        timeout: Duration,
-        output: VerdictOutput,
-        reports_build: bool,
-    ) -> Result<ExitStatus, CommandError> {
-        let subject = self.subject()?;
-        let wait = Wait {
-            target: subject.target.clone(),
-            expected_jobs: subject.jobs.clone(),
-            project: self.project.clone(),
-            timeout,
-            interval: None,
-        };
-        let completion = async {
-            if reports_build {
-                self.report_chosen_build().await;
-            }
-
-            // The progress bar begins after everything that is said once.
-            let options = options_with_progress();
-            wait.run(self.caller, &options).await.map_err(|failure| {
-                let hint = format!("the start succeeded; {}", subject.advice());
-                failure.detail("started", self.reply.value().clone()).hint(hint)
-            })
-        };
-
-        subject.finish(completion, output).await
-    }
+fn plan_of(own: &Fields) -> Option<&str> {
+    own.get("test_plan_id").and_then(Value::as_str)
 }

@@ -12,7 +12,7 @@ use super::{
     name_resolution::NameResolver,
     next_command::next_command,
     output::{JsonFlag, Output, terminal_width},
-    table::{Cell, Table},
+    table::{Cell, Fit, Table},
     tool_arguments::ProjectFlag,
 };
 use crate::{
@@ -66,7 +66,6 @@ pub(super) fn command() -> Command {
     ShowArguments::augment_args(command)
 }
 
-/// Prints the record.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ShowArguments::from_arg_matches(matches)?;
     let output = Output::from(&arguments.output);
@@ -144,7 +143,6 @@ impl Page {
         }
     }
 
-    /// Adds a text of several lines below a heading.
     fn paragraph(&mut self, heading: &str, text: &str) {
         if text.trim().is_empty() {
             return;
@@ -162,17 +160,15 @@ impl Page {
         }
         self.line("");
         self.line(heading);
-        self.text += &table.fit(terminal_width()).with_styles();
+        self.text += &table.fit(terminal_width()).to_string();
     }
 
-    /// Adds records as the list command shows them.
     fn list(&mut self, heading: &str, list: &str, records: &[Value]) {
         if let Some(table) = record_table(list, records, &self.context) {
             self.table(heading, table);
         }
     }
 
-    /// Adds a command that says more.
     fn next(&mut self, settings: &Settings, words: &[&str]) {
         if let Some(command) = next_command(settings, words) {
             self.line(&format!("more: {command}"));
@@ -214,8 +210,7 @@ impl Page {
             self.table(&heading, self.steps(&player.steps));
         }
 
-        let mut table = Table::new(["severity", "bug", "id"]);
-        table.keep_whole(2);
+        let mut table = Table::new(["severity", "bug", "id"]).fitting([2], Fit::Whole);
         for bug in bugs.iter().map(view::<RunBug>) {
             table.add_row([bug.severity.as_str(), &bug.title, &bug.bug_id]);
         }
@@ -225,7 +220,7 @@ impl Page {
 
     /// Returns the steps of a player, with the reports of those that did not pass.
     fn steps(&self, steps: &[RunStep]) -> Table {
-        let mut table = Table::new(["step", "verdict", "took", "goal"]);
+        let mut table = Table::new(["step", "verdict", "took", "goal"]).fitting(0..3, Fit::Whole);
         for (index, step) in steps.iter().enumerate() {
             let number = step.step_number.unwrap_or(index + 1).to_string();
             let state = step.run_result.as_deref().unwrap_or(&step.run_state);
@@ -237,7 +232,6 @@ impl Page {
             }
         }
 
-        (0..3).for_each(|column| table.keep_whole(column));
         table
     }
 
@@ -253,8 +247,7 @@ impl Page {
         self.field("not started", job.queue_rejection_reason.as_deref().unwrap_or_default());
         self.field("tags", &job.tags.join(", "));
 
-        let mut table = Table::new(["verdict", "run", "took"]);
-        table.keep_whole(1);
+        let mut table = Table::new(["verdict", "run", "took"]).fitting([1], Fit::Whole);
         for run in &job.runs {
             let state = run.result.as_ref().or(run.state.as_ref()).map(String::as_str).unwrap_or_default();
             let (started_at, completed_at) = (run.started_at.clone(), run.completed_at.clone());
@@ -322,8 +315,7 @@ impl Page {
         let players = &test.content.players_by_key;
         for (index, key) in test.content.player_order.iter().enumerate() {
             let Some(player) = players.get(key) else { continue };
-            let mut table = Table::new(["step", "goal"]);
-            table.keep_whole(0);
+            let mut table = Table::new(["step", "goal"]).fitting([0], Fit::Whole);
             let items = player.items_by_key.iter().flatten();
             let order = player.item_order.iter().flatten();
             let items =
@@ -352,13 +344,11 @@ impl Page {
             self.field(&format!("slot {number}"), &name.unwrap_or_else(|| "without a name".to_owned()));
         }
 
-        let mut table = Table::new(["test", "retries", "id"]);
-        table.keep_whole(1);
+        let mut table = Table::new(["test", "retries", "id"]).fitting([1], Fit::Whole).fitting([2], Fit::Id);
         for item in &plan.test_items {
             let id = item.multiplayer_test_id.as_str();
             table.add_row([test_name(id).unwrap_or_default(), item.retries.to_string(), id.to_owned()]);
         }
-        table.shorten_ids(2);
         self.table("tests", table);
     }
 
@@ -394,10 +384,8 @@ impl Page {
         self.paragraph("description", &bug.description);
         self.paragraph("how to reproduce", &bug.reproduction_steps);
 
-        let mut table = Table::new(["age", "build", "test", "step", "verdict", "run"]);
-        for column in [0, 3, 4, 5] {
-            table.keep_whole(column);
-        }
+        let header = ["age", "build", "test", "step", "verdict", "run"];
+        let mut table = Table::new(header).fitting([0, 3, 4, 5], Fit::Whole);
         for occurrence in &occurrences {
             let run = run_of(&occurrence.multiplayer_run_id);
             let run = run.unwrap_or_default();

@@ -9,7 +9,7 @@ use super::{
     checks::{Checks, Finding, Mark},
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::{JsonFlag, note, print_line, print_table, print_text, status_after_output},
+    output::{JsonFlag, Output, note, terminal_width},
     table::Table,
 };
 use crate::{
@@ -66,26 +66,18 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let findings = report.findings();
     let failed = findings.iter().filter(|finding| finding.mark == Mark::Fails).count();
 
-    let printed = if arguments.output.json {
-        print_line(serde_json::to_string_pretty(&report)?)
-    } else {
-        let findings: String = findings.iter().map(ToString::to_string).collect();
-        print_text(report.beginning())
-            .and_then(|()| print_table(report.settings_table()))
-            .and_then(|()| print_text(format!("\n{findings}\n{}", verdict(failed))))
-    };
     let status = if failed == 0 { ExitStatus::Success } else { ExitStatus::Rejected };
+    let verdict = match failed {
+        0 => "✓ everything that was checked works".to_owned(),
+        1 => "✗ one thing will not work".to_owned(),
+        count => format!("✗ {count} things will not work"),
+    };
 
-    Ok(status_after_output(status, printed))
-}
-
-/// Returns what applies to all checks.
-fn verdict(failed: usize) -> String {
-    match failed {
-        0 => "✓ everything that was checked works\n".to_owned(),
-        1 => "✗ one thing will not work\n".to_owned(),
-        count => format!("✗ {count} things will not work\n"),
-    }
+    Output::from(&arguments.output).print(status, &report, || {
+        let findings: String = findings.iter().map(ToString::to_string).collect();
+        let settings = report.settings_table().fit(terminal_width());
+        format!("{}{settings}\n{findings}\n{verdict}\n", report.beginning())
+    })
 }
 
 impl StatusReport {
@@ -104,7 +96,6 @@ impl StatusReport {
         }
     }
 
-    /// Returns the version and the accounts.
     fn beginning(&self) -> String {
         let accounts = self.accounts.iter().map(|account| format!("{}\n", account.line()));
         let gap = (!self.accounts.is_empty()).then(|| "\n".to_owned());

@@ -1,25 +1,27 @@
 //! `tas-mcp stop`: stops runs, by any id or name.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use indexmap::IndexSet;
 use serde_json::json;
 
 use super::{
-    calls::{ConsentAnswer, DryRunFlag, ask, build_caller, can_ask, declined, show_request},
+    calls::{DryRunFlag, ask, build_caller, can_ask, show_request},
     columns::counted,
     completions::result_names,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_resolution::NameResolver,
     output::{Output, OutputFlags},
-    result_resolution::{Latest, jobs_of, stop_arguments, stop_jobs},
-    table::Table,
+    result_resolution::Latest,
+    table::{Fit, Table},
     tool_arguments::ProjectFlag,
 };
 use crate::{
+    call::arguments::{CommonArguments, ToolArguments},
     failure::{Code, Failure},
     service::{
         api::{
-            jobs::Job,
+            jobs::{Job, ListJobs},
             runs::{StopRuns, StopRunsResponse},
         },
         catalog::ListedOperation as _,
@@ -68,16 +70,16 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let caller = build_caller(settings)?;
     let resolver = NameResolver::new(&caller, arguments.project.project_id.as_deref());
     let jobs = jobs(resolver, &arguments.ids).await?;
+    let target = ResultTarget::Jobs(jobs.clone());
+    let call = ToolArguments::new(target.to_arguments(), CommonArguments::in_project(resolver.project));
     if arguments.dry_run.dry_run {
-        let call = stop_arguments(resolver.project, &jobs);
         return show_request(&caller, StopRuns::entry(), call, &output).await;
     }
-
     if !arguments.yes {
         ask_first(resolver, &jobs).await?;
     }
 
-    let reply = stop_jobs(resolver, &jobs).await?;
+    let reply = caller.call(StopRuns::entry(), call).await?;
     let outcome = reply.view::<StopRuns>();
     let is_complete = reply.value().get("ok") != Some(&json!(false));
     let status = if is_complete { ExitStatus::Success } else { ExitStatus::Rejected };
@@ -87,9 +89,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
 /// Asks the user at the terminal, because the jobs may be those of others. Without a terminal nobody is asked: a script has named
 /// what it wants.
-///
-/// # Errors
-/// That the user declined, and the failures of reading the jobs.
 async fn ask_first(resolver: NameResolver<'_>, jobs: &[String]) -> Result<(), CommandError> {
     if !can_ask() {
         return Ok(());
@@ -105,22 +104,15 @@ async fn ask_first(resolver: NameResolver<'_>, jobs: &[String]) -> Result<(), Co
         names.push("...".to_owned());
     }
 
-    match ask(&format!("This stops {}: {}", counted(jobs.len(), "job"), names.join(", ")))? {
-        ConsentAnswer::No => Err(declined().into()),
-        ConsentAnswer::Yes | ConsentAnswer::NotAsked => Ok(()),
-    }
+    ask(&format!("This stops {}: {}", counted(jobs.len(), "job"), names.join(", ")), Ok(()))
 }
 
 /// Returns the ids of the jobs of all named results, each once.
 async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Vec<String>, Failure> {
-    let mut jobs = Vec::new();
+    let mut jobs = IndexSet::new();
     for name in names {
-        let target = ResultTarget::Single(resolver.result(name, Latest::Start).await?);
-        for job in jobs_of(resolver.caller, resolver.project, &target, &[]).await? {
-            if !jobs.contains(&job) {
-                jobs.push(job);
-            }
-        }
+        let result = resolver.result(name, Latest::Start).await?;
+        jobs.extend(unfinished_jobs(resolver, result).await?);
     }
 
     if jobs.is_empty() {
@@ -128,13 +120,29 @@ async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Vec<String
         return Err(Failure::new(Code::Conflict, message).hint("`tas-mcp jobs` shows the state of jobs"));
     }
 
-    Ok(jobs)
+    Ok(jobs.into_iter().collect())
+}
+
+/// Returns the job that is meant, whatever its state, or the jobs of an execution that can be stopped.
+async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result<Vec<String>, Failure> {
+    match result.kind {
+        ResultKind::Job => Ok(vec![result.id]),
+        ResultKind::Run => {
+            let found = FoundResult::find(resolver.caller, resolver.project, &result.id).await?;
+            Ok(found.job_id().into_iter().collect())
+        }
+        ResultKind::Execution => {
+            let jobs = resolver.newest_records(ListJobs::entry(), result.to_arguments()).await?.data;
+            let jobs = jobs.iter().map(view::<Job>);
+            let unfinished = jobs.filter(|job| !job.status.eq_ignore_ascii_case("completed"));
+            Ok(unfinished.map(|job| job.job_id).filter(|id| !id.is_empty()).collect())
+        }
+    }
 }
 
 /// Returns a row for each job.
 fn table(outcome: StopRunsResponse) -> Table {
-    let mut table = Table::new(["job", "outcome"]);
-    table.keep_whole(0);
+    let mut table = Table::new(["job", "outcome"]).fitting([0], Fit::Whole);
     for row in outcome.results {
         let reason = row.message.filter(|_| !row.ok).or(row.error);
         let outcome = if row.ok { "stopped".to_owned() } else { reason.unwrap_or("not stopped".to_owned()) };

@@ -15,7 +15,6 @@ pub(super) enum TerminationSignal {
 }
 
 impl TerminationSignal {
-    /// Returns the status of a command that the signal has ended.
     pub(super) fn exit_status(self) -> ExitStatus {
         match self {
             Self::Interrupt => ExitStatus::Interrupted,
@@ -67,7 +66,6 @@ impl TerminationSignals {
         Self {}
     }
 
-    /// Waits for the next Ctrl-C.
     pub(super) async fn receive(&mut self) -> TerminationSignal {
         drop(tokio::signal::ctrl_c().await);
         TerminationSignal::Interrupt

@@ -1,9 +1,10 @@
 //! A tool that a user names, and its arguments: as flags of a command, or with `--args` as one JSON object.
 
-use std::{fs, io::Read as _};
+use std::{fs, io::Read as _, path::Path};
 
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
@@ -29,9 +30,6 @@ use crate::{
 
 /// Flag with the arguments of a tool as one JSON object.
 pub(super) const ARGS: &str = "args";
-
-/// Maximum size of a file with arguments, in bytes.
-const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Help of a flag for the project.
 const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
@@ -95,6 +93,12 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
 pub(super) struct ProjectFlag {
     #[arg(long, alias = PROJECT_ID, value_name = "ID", help = PROJECT_HELP, hide = true)]
     pub(super) project_id: Option<String>,
+}
+
+/// Returns the fields of flags whose names are those of the arguments of a tool.
+pub(super) fn fields(flags: &impl Serialize) -> Result<Fields, CommandError> {
+    let value = serde_json::to_value(flags)?;
+    Ok(value.as_object().cloned().unwrap_or_default())
 }
 
 /// Returns the arguments of the call. A flag overrides the same argument in `--args`.
@@ -163,14 +167,9 @@ fn read_file(path: &str) -> Result<String, Failure> {
     };
 
     let file = &*expand_home(path);
-    let metadata = fs::metadata(file).map_err(|error| failure(error.to_string()))?;
-    if metadata.is_dir() {
+    if Path::new(file).is_dir() {
         return Err(failure("it is a directory".to_owned()));
     }
-    if metadata.len() > MAX_FILE_BYTES {
-        return Err(failure("it is larger than 16 MiB".to_owned()));
-    }
-
     fs::read_to_string(file).map_err(|error| failure(error.to_string()))
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     mcp::{published_tool, published_tools},
-    service::tool::{Tier, Toolset},
+    service::tool::Tier,
     settings::Settings,
     tools::{
         catalog::{self, Tool},
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Commands that the help shows.
-const EXAMPLES: [&str; 3] = ["tas-mcp tools", "tas-mcp tools start_run", "tas-mcp tools --tokens"];
+const EXAMPLES: [&str; 2] = ["tas-mcp tools", "tas-mcp tools start_run"];
 
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.
 const BYTES_PER_TOKEN: usize = 4;
@@ -34,10 +34,6 @@ struct ToolsArguments {
     /// Print JSON in the form that hosts receive
     #[arg(long)]
     json: bool,
-
-    /// Show about how many tokens the offered tools cost in every conversation, by set
-    #[arg(long, conflicts_with_all = ["name", "json"])]
-    tokens: bool,
 }
 
 pub(super) fn command() -> Command {
@@ -48,7 +44,6 @@ pub(super) fn command() -> Command {
     ToolsArguments::augment_args(command)
 }
 
-/// Prints the tools.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ToolsArguments::from_arg_matches(matches)?;
     let (is_global, selection) = (settings.project().is_none(), settings.selection());
@@ -59,8 +54,6 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
     } else if arguments.json {
         let tools = published_tools(catalog::tools().map(|tool| tool.info), is_global, &selection);
         print_line(format_args!("{:#}", json!(tools)))?;
-    } else if arguments.tokens {
-        print_text(costs(is_global, &selection))?;
     } else {
         print_text(overview(is_global, &selection))?;
     }
@@ -74,24 +67,6 @@ fn overview(is_global: bool, selection: &Selection) -> Table {
         table.add_row(row(tool, is_global, selection));
     }
 
-    table
-}
-
-/// Returns the number and the cost of the offered tools of each set, and of all.
-fn costs(is_global: bool, selection: &Selection) -> Table {
-    let mut table = Table::new(["set", "tools", "tokens"]);
-    let (mut all_tools, mut all_tokens) = (0, 0);
-    for set in Toolset::ALL {
-        let tools = selection.tools().filter(|tool| tool.toolset == set);
-        let tokens: Vec<_> = tools.map(|tool| estimate_tokens(tool, is_global, selection)).collect();
-        if !tokens.is_empty() {
-            let sum: usize = tokens.iter().sum();
-            (all_tools, all_tokens) = (all_tools + tokens.len(), all_tokens + sum);
-            table.add_row([set.name().to_owned(), tokens.len().to_string(), sum.to_string()]);
-        }
-    }
-
-    table.add_row(["all".to_owned(), all_tools.to_string(), all_tokens.to_string()]);
     table
 }
 

@@ -11,7 +11,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use futures_util::{StreamExt as _, stream};
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
+use serde::Serialize;
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 use self::batch::{FileUpload, prepare_uploads};
 use super::{
@@ -21,7 +23,7 @@ use super::{
     failure_output::FailureOutput,
     help::help_end,
     output::{Output, OutputFlags, note},
-    table::{Cell, Table},
+    table::{Cell, Fit, Table},
     termination::TerminationSignals,
     tool_arguments::ProjectFlag,
 };
@@ -60,10 +62,13 @@ fn words(words: &'static [&'static str]) -> ArgValueCandidates {
     ArgValueCandidates::new(|| words.iter().map(CompletionCandidate::new).collect())
 }
 
-#[derive(Args)]
+// The names of the fields are those of the arguments of the tool.
+#[skip_serializing_none]
+#[derive(Args, Serialize)]
 struct UploadArguments {
     /// Files to upload, or patterns such as `out/*.apk`
     #[arg(value_name = "FILE", num_args = 1.., required = true, value_hint = ValueHint::FilePath)]
+    #[serde(skip)]
     files: Vec<String>,
 
     /// Name of the build, for a single file. Default: the file name
@@ -95,36 +100,45 @@ struct UploadArguments {
     multipart: Option<bool>,
 
     #[command(flatten)]
+    #[serde(skip)]
     project: ProjectFlag,
 
     #[command(flatten)]
+    #[serde(skip)]
     output: OutputFlags,
 
     /// Tag of 1 to 50 characters; may be repeated
     #[arg(long)]
+    #[serde(rename = "tags", skip_serializing_if = "Vec::is_empty")]
     tag: Vec<String>,
 
     /// Delete old builds permanently when the storage is full
     #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     auto_delete: bool,
 
     #[command(flatten)]
+    #[serde(skip)]
     dry_run: DryRunFlag,
 
     /// Do not ask for confirmation; a person has accepted --auto-delete
     #[arg(long)]
+    #[serde(skip)]
     yes: bool,
 
     /// Commit of the build. Default: that of the job of GitHub, GitLab or Jenkins
     #[arg(long, value_name = "HASH")]
+    #[serde(skip)]
     commit: Option<String>,
 
     /// Branch of the commit
     #[arg(long, value_name = "NAME")]
+    #[serde(skip)]
     branch: Option<String>,
 
     /// Address of the CI job
     #[arg(long, value_name = "URL")]
+    #[serde(skip)]
     run_url: Option<String>,
 }
 
@@ -214,19 +228,10 @@ struct Outcomes<'a> {
 
 impl<'a> Outcomes<'a> {
     fn new(output: &'a Output, failures: FailureOutput) -> Self {
-        let mut table = Table::new(["file", "build", "id", "size", "took"]);
-        (2..5).for_each(|column| table.keep_whole(column));
+        let table = Table::new(["file", "build", "id", "size", "took"]).fitting(2..5, Fit::Whole);
         let (builds, bytes, project) = (0, 0, String::new());
-        Self {
-            output,
-            failures,
-            table,
-            builds,
-            bytes,
-            project,
-            began: Instant::now(),
-            status: ExitStatus::Success,
-        }
+        let (began, status) = (Instant::now(), ExitStatus::Success);
+        Self { output, failures, table, builds, bytes, project, began, status }
     }
 
     /// Adds the outcome of an upload. The first failure determines the exit status.

@@ -15,13 +15,12 @@ use super::{
     output::{Output, OutputFlags},
     result_resolution::Latest,
     tool_arguments::ProjectFlag,
-    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject, options_with_progress},
+    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject},
 };
 use crate::{
     failure::{Code, Failure},
     service::record_kind::{ResultId, ResultKind, ResultTarget},
     settings::Settings,
-    tools::waiting::Wait,
 };
 
 const EXAMPLES: [&str; 2] =
@@ -36,11 +35,8 @@ struct WaitArguments {
     ids: Vec<String>,
 
     /// Job id from a start; may be repeated
-    #[arg(long, alias = "job_id")]
+    #[arg(long, aliases = ["job_id", "job-ids", "job_ids"])]
     job_id: Vec<String>,
-
-    #[arg(long, alias = "job_ids", hide = true)]
-    job_ids: Vec<String>,
 
     /// Run id, instead of a job
     #[arg(long, alias = "run_id")]
@@ -80,7 +76,6 @@ pub(super) fn command() -> Command {
     WaitArguments::augment_args(command)
 }
 
-/// Waits and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = WaitArguments::from_arg_matches(matches)?;
     let output = VerdictOutput::new(
@@ -93,55 +88,25 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let project = arguments.project.project_id.as_deref();
     let target = target(NameResolver::new(&caller, project), &arguments).await?;
 
-    let wait = Wait {
-        target: target.clone(),
-        expected_jobs: Vec::new(),
-        project: project.map(str::to_owned),
-        timeout: Duration::from_secs(arguments.timeout_seconds),
-        interval: arguments.poll_interval_seconds.map(Duration::from_secs),
-    };
-    let subject = WaitSubject {
-        settings,
-        caller: &caller,
-        project,
-        target,
-        jobs: Vec::new(),
-        started: None,
-        not_started: Vec::new(),
-    };
-    let completion = async { wait.run(&caller, &options_with_progress()).await };
-
-    subject.finish(completion, output).await
+    let timeout = Duration::from_secs(arguments.timeout_seconds);
+    let interval = arguments.poll_interval_seconds.map(Duration::from_secs);
+    WaitSubject::new(settings, &caller, project, target).finish(timeout, interval, output).await
 }
 
 async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<ResultTarget, Failure> {
-    let jobs = [&arguments.job_id[..], &arguments.job_ids].concat();
-    let is_given = [
-        !arguments.ids.is_empty(),
-        !jobs.is_empty(),
-        arguments.run_id.is_some(),
-        arguments.test_plan_execution_id.is_some(),
-    ];
-    if is_given.into_iter().filter(|is_given| *is_given).count() != 1 {
-        let message =
-            "exactly one of an id or name, `--job-id`, `--run-id` and `--test-plan-execution-id` is needed";
-        return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"));
-    }
+    let single = |kind, id: &String| Ok(ResultTarget::Single(ResultId::new(kind, id)));
+    let WaitArguments { ids, job_id, run_id, test_plan_execution_id, .. } = arguments;
 
-    let single = |kind, id: &String| ResultTarget::Single(ResultId::new(kind, id));
-    if let Some(run) = &arguments.run_id {
-        return Ok(single(ResultKind::Run, run));
-    }
-    if let Some(execution) = &arguments.test_plan_execution_id {
-        return Ok(single(ResultKind::Execution, execution));
-    }
-
-    match jobs.as_slice() {
-        [] => match arguments.ids.as_slice() {
-            [name] => resolver.result(name, Latest::Start).await.map(ResultTarget::Single),
-            names => resolver.several_jobs(names).await.map(ResultTarget::Jobs),
-        },
-        [job] => Ok(single(ResultKind::Job, job)),
-        jobs => Ok(ResultTarget::Jobs(jobs.to_vec())),
+    match (ids.as_slice(), job_id.as_slice(), run_id, test_plan_execution_id) {
+        ([name], [], None, None) => resolver.result(name, Latest::Start).await.map(ResultTarget::Single),
+        ([_, ..], [], None, None) => resolver.several_jobs(ids).await.map(ResultTarget::Jobs),
+        ([], [job], None, None) => single(ResultKind::Job, job),
+        ([], [_, ..], None, None) => Ok(ResultTarget::Jobs(job_id.clone())),
+        ([], [], Some(run), None) => single(ResultKind::Run, run),
+        ([], [], None, Some(execution)) => single(ResultKind::Execution, execution),
+        _ => {
+            let message = "exactly one of an id or name, `--job-id`, `--run-id` and `--test-plan-execution-id` is needed";
+            Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"))
+        }
     }
 }

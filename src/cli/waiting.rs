@@ -22,18 +22,22 @@ use super::{
     junit::{self, Case, CaseReader},
     next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width},
-    table::{Cell, Table},
+    table::{Cell, Fit, Table},
     termination::{TerminationSignal, TerminationSignals},
 };
 use crate::{
     call::Caller,
     failure::Failure,
-    service::record_kind::ResultTarget,
+    service::{
+        api::{Uuid, builds::GetBuild},
+        record_kind::ResultTarget,
+    },
     settings::Settings,
     text::single_line,
     tools::{
         call_options::{CallOptions, ProgressSink},
-        waiting::{Completion, WaitStatus},
+        project_client::ProjectClient,
+        waiting::{Completion, Wait, WaitStatus},
     },
 };
 
@@ -73,15 +77,6 @@ impl VerdictOutput {
     pub(super) fn with_gate(self, gate: &GateFlags) -> Self {
         Self { gate: gate.given().map(|_| gate.clone()), ..self }
     }
-
-    /// Prints the answer to a start that is not waited for.
-    pub(super) fn print_start(
-        &self,
-        answer: &Value,
-        announce: impl FnOnce() -> String,
-    ) -> Result<ExitStatus, CommandError> {
-        self.output.print(ExitStatus::Success, answer, announce)
-    }
 }
 
 /// What is waited for, so that the wait can be continued.
@@ -95,6 +90,8 @@ pub(super) struct WaitSubject<'a> {
     /// The service's answer to the start, if the command started anything.
     pub(super) started: Option<Value>,
     pub(super) not_started: Vec<NotStarted>,
+    /// Id of the build that the service has chosen, if the user named none.
+    pub(super) chosen_build: Option<String>,
 }
 
 /// A run that could not be started.
@@ -105,8 +102,17 @@ pub(super) struct NotStarted {
     pub(super) reason: String,
 }
 
-impl WaitSubject<'_> {
-    /// Returns the advice to continue the wait.
+impl<'a> WaitSubject<'a> {
+    pub(super) fn new(
+        settings: &'a Settings,
+        caller: &'a Caller,
+        project: Option<&'a str>,
+        target: ResultTarget,
+    ) -> Self {
+        let (jobs, started, not_started, chosen_build) = (Vec::new(), None, Vec::new(), None);
+        Self { settings, caller, project, target, jobs, started, not_started, chosen_build }
+    }
+
     pub(super) fn advice(&self) -> String {
         let ids = match &self.target {
             ResultTarget::Single(result) => std::slice::from_ref(&result.id),
@@ -128,11 +134,23 @@ impl WaitSubject<'_> {
         if jobs.is_empty() { String::new() } else { format!("jobs: {}\n", jobs.join(" ")) }
     }
 
-    /// Announces the wait, waits for the end of `wait`, prints the verdicts and writes the JUnit file. Returns the exit
-    /// status that the verdicts determine. An output that cannot be written replaces only the status of success.
+    /// Prints which build the service has chosen. The start is done, so that a failure is only a missing name.
+    pub(super) async fn report_chosen_build(&self) {
+        let Some(id) = &self.chosen_build else { return };
+        let client = ProjectClient { caller: self.caller.clone(), project: self.project.map(str::to_owned) };
+        let build = client.call(&GetBuild { build_id: Uuid(id.clone()) }).await.ok();
+
+        let name = build.map(|build| build.view::<GetBuild>().build.name).filter(|name| !name.is_empty());
+        let name = name.map(|name| format!("{name} ")).unwrap_or_default();
+        note(&format!("the service chose the build {name}({id})"));
+    }
+
+    /// Announces the wait, waits for the end, prints the verdicts and writes the JUnit file. Returns the exit status that the
+    /// verdicts determine. An output that cannot be written replaces only the status of success.
     pub(super) async fn finish(
         &self,
-        wait: impl Future<Output = Result<Completion, Failure>>,
+        timeout: Duration,
+        interval: Option<Duration>,
         output: VerdictOutput,
     ) -> Result<ExitStatus, CommandError> {
         let jobs = self.jobs_line();
@@ -143,7 +161,7 @@ impl WaitSubject<'_> {
         let mut signals = TerminationSignals::new();
         // A signal drops the wait, which removes the progress bar, before anything is printed.
         let completion = tokio::select! {
-            completion = wait => completion?,
+            completion = self.wait(timeout, interval) => completion?,
             signal = signals.receive() => return Ok(self.interrupted_by(signal)),
         };
 
@@ -173,6 +191,28 @@ impl WaitSubject<'_> {
         Ok(if status == ExitStatus::Success { ExitStatus::Rejected } else { status })
     }
 
+    async fn wait(&self, timeout: Duration, interval: Option<Duration>) -> Result<Completion, Failure> {
+        // The progress bar begins after everything that is said once.
+        self.report_chosen_build().await;
+        let wait = Wait {
+            target: self.target.clone(),
+            expected_jobs: self.jobs.clone(),
+            project: self.project.map(str::to_owned),
+            timeout,
+            interval,
+        };
+
+        let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
+        let completion = wait.run(self.caller, &options).await;
+        completion.map_err(|failure| match &self.started {
+            Some(started) => {
+                let hint = format!("the start succeeded; {}", self.advice());
+                failure.detail("started", started.clone()).hint(hint)
+            }
+            None => failure,
+        })
+    }
+
     /// Says how to continue, and returns the exit status.
     fn interrupted_by(&self, signal: TerminationSignal) -> ExitStatus {
         if std::io::stderr().is_terminal() {
@@ -200,12 +240,12 @@ impl WaitSubject<'_> {
     fn print(&self, completion: &Completion, output: Output) -> Result<ExitStatus, CommandError> {
         let (table, summary) = (self.verdict_table(completion), self.summary(completion));
         if !output.is_for_programs() {
-            let text = table.fit(terminal_width()).with_styles() + &summary;
+            let text = table.fit(terminal_width()).to_string() + &summary;
             return output.print(ExitStatus::Success, &completion, || Shown::Text(text));
         }
 
         // The log of a CI job usually contains only standard error, so the table is printed there.
-        let logged = write!(anstream::stderr(), "{}{summary}", table.with_styles());
+        let logged = write!(anstream::stderr(), "{table}{summary}");
         let mut value = json!(completion);
         if let (Some(started), Value::Object(fields)) = (&self.started, &mut value) {
             fields.insert("started".to_owned(), started.clone());
@@ -217,28 +257,27 @@ impl WaitSubject<'_> {
 
     /// Returns a table with a row for each test. A reason is never shortened.
     fn verdict_table(&self, completion: &Completion) -> Table {
-        let mut table = Table::new(["verdict", "test", "platform", "run", "attempts", "reason"]);
-        table.keep_whole(0);
-        table.keep_whole(3);
-        table.keep_for_programs(5);
-        let mut add = |state: Cell, test: &str, platform: &str, run: &str, attempts: String, reason: &str| {
-            table.add_row([state, test.into(), platform.into(), run.into(), attempts.into(), reason.into()]);
+        let header = ["verdict", "test", "platform", "run", "attempts", "reason"];
+        let mut table = Table::new(header).fitting([0, 3], Fit::Whole).fitting([5], Fit::Programs);
+        let mut add = |state: &str, [test, platform, run, attempts]: [&str; 4], reason: &str| {
+            let cells = [test, platform, run, attempts, reason].map(Cell::from);
+            table.add_row(std::iter::once(verdict(state)).chain(cells));
             table.add_note(reason);
         };
 
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
         for item in &completion.items {
             let state = item.verdict().or_else(|| item.status.clone()).unwrap_or_default();
             let attempts = item.attempts.map(|attempts| attempts.to_string()).unwrap_or_default();
-            let (platform, run, reason) = (text(&item.platform), text(&item.run_id), text(&item.reason));
-            add(verdict(&state), item.name(), &platform, &run, attempts, &reason);
+            let cells = [item.name(), &text(&item.platform), &text(&item.run_id), &attempts];
+            add(&state, cells, &text(&item.reason));
         }
         // What has no verdict still has a reason.
         for run in &self.not_started {
-            add(verdict("not started"), "", &run.device, "", String::new(), &run.reason);
+            add("not started", ["", &run.device, "", ""], &run.reason);
         }
         for reason in unread_reasons(completion) {
-            add(verdict("not read"), "", "", "", String::new(), &reason);
+            add("not read", [""; 4], &reason);
         }
 
         table
@@ -280,14 +319,8 @@ impl WaitSubject<'_> {
     }
 }
 
-/// Returns the reasons why tests are missing from the items.
 fn unread_reasons(completion: &Completion) -> Vec<String> {
     completion.unread.iter().map(|unread| format!("{}: {}", unread.what, unread.why)).collect()
-}
-
-/// Returns the options of a call whose progress is shown on standard error.
-pub(super) fn options_with_progress() -> CallOptions {
-    CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() }
 }
 
 /// Display of the progress of a wait on standard error: a bar on a terminal, otherwise a line for every change.

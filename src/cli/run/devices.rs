@@ -17,8 +17,8 @@ use crate::{
         exit_status::CommandError,
         filters::has_words,
         name_resolution::NameResolver,
-        named_arguments::choose_build,
-        table::Table,
+        named_arguments::{choose_build, runs_on},
+        table::{Fit, Table},
     },
     failure::{Code, Failure},
     fields::Fields,
@@ -33,7 +33,7 @@ use crate::{
         lenient::view,
         record_kind::RecordKind,
     },
-    tools::{find::FoundRecord, names::platform_family, project_client::ProjectClient},
+    tools::{find::FoundRecord, project_client::ProjectClient},
 };
 
 /// Number of questions for one device.
@@ -107,84 +107,53 @@ impl Devices {
         plan: Option<&str>,
     ) -> Result<(), CommandError> {
         if !can_ask() {
-            let failure =
-                Failure::new(Code::InvalidArguments, "`--device` is missing: where does the test run?");
-            let is_named = !self.devices.is_empty();
-            return if is_named {
-                Ok(())
-            } else {
-                Err(failure.hint("`tas-mcp devices` lists the devices; nothing was sent").into())
-            };
+            let missing =
+                Failure::new(Code::InvalidArguments, "`--device` is missing: where does the test run?")
+                    .hint("`tas-mcp devices` lists the devices; nothing was sent");
+            return if self.devices.is_empty() { Err(missing.into()) } else { Ok(()) };
         }
 
-        let plan = match plan {
-            Some(id) => Some(read_plan(resolver, id).await?),
-            None => None,
+        let missing = match plan {
+            Some(id) => self.missing_slots(&read_plan(resolver, id).await?),
+            None if self.devices.is_empty() => vec![(None, "Device".to_owned())],
+            None => Vec::new(),
         };
-        let missing = self.missing(plan.as_ref());
         if missing.is_empty() {
             return Ok(());
         }
 
         let all = resolver.newest_records(ListDeploymentConfigs::entry(), Fields::new()).await?.data;
-        let all: Vec<DeploymentConfig> = all.iter().map(view).collect();
+        let mut all: Vec<DeploymentConfig> = all.iter().map(view).collect();
+        all.sort_by_key(|device| !device.pinned);
         let mut shown = Vec::new();
-        for (number, name) in missing {
-            let fitting =
-                self.fitting(resolver, all.clone(), self.builds.get(&number).map(String::as_str)).await?;
-            if shown != ids(&fitting) {
-                show(&fitting)?;
+        for (number, question) in missing {
+            let build = self.builds.get(&number).filter(|build| !is_uuid(build));
+            let devices = devices_for(resolver, &all, build).await?;
+            let ids: Vec<_> = devices.iter().map(|device| device.id.clone()).collect();
+            if shown != ids {
+                show(&devices)?;
             }
-            shown = ids(&fitting);
-            self.devices.insert(number, ask_for_device(&name, &fitting)?);
+            shown = ids;
+            self.devices.insert(number, ask_for_device(&question, &devices)?);
         }
 
         Ok(())
     }
 
-    /// Returns the devices on which the build runs, the pinned ones first.
-    async fn fitting(
-        &self,
-        resolver: NameResolver<'_>,
-        mut devices: Vec<DeploymentConfig>,
-        build: Option<&str>,
-    ) -> Result<Vec<DeploymentConfig>, Failure> {
-        let build = match build {
-            Some(name) if !is_uuid(name) => match choose_build(resolver, name, None).await {
-                Ok(build) => Some(build),
-                // Which of several builds is meant depends on the device.
-                Err(failure) if !failure.facts.choices.is_empty() => None,
-                Err(failure) => return Err(failure),
-            },
-            _ => None,
+    /// Returns the numbers of the slots without a device, each with the question for it. Slot 1 has no number.
+    fn missing_slots(&self, plan: &TestPlan) -> Vec<(Option<u8>, String)> {
+        let default = (None, 1, plan.default_slot_name.as_ref());
+        let slots = plan.slots.iter().flatten();
+        let slots = slots
+            .filter_map(|slot| Some((Some(u8::try_from(slot.index).ok()?), slot.index, slot.name.as_ref())));
+
+        let missing =
+            std::iter::once(default).chain(slots).filter(|(key, ..)| !self.devices.contains_key(key));
+        let question = |(key, number, name): (Option<u8>, _, Option<&String>)| {
+            let name = name.map(|name| format!(", {name}")).unwrap_or_default();
+            (key, format!("Device for slot {number}{name}"))
         };
-        devices.retain(|device| build.as_ref().is_none_or(|build| fits(device, build)));
-        devices.sort_by_key(|device| !device.pinned);
-
-        if devices.is_empty() {
-            let failure = Failure::new(Code::NotFound, "no device fits the build");
-            return Err(failure.hint("`tas-mcp devices` lists the devices; nothing was sent"));
-        }
-        Ok(devices)
-    }
-
-    /// Returns the numbers without a device, and what they stand for.
-    fn missing(&self, plan: Option<&TestPlan>) -> Vec<(Option<u8>, String)> {
-        let has_default = self.devices.contains_key(&None);
-        let default = plan.and_then(|plan| plan.default_slot_name.clone());
-        let default = (!has_default && (plan.is_some() || self.devices.is_empty())).then(|| {
-            (None, default.map_or_else(|| "Device".to_owned(), |name| format!("Device for slot 1, {name}")))
-        });
-        let slots =
-            plan.and_then(|plan| plan.slots.clone()).unwrap_or_default().into_iter().filter_map(|slot| {
-                let number = u8::try_from(slot.index)
-                    .ok()
-                    .filter(|number| !self.devices.contains_key(&Some(*number)))?;
-                let name = slot.name.map(|name| format!(", {name}")).unwrap_or_default();
-                Some((Some(number), format!("Device for slot {number}{name}")))
-            });
-
-        default.into_iter().chain(slots).collect()
+        missing.map(question).collect()
     }
 
     /// Adds the devices and builds to the arguments of a start. `by_number` is the argument for those with numbers.
@@ -244,7 +213,7 @@ pub(super) async fn slot_advice(resolver: NameResolver<'_>, plan: &str) -> Optio
     Some(format!("the plan has slots: add {}", flags.collect::<Vec<_>>().join(", ")))
 }
 
-fn ask_for_device(question: &str, devices: &[DeploymentConfig]) -> Result<String, CommandError> {
+fn ask_for_device(question: &str, devices: &[&DeploymentConfig]) -> Result<String, CommandError> {
     for _ in 0..MAX_QUESTIONS {
         let answer = read_answer(&format!("{question} [1-{}, or a name]:", devices.len()))?;
         let Some(answer) = answer.filter(|answer| !answer.is_empty()) else { break };
@@ -258,85 +227,56 @@ fn ask_for_device(question: &str, devices: &[DeploymentConfig]) -> Result<String
     Err(declined().into())
 }
 
-fn ids(devices: &[DeploymentConfig]) -> Vec<String> {
-    devices.iter().map(|device| device.id.clone()).collect()
+async fn devices_for<'a>(
+    resolver: NameResolver<'_>,
+    all: &'a [DeploymentConfig],
+    build: Option<&String>,
+) -> Result<Vec<&'a DeploymentConfig>, Failure> {
+    let build = match build {
+        Some(name) => match choose_build(resolver, name, None).await {
+            Ok(build) => Some(build),
+            // Which of several builds is meant depends on the device.
+            Err(failure) if !failure.facts.choices.is_empty() => None,
+            Err(failure) => return Err(failure),
+        },
+        None => None,
+    };
+
+    let fits = |device: &&DeploymentConfig| build.as_ref().is_none_or(|build| fits(device, build));
+    let devices: Vec<_> = all.iter().filter(fits).collect();
+    if devices.is_empty() {
+        let failure = Failure::new(Code::NotFound, "no device fits the build");
+        return Err(failure.hint("`tas-mcp devices` lists the devices; nothing was sent"));
+    }
+    Ok(devices)
 }
 
-/// Returns whether a build can run on a device.
 fn fits(device: &DeploymentConfig, build: &FoundRecord) -> bool {
     let takes_builds = device.provider_type.as_deref().is_none_or(|provider| provider == "build-storage");
-    let platform = build.more.get("platform").and_then(serde_json::Value::as_str).unwrap_or_default();
-    let kind = device.kind.as_deref().unwrap_or_default();
-    takes_builds
-        && (platform.is_empty() || kind.is_empty() || platform_family(platform) == platform_family(kind))
+    takes_builds && runs_on(build, device.kind.as_deref().unwrap_or_default())
 }
 
-fn show(devices: &[DeploymentConfig]) -> IoResult<()> {
-    let mut table = Table::new(["", "device", "platform", "description"]);
-    table.keep_whole(0);
-    for (number, device) in (1..).zip(devices) {
+fn show(devices: &[&DeploymentConfig]) -> IoResult<()> {
+    let mut table = Table::new(["", "device", "platform", "description"]).fitting([0], Fit::Whole);
+    for (index, device) in devices.iter().enumerate() {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let number: usize = number;
-        table.add_row([
-            number.to_string(),
-            device.name.clone(),
-            text(&device.kind),
-            text(&device.description),
-        ]);
+        let number = (index + 1).to_string();
+        table.add_row([number, device.name.clone(), text(&device.kind), text(&device.description)]);
     }
 
     let width = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
     write!(anstream::stderr(), "{}", table.fit(width))
 }
 
-/// Returns the devices that an answer means: by number, by name, or by words of the name.
-fn find<'a>(devices: &'a [DeploymentConfig], answer: &str) -> Vec<&'a DeploymentConfig> {
+/// Returns the devices that an answer means: by number, by name or id, or by words of the name.
+fn find<'a>(devices: &[&'a DeploymentConfig], answer: &str) -> Vec<&'a DeploymentConfig> {
     let by_number = answer.parse::<usize>().ok().and_then(|number| devices.get(number.checked_sub(1)?));
-    let named =
-        devices.iter().filter(|device| device.name.eq_ignore_ascii_case(answer) || device.id == answer);
-    let exact: Vec<_> = by_number.into_iter().chain(named).collect();
+    let is_named =
+        |device: &&&DeploymentConfig| device.name.eq_ignore_ascii_case(answer) || device.id == answer;
+    let exact: Vec<_> = by_number.into_iter().chain(devices.iter().filter(is_named)).copied().collect();
     if !exact.is_empty() {
         return exact;
     }
 
-    devices.iter().filter(|device| has_words(&device.name, answer)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_may_have_the_number_of_a_player() {
-        for (text, number, name) in [
-            ("Windows PC", None, "Windows PC"),
-            ("2=PlayStation 5", Some(2), "PlayStation 5"),
-            ("odd=name", None, "odd=name"),
-        ] {
-            let expected = Numbered { number, name: name.to_owned() };
-            assert_eq!(text.parse(), Ok(expected), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_answer_names_a_device_by_number_name_or_words() {
-        let device = |name: &str| DeploymentConfig {
-            name: name.to_owned(),
-            id: name.to_owned(),
-            ..Default::default()
-        };
-        let devices = ["Windows PC", "Android phones", "Android phones, lab B"].map(device);
-
-        for (answer, expected) in [
-            ("1", &["Windows PC"][..]),
-            ("android PHONES", &["Android phones"]),
-            ("lab", &["Android phones, lab B"]),
-            ("android", &["Android phones", "Android phones, lab B"]),
-            ("9", &[]),
-        ] {
-            let names: Vec<_> =
-                find(&devices, answer).into_iter().map(|device| device.name.as_str()).collect();
-            assert_eq!(names, expected, "{answer}");
-        }
-    }
+    devices.iter().filter(|device| has_words(&device.name, answer)).copied().collect()
 }

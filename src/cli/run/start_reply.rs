@@ -62,7 +62,6 @@ impl StartReply {
         }
     }
 
-    /// Returns the id of the build that was started.
     pub(super) fn build_id(&self) -> Option<String> {
         self.first(|level| level.answer.build_id.clone())
     }
@@ -102,7 +101,6 @@ impl StartReply {
         self.levels.iter().find_map(field)
     }
 
-    /// Returns the rows of a start on several devices.
     fn device_rows(&self) -> impl Iterator<Item = &DeviceResult> {
         let lists = self.levels.iter().flat_map(|level| [&level.answer.results, &level.answer.device_runs]);
         lists.flatten().flatten()
@@ -143,24 +141,5 @@ mod tests {
 
         let unbounded = json!({"failed_count": u64::MAX});
         assert_eq!(StartReply::new(&unbounded).not_started().len(), MAX_UNLISTED);
-    }
-
-    #[test]
-    fn a_wait_follows_the_execution_or_else_the_jobs() {
-        let execution = json!({"test_plan_execution_id": "e", "job_ids": ["a", "b", "a"]});
-        let (target, jobs) = StartReply::new(&execution).target().expect("a target");
-        assert_eq!(
-            (target, jobs),
-            (
-                ResultTarget::Single(ResultId::new(ResultKind::Execution, "e".to_owned())),
-                vec!["a".to_owned(), "b".to_owned()]
-            )
-        );
-
-        let jobs = json!({"results": [{"ok": true, "data": {"job_ids": ["a"]}}]});
-        let (target, _) = StartReply::new(&jobs).target().expect("a target");
-        assert_eq!(target, ResultTarget::Jobs(vec!["a".to_owned()]));
-
-        assert_eq!(StartReply::new(&json!({})).target().expect_err("no job").code, Code::BadResponse);
     }
 }

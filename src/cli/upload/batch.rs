@@ -15,7 +15,7 @@ use crate::{
         Caller, CheckedArguments, RequestPreview,
         arguments::{CommonArguments, ToolArguments},
     },
-    cli::{calls::confirm, exit_status::CommandError},
+    cli::{calls::confirm, exit_status::CommandError, tool_arguments::fields},
     failure::{Code, Failure},
     home_path::expand_home,
     tools::{
@@ -88,9 +88,6 @@ impl FileUpload<'_> {
 }
 
 /// Checks everything that can be checked without a request, for all files.
-///
-/// # Errors
-/// All failures of the checks.
 pub(super) fn prepare_uploads<'a>(
     arguments: &'a UploadArguments,
     tools: &'a CallerWithFiles,
@@ -118,7 +115,6 @@ pub(super) fn prepare_uploads<'a>(
     if failures.is_empty() { Ok(uploads) } else { Err(CommandError::Failures(failures)) }
 }
 
-/// Returns the origin that the flags describe.
 fn origin(arguments: &UploadArguments) -> BuildOrigin {
     let UploadArguments { commit, branch, run_url, .. } = arguments;
     BuildOrigin {
@@ -136,7 +132,14 @@ fn check_build(
     caller: &Caller,
     paths: &[String],
 ) -> Result<(BuildArguments, Option<String>), CommandError> {
-    let arguments = tool_arguments(arguments, paths);
+    let mut own = fields(arguments)?;
+    own.insert("path".to_owned(), json!(paths.first()));
+    let common = CommonArguments {
+        project_id: arguments.project.project_id.clone(),
+        is_confirmed: arguments.yes,
+        is_dry_run: arguments.dry_run.dry_run,
+    };
+    let arguments = ToolArguments::new(own, common);
     let checked = match caller.check(&UploadBuild::tool(), arguments.clone()) {
         Ok(checked) => checked,
         Err(failure) => {
@@ -153,35 +156,7 @@ fn check_build(
     Ok((build, project_id))
 }
 
-/// Returns the arguments of the tool `upload_build` for the first of the files.
-fn tool_arguments(arguments: &UploadArguments, paths: &[String]) -> ToolArguments {
-    let tags = Some(&arguments.tag).filter(|tags| !tags.is_empty());
-    let own = json!({
-        "path": paths.first(),
-        "name": arguments.name,
-        "platform": arguments.platform,
-        "description": arguments.description,
-        "details": arguments.details,
-        "deletion_policy": arguments.deletion_policy,
-        "upload_timeout": arguments.upload_timeout,
-        "multipart": arguments.multipart,
-        "tags": tags,
-        "auto_delete": arguments.auto_delete.then_some(true),
-    });
-    let given = own.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
-    let given = given.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let project_id = arguments.project.project_id.clone();
-
-    let (is_confirmed, is_dry_run) = (arguments.yes, arguments.dry_run.dry_run);
-
-    let common = CommonArguments { project_id, is_confirmed, is_dry_run };
-    ToolArguments::new(given, common)
-}
-
 /// Returns the files in the order of `names`, each file once.
-///
-/// # Errors
-/// The failures of all names.
 fn expand_names<'a>(
     root: &FilesRoot,
     names: impl Iterator<Item = &'a String>,

@@ -30,7 +30,7 @@ async fn the_key_file_of_a_flag_overrides_the_key_of_a_variable() {
 
     let (code, printed, _) = run(&service, &["status", "--json", "--api-key-file", &file], keys::DEMO).await;
     assert_eq!(code, Some(0));
-    assert!(printed.contains("\"key_source\": \"flag --api-key-file\""), "{printed}");
+    assert!(printed.contains("\"key_source\":\"flag --api-key-file\""), "{printed}");
     assert!(!printed.contains(keys::ARENA) && !printed.contains(keys::DEMO), "{printed}");
 }
 

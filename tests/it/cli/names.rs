@@ -192,8 +192,16 @@ async fn every_tool_takes_names_where_it_takes_ids_of_named_records() {
 async fn the_devices_of_slots_are_named() {
     let service = Service::start().await;
     let slots = r#"{"2": {"deployment_config_id": "android PHONES", "build_id": "1.4.0 nightly 412"}, "3": {"deployment_config_id": "iPhone 15"}}"#;
-    let start =
-        ["run", "plan", "Cross-play party", "--device", "Windows PC", "--slot-deployment-configs", slots];
+    let start = [
+        "call",
+        "start_test_plan_run",
+        "--test-plan-id",
+        "Cross-play party",
+        "--deployment-config-id",
+        "Windows PC",
+        "--slot-deployment-configs",
+        slots,
+    ];
 
     let (code, started, error) = run_json(&service, &start).await;
 

@@ -48,24 +48,6 @@ async fn the_embedded_sandbox_uses_nothing_of_the_configured_service() {
 }
 
 #[tokio::test]
-async fn a_command_with_an_embedded_sandbox_says_once_how_to_keep_one() {
-    for (arguments, notes) in [
-        (&["--sandbox", "call", "list_tests"][..], 1),
-        (&["--sandbox", "report", seed::RUN_FAILED], 1),
-        (&["--sandbox", "call", "get_run", "--run-id", "x"], 1),
-        (&["--sandbox", "call", "list_tests", "--json"], 0),
-        (&["--sandbox", "status"], 0),
-        (&["--sandbox", "tools"], 0),
-    ] {
-        let output = run_binary(arguments, &[], &[]).await;
-        let errors = String::from_utf8(output.stderr).expect("UTF-8");
-
-        assert_eq!(errors.matches("starts a new sandbox").count(), notes, "{arguments:?}: {errors}");
-        assert_eq!(errors.matches("run `tas-mcp sandbox`").count(), notes, "{arguments:?}: {errors}");
-    }
-}
-
-#[tokio::test]
 async fn advice_after_an_interrupted_wait_is_a_command_that_works() {
     let service = Service::start().await;
     let base_url = service.base_url();

@@ -191,7 +191,7 @@ async fn nothing_is_deleted_or_started_without_a_yes() {
 async fn a_start_on_some_devices_names_the_others() {
     let service = Service::start().await;
     let start = ["run", "test", "Pause and resume", "--device", "Android phones, lab B", "--yes"];
-    let all_devices = [&start[..], &["--run-on-all-configured-devices", "true"]].concat();
+    let all_devices = [&start[..], &["--all-devices"]].concat();
 
     let (_, text) = run(&service, &all_devices, &[]).await;
 
