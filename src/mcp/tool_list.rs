@@ -13,7 +13,6 @@ use crate::{
     call::reply::INCOMPLETE,
     fields::Fields,
     service::{
-        answer_schema::AnswerTypes,
         schema,
         tool::{
             CONFIRM, CONFIRM_DESCRIPTION, DRY_RUN, DRY_RUN_DESCRIPTION, FIELDS, PROJECT_ID,
@@ -26,28 +25,18 @@ use crate::{
 /// Description of an argument whose value only tools that are not offered return.
 const NO_SOURCE: &str = "Ask the person for it.";
 
-/// Returns one tool as [`published_tools`] does.
-pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn OfferedTools) -> Tool {
-    publish(tool, is_global, offered, &mut AnswerTypes::default())
-}
-
-/// Returns `tools` as hosts receive them. In global scope a tool also takes `project_id`. The descriptions name only
-/// the tools that are `offered`.
+/// Returns `tools` as hosts receive them, as [`published_tool`] does.
 pub fn published_tools<'a>(
     tools: impl IntoIterator<Item = &'a ToolDefinition>,
     is_global: bool,
     offered: &dyn OfferedTools,
 ) -> Vec<Tool> {
-    let mut types = AnswerTypes::default();
-    tools.into_iter().map(|tool| publish(tool, is_global, offered, &mut types)).collect()
+    tools.into_iter().map(|tool| published_tool(tool, is_global, offered)).collect()
 }
 
-fn publish(
-    tool: &ToolDefinition,
-    is_global: bool,
-    offered: &dyn OfferedTools,
-    types: &mut AnswerTypes,
-) -> Tool {
+/// Returns a tool as hosts receive it. In global scope it also takes `project_id`. The descriptions name only the tools
+/// that are `offered`.
+pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn OfferedTools) -> Tool {
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -55,7 +44,7 @@ fn publish(
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let answer = tool.published_output_schema(types);
+    let answer = tool.published_output_schema();
     let mut input = input_schema(tool, &answer, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 
@@ -97,7 +86,8 @@ fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
 /// Returns the schema of the arguments of a tool with the arguments that several tools share. The schema of the answer
 /// is `answer`.
 fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fields {
-    let mut schema = schema::published(tool.input_schema());
+    let mut schema = tool.input_schema().clone();
+    schema::publish(&mut schema);
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 
     if let Value::Object(properties) = properties {

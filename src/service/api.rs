@@ -24,7 +24,6 @@ pub mod tests;
 pub mod uploads;
 
 use prelude::*;
-use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// The words in which the resources describe their operations and answers.
 mod prelude {
@@ -35,7 +34,7 @@ mod prelude {
 
     pub(super) use super::{
         Deleted, DeliveredPicture, Id, ListPage, Open, PageNumber, PageSize, ReadVersion, SortOrder, Uuid,
-        anything, deletion_question,
+        deletion_question,
     };
     pub(super) use crate::{
         fields::Fields,
@@ -121,10 +120,8 @@ pub struct Pagination {
     /// Number of records per page.
     pub page_size: i64,
     /// Total number of records.
-    #[schemars(with = "i64")]
     pub total_count: Option<i64>,
     /// Total number of pages.
-    #[schemars(with = "i64")]
     pub total_pages: Option<i64>,
 }
 
@@ -159,9 +156,4 @@ pub struct DeliveredPicture {
     pub original_height: Option<u32>,
     /// Reason if there is no image.
     pub omitted: Option<String>,
-}
-
-/// Returns the schema of a value of any type, for fields whose type the contract leaves open (service.md 17).
-pub(crate) fn anything(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({})
 }

@@ -41,12 +41,10 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns whether values are coerced to the type of the schema.
     const fn coerces(self) -> bool {
         matches!(self, Self::Arguments | Self::Query)
     }
 
-    /// Returns whether a caller reads the warnings.
     const fn is_of_caller(self) -> bool {
         matches!(self, Self::Arguments | Self::PassedThrough)
     }
@@ -59,7 +57,7 @@ impl Mode {
 /// Checks `arguments` against `schema` and coerces them in place if `mode` allows it.
 pub fn check(schema: &Fields, arguments: &mut Fields, mode: Mode) -> Findings {
     let mut findings = Findings::default();
-    SchemaCheck { mode, findings: &mut findings }.object(schema, arguments, "");
+    findings.object(mode, schema, arguments, "");
     findings
 }
 
@@ -69,16 +67,12 @@ pub fn remove_idle_defaults(schema: &Fields, rules: &[Rule], arguments: &mut Fie
     let default_of = |name: &str| schema::properties(schema)?.get(name)?.get("default");
 
     for rule in rules {
-        if let Rule::Needs(name, needed) = rule
-            && !arguments.contains_key(*needed)
-            && arguments.get(*name).is_some_and(|value| default_of(name) == Some(value))
-        {
-            arguments.shift_remove(*name);
-        }
-        if let Rule::ExactlyOne(names) = rule {
-            arguments
-                .retain(|name, value| !names.contains(&name.as_str()) || default_of(name) != Some(value));
-        }
+        let idle = match rule {
+            Rule::Needs(name, needed) if !arguments.contains_key(*needed) => std::slice::from_ref(name),
+            Rule::ExactlyOne(names) => names,
+            _ => continue,
+        };
+        arguments.retain(|name, value| !idle.contains(&name.as_str()) || default_of(name) != Some(value));
     }
 }
 
@@ -91,30 +85,23 @@ pub struct Findings {
     pub warnings: Vec<Violation>,
 }
 
-/// A check in progress.
-struct SchemaCheck<'a> {
-    mode: Mode,
-    findings: &'a mut Findings,
-}
-
-impl SchemaCheck<'_> {
-    /// Adds a violation.
+impl Findings {
     fn broken(&mut self, path: &str, rule: impl Into<String>) {
-        self.findings.violations.push(Violation::new(path, rule));
+        self.violations.push(Violation::new(path, rule));
     }
 
     /// Returns whether another unknown name is compared with the known ones. A call may have any number of them.
     fn compares_names(&self) -> bool {
-        self.findings.violations.len() + self.findings.warnings.len() < MAX_COMPARED_NAMES
+        self.violations.len() + self.warnings.len() < MAX_COMPARED_NAMES
     }
 
-    fn object(&mut self, schema: &Fields, object: &mut Fields, path: &str) {
+    fn object(&mut self, mode: Mode, schema: &Fields, object: &mut Fields, path: &str) {
         let none = Fields::new();
         let properties = schema::properties(schema).unwrap_or(&none);
 
         let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         // In an object with any fields `null` is a value.
-        if self.mode == Mode::Arguments && !properties.is_empty() {
+        if mode == Mode::Arguments && !properties.is_empty() {
             object.retain(|name, value| {
                 let is_required = required.iter().any(|required| required == name);
                 !value.is_null() && (is_required || !stands_for_nothing(name, properties.get(name), value))
@@ -125,21 +112,21 @@ impl SchemaCheck<'_> {
         for (name, value) in object.iter_mut() {
             let value_path = join(path, name);
             if let Some(Value::Object(property)) = properties.get(name) {
-                self.value(property, value, &value_path);
+                self.value(mode, property, value, &value_path);
             } else if let Some(Value::Object(any)) = additional {
-                self.value(any, value, &value_path);
+                self.value(mode, any, value, &value_path);
             } else if properties.is_empty() {
                 // Any field is known.
-            } else if self.mode.denies_unknown_names() && additional != Some(&Value::Bool(true)) {
+            } else if mode.denies_unknown_names() && additional != Some(&Value::Bool(true)) {
                 let nearest =
                     self.compares_names().then(|| unknown_name(UNKNOWN, "which takes", name, properties));
                 self.broken(&value_path, nearest.unwrap_or_else(|| UNKNOWN.to_owned()));
-            } else if self.mode.is_of_caller()
+            } else if mode.is_of_caller()
                 && self.compares_names()
                 && let Some(meant) = one_letter_away(name, properties.keys().map(String::as_str))
             {
                 let warning = Violation::new(value_path, format!("is sent, but only `{meant}` is known"));
-                self.findings.warnings.push(warning);
+                self.warnings.push(warning);
             }
         }
 
@@ -154,15 +141,15 @@ impl SchemaCheck<'_> {
         }
     }
 
-    fn value(&mut self, schema: &Fields, value: &mut Value, path: &str) {
+    fn value(&mut self, mode: Mode, schema: &Fields, value: &mut Value, path: &str) {
         let Some(kind) = schema.get("type").and_then(Value::as_str) else { return };
-        if self.mode.coerces() {
+        if mode.coerces() {
             coerce(schema, kind, value);
         }
 
         if schema.get(OR_TYPE).and_then(Value::as_str).is_some_and(|other| has_type(other, value)) {
             if let Value::Object(object) = value {
-                self.object(schema, object, path);
+                self.object(mode, schema, object, path);
             }
             return;
         }
@@ -173,14 +160,11 @@ impl SchemaCheck<'_> {
         match value {
             Value::String(text) => self.text(schema, text, path),
             Value::Number(number) => self.number(schema, number, path),
-            Value::Array(items) => self.array(schema, items, path),
+            Value::Array(items) => self.array(mode, schema, items, path),
             Value::Object(object) => match schema.get(KNOWN) {
                 // The object is sent unchanged.
-                Some(Value::Object(known)) => {
-                    SchemaCheck { mode: Mode::PassedThrough, findings: self.findings }
-                        .object(known, object, path);
-                }
-                _ => self.object(schema, object, path),
+                Some(Value::Object(known)) => self.object(Mode::PassedThrough, known, object, path),
+                _ => self.object(mode, schema, object, path),
             },
             Value::Null | Value::Bool(_) => {}
         }
@@ -223,7 +207,7 @@ impl SchemaCheck<'_> {
         }
     }
 
-    fn array(&mut self, schema: &Fields, items: &mut [Value], path: &str) {
+    fn array(&mut self, mode: Mode, schema: &Fields, items: &mut [Value], path: &str) {
         if limit(schema, "minItems").is_some_and(|least| items.len() < least) {
             self.broken(path, "must not be empty");
         }
@@ -234,7 +218,7 @@ impl SchemaCheck<'_> {
 
         if let Some(Value::Object(item)) = schema.get("items") {
             for (index, value) in items.iter_mut().enumerate() {
-                self.value(item, value, &join(path, &index.to_string()));
+                self.value(mode, item, value, &join(path, &index.to_string()));
             }
         }
 
@@ -289,12 +273,10 @@ pub(crate) fn unknown_name(unknown: &str, which: &str, name: &str, known: &Field
     format!("{unknown}, {which} {}", known.join(", "))
 }
 
-/// Returns the number that the keyword `keyword` of a schema holds.
 fn limit(schema: &Fields, keyword: &str) -> Option<usize> {
     schema.get(keyword).and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok())
 }
 
-/// Returns the path of the field `name` of the object at `path`.
 fn join(path: &str, name: &str) -> String {
     let name = shorten_name(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
@@ -358,7 +340,6 @@ fn has_type(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Returns the JSON type of a value.
 fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

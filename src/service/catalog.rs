@@ -1,10 +1,7 @@
 //! The list of operations. The tools, their snapshots, the routes of the sandbox and the table of the documentation are
 //! derived from it.
 
-use std::{
-    fmt::{Debug, Formatter},
-    ops::Deref,
-};
+use std::ops::Deref;
 
 use crate::{
     fields::Fields,
@@ -15,6 +12,7 @@ use crate::{
 };
 
 /// An [`Operation`] without its Rust type. Dereferences to its tool.
+#[derive(Debug)]
 pub struct OperationEntry {
     /// The operation as a tool.
     pub tool: ToolDefinition,
@@ -39,12 +37,6 @@ impl Deref for OperationEntry {
 
     fn deref(&self) -> &ToolDefinition {
         &self.tool
-    }
-}
-
-impl Debug for OperationEntry {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("OperationEntry").field("name", &self.name).finish_non_exhaustive()
     }
 }
 

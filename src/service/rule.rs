@@ -111,7 +111,6 @@ impl Rule {
     }
 }
 
-/// Returns references to the arguments, separated by commas.
 fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`argument:{name}`")).collect::<Vec<_>>().join(", ")
 }

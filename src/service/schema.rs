@@ -91,7 +91,13 @@ pub(super) fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
                 match value {
                     // A field may have the name of a keyword.
                     Value::Object(fields) if keyword == "properties" => {
-                        fields.values_mut().for_each(|field| simplify(field, also));
+                        for field in fields.values_mut() {
+                            // A value of any type. Some hosts refuse a schema that is no object.
+                            if *field == true {
+                                *field = json!({});
+                            }
+                            simplify(field, also);
+                        }
                     }
                     value => simplify(value, also),
                 }
@@ -102,7 +108,7 @@ pub(super) fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
 }
 
 /// Turns `anyOf: [X, {type: null}]` into X with `null` among its types.
-pub(super) fn merge_nullable(object: &mut Fields) {
+fn merge_nullable(object: &mut Fields) {
     let Some(Value::Array(alternatives)) = object.get_mut("anyOf") else { return };
     let [Value::Object(some), none] = alternatives.as_mut_slice() else { return };
     if none.get("type").and_then(Value::as_str) != Some("null") {
@@ -157,7 +163,7 @@ fn unwrap_lines(text: &str) -> String {
 pub const RECORDS: &str = "data";
 
 /// Keywords that describe the fields of an object.
-pub(super) const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
+const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
 /// Returns the schemas of the fields of an object.
 pub fn properties(schema: &Fields) -> Option<&Fields> {
@@ -172,46 +178,37 @@ pub fn object_below<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
     })
 }
 
-/// Returns the published form of the schema of the arguments of a tool, or of the entries of a list: without the
-/// keywords that only the check of arguments reads.
-pub fn published(schema: &Fields) -> Fields {
-    let publish_property = |(name, property): (&String, &Value)| {
-        let published = property.as_object().map(published_property);
-        (name.clone(), published.map_or_else(|| property.clone(), Value::Object))
-    };
-    let publish_value = |keyword: &str, value: &Value| match (keyword, value) {
-        ("properties", Value::Object(properties)) => properties.iter().map(publish_property).collect(),
-        ("items", Value::Object(entry)) => Value::Object(published(entry)),
-        _ => value.clone(),
-    };
-
-    let kept = schema.iter().filter(|(keyword, value)| !is_unpublished(keyword, value, schema));
-    kept.map(|(keyword, value)| (keyword.clone(), publish_value(keyword, value))).collect()
+/// Returns the schemas of the fields of an object, with their names.
+pub(super) fn object_fields(schema: &mut Fields) -> impl Iterator<Item = (&String, &mut Fields)> {
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
+    fields.filter_map(|(name, field)| Some((name, field.as_object_mut()?)))
 }
 
-/// Returns the published form of the schema of one argument.
-///
-/// An object is published without the schemas of its fields, because some hosts drop them. Its description lists the
-/// fields.
-fn published_property(schema: &Fields) -> Fields {
-    let mut property = published(schema);
-    for keyword in OF_FIELDS {
-        property.shift_remove(keyword);
+/// Removes the schemas of the fields of an object, or of the objects in a list.
+pub(super) fn drop_fields(schema: &mut Fields) {
+    schema.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
+    if let Some(Value::Object(entry)) = schema.get_mut("items") {
+        drop_fields(entry);
     }
-
-    property
 }
 
-/// Returns whether hosts do not see a keyword.
-fn is_unpublished(keyword: &str, value: &Value, schema: &Fields) -> bool {
-    INTERNAL.contains(&keyword) || is_obvious(keyword, value, schema)
-}
+/// Removes from the schema of the arguments of a tool, or of the entries of a list, what hosts do not see: the keywords
+/// that only the check of arguments reads, and the schemas of the fields of an argument, because some hosts drop them.
+/// The description of the argument lists its fields.
+pub fn publish(schema: &mut Fields) {
+    let has_maximum = ["maxItems", "maxLength"].map(|keyword| schema.contains_key(keyword));
+    schema.retain(|keyword, value| match keyword.as_str() {
+        // It is not worth its tokens that an id or a list is not empty.
+        "minItems" => value != 1 || has_maximum[0],
+        "minLength" => value != 1 || has_maximum[1],
+        keyword => !INTERNAL.contains(&keyword),
+    });
 
-/// Returns whether a limit is not worth its tokens: that an id or a list is not empty.
-fn is_obvious(keyword: &str, limit: &Value, schema: &Fields) -> bool {
-    match keyword {
-        "minItems" => limit == 1 && !schema.contains_key("maxItems"),
-        "minLength" => limit == 1 && !schema.contains_key("maxLength"),
-        _ => false,
+    for (_, property) in object_fields(schema) {
+        publish(property);
+        property.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
+    }
+    if let Some(Value::Object(entry)) = schema.get_mut("items") {
+        publish(entry);
     }
 }

@@ -4,21 +4,17 @@
 //! properties in a [`ToolInfo`].
 
 use std::{
-    fmt::{Debug, Display, Formatter, Result},
+    fmt::{Display, Formatter, Result},
     ops::Deref,
     sync::{Arc, OnceLock},
 };
 
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde_json::json;
 
 use crate::{
     fields::Fields,
-    service::{
-        answer_schema::{AnswerType, AnswerTypes, answer_type},
-        rule::Rule,
-        schema,
-    },
+    service::{answer_schema, rule::Rule, schema},
     text::guidance::Guidance,
 };
 
@@ -44,6 +40,7 @@ pub const DRY_RUN_DESCRIPTION: &str = "Only shows the request.";
 pub const FIELDS: &str = "fields";
 
 /// A tool as it is listed and checked. Dereferences to its properties.
+#[derive(Debug)]
 pub struct ToolDefinition {
     /// The stated properties.
     info: ToolInfo,
@@ -51,7 +48,7 @@ pub struct ToolDefinition {
     pub has_pictures: bool,
     // `new` runs at compile time, where schemas cannot be generated.
     generate_input: fn() -> (String, Fields),
-    answer_type: AnswerType,
+    generate_output: fn() -> Fields,
     input: OnceLock<(String, Fields)>,
     output: OnceLock<Arc<Fields>>,
 }
@@ -63,7 +60,7 @@ impl ToolDefinition {
             info,
             has_pictures,
             generate_input: schema::input::<Arguments>,
-            answer_type: answer_type::<Answer>(),
+            generate_output: answer_schema::complete::<Answer>,
             input: OnceLock::new(),
             output: OnceLock::new(),
         }
@@ -82,15 +79,24 @@ impl ToolDefinition {
 
     /// Returns the complete schema of the answer.
     pub fn output_schema(&self) -> &Arc<Fields> {
-        let generate = || AnswerTypes::default().complete(self.answer_type, self.info.required_fields);
-        self.output.get_or_init(|| Arc::new(generate()))
+        self.output.get_or_init(|| {
+            let mut schema = (self.generate_output)();
+            if !self.required_fields.is_empty() {
+                schema.insert("required".to_owned(), json!(self.required_fields));
+            }
+            Arc::new(schema)
+        })
     }
 
-    /// Returns the schema of the answer as hosts receive it. The types in it come from `types`.
-    pub fn published_output_schema(&self, types: &mut AnswerTypes) -> Fields {
+    /// Returns the schema of the answer as hosts receive it.
+    pub fn published_output_schema(&self) -> Fields {
+        let mut schema = answer_schema::published(self.output_schema());
         // The reply to a dry run has no field of the answer.
-        let required = if self.info.takes_dry_run() { &[] } else { self.info.required_fields };
-        types.published(self.answer_type, required)
+        if self.takes_dry_run() {
+            schema.shift_remove("required");
+        }
+
+        schema
     }
 
     fn input(&self) -> &(String, Fields) {
@@ -99,19 +105,15 @@ impl ToolDefinition {
 
     /// Returns whether a caller can select a page of the list, and its size.
     pub fn takes_pages(&self) -> bool {
-        ["page", "page_size"].iter().all(|argument| property(self.input_schema(), argument).is_some())
+        let arguments = schema::properties(self.input_schema());
+        arguments.is_some_and(|known| known.contains_key("page") && known.contains_key("page_size"))
     }
 
     /// Returns whether the answer is a page of records.
     pub fn answers_with_page(&self) -> bool {
-        let field = property(self.output_schema(), schema::RECORDS);
-        field.is_some_and(|field| field.get("type") == Some(&Value::from("array")))
+        let records = schema::properties(self.output_schema()).and_then(|fields| fields.get(schema::RECORDS));
+        records.is_some_and(|field| field["type"] == "array")
     }
-}
-
-/// Returns the schema of the property `name` of an object schema.
-fn property<'a>(schema: &'a Fields, name: &str) -> Option<&'a Value> {
-    schema.get("properties")?.get(name)
 }
 
 impl Deref for ToolDefinition {
@@ -119,12 +121,6 @@ impl Deref for ToolDefinition {
 
     fn deref(&self) -> &ToolInfo {
         &self.info
-    }
-}
-
-impl Debug for ToolDefinition {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        formatter.debug_struct("ToolDefinition").field("name", &self.info.name).finish_non_exhaustive()
     }
 }
 

@@ -82,7 +82,6 @@ pub struct TestPlanExecution {
     pub status: String,
     pub started_at: Option<String>,
     pub completed_at: Option<String>,
-    #[schemars(schema_with = "anything")]
     pub started_by: Value,
     #[schemars(with = "usize")]
     pub total_tests: Option<usize>,

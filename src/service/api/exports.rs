@@ -92,11 +92,11 @@ pub struct ExportResult {
     #[schemars(with = "f64")]
     pub total_test_cases: u32,
     pub already_exported: Option<bool>,
-    #[schemars(schema_with = "number_or_text")]
+    #[schemars(extend("type" = ["number", "string", "null"]))]
     pub tmsys_run_id: Option<u64>,
     pub tmsys_run_url: Option<String>,
     pub tmsys_run_name: Option<String>,
-    #[schemars(schema_with = "number_or_text")]
+    #[schemars(extend("type" = ["number", "string", "null"]))]
     pub tmsys_plan_id: Option<u64>,
     pub tmsys_plan_url: Option<String>,
     pub tmsys_plan_name: Option<String>,
@@ -108,10 +108,6 @@ pub struct ExportResult {
     pub warnings: Option<Vec<ExportWarning>>,
     pub error: Option<String>,
     pub error_code: Option<String>,
-}
-
-fn number_or_text(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    json_schema!({"type": ["number", "string", "null"]})
 }
 
 fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

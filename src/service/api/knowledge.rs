@@ -86,8 +86,7 @@ pub struct IncludeMetadata(pub bool);
 
 /// Files of several scopes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct KnowledgeListing {
     pub project_id: String,
     /// Files of all sections.
@@ -112,8 +111,7 @@ pub struct KnowledgeSection {
 /// Files of one scope.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct KnowledgeScopeListing {
     pub project_id: String,
     /// `project`, `agent` or `test_case`.

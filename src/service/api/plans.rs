@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     prelude::*,
     run_start::{
-        ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question,
-        check_numbered_keys, check_options,
+        RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question, check_numbered_keys,
+        check_options,
     },
     steps::refuse_fields,
 };
@@ -183,10 +183,12 @@ impl Operation for StartTestPlanRun {
             .rules(&[
                 Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
                 Rule::Needs("build_id", "deployment_config_id"),
-                ON_ALL_DEVICES,
                 Rule::WhenTrue(
                     "run_on_all_configured_devices",
-                    &[Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs")],
+                    &[
+                        Rule::Needs("run_on_all_configured_devices", "deployment_config_id"),
+                        Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs"),
+                    ],
                 ),
                 Rule::Custom(check_slots),
                 Rule::Custom(check_options),

@@ -80,12 +80,6 @@ pub struct DeviceResult {
     pub data: Option<Box<StartRunResponse>>,
 }
 
-/// A start on all devices needs a deployment config, which lists the devices.
-pub(super) const ON_ALL_DEVICES: Rule = Rule::WhenTrue(
-    "run_on_all_configured_devices",
-    &[Rule::Needs("run_on_all_configured_devices", "deployment_config_id")],
-);
-
 /// Returns the confirmation question for a start on all devices, which starts and bills one run per device.
 pub(super) fn all_devices_question(arguments: &Fields) -> Option<String> {
     if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {

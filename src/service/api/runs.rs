@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     prelude::*,
     run_start::{
-        ON_ALL_DEVICES, RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question,
-        check_numbered_keys, check_options,
+        RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question, check_numbered_keys,
+        check_options,
     },
 };
 
@@ -67,10 +67,12 @@ impl Operation for StartRun {
             Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
             Rule::Needs("retries", "multiplayer_test_id"),
             Rule::Needs("instances", "multiplayer_test_id"),
-            ON_ALL_DEVICES,
             Rule::WhenTrue(
                 "run_on_all_configured_devices",
-                &[Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs")],
+                &[
+                    Rule::Needs("run_on_all_configured_devices", "deployment_config_id"),
+                    Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs"),
+                ],
             ),
             Rule::Custom(|arguments, violations| {
                 check_numbered_keys("player_deployment_configs", arguments, violations);
@@ -244,7 +246,6 @@ pub struct RunDetail {
 #[serde(default)]
 pub struct BugInfo {
     pub bug_label: String,
-    #[schemars(with = "usize")]
     pub bug_count: Option<usize>,
 }
 
@@ -282,7 +283,6 @@ pub struct RunPlayer {
     pub state: String,
     pub result: Option<String>,
     /// Starts at 1.
-    #[schemars(with = "usize")]
     pub player_number: Option<usize>,
     pub test_name: Option<String>,
     pub composite_test_id: Option<String>,
@@ -301,7 +301,6 @@ pub struct RunPlayerDetail {
     #[serde(flatten)]
     pub player: RunPlayer,
     // An entry without a name is `None`, so that it is counted.
-    #[schemars(with = "Vec<RunArtifactRef>")]
     pub artifacts: Option<Vec<Option<RunArtifactRef>>>,
     pub steps: Vec<RunStep>,
 }
@@ -313,7 +312,6 @@ pub struct RunArtifactRef {
     #[serde(default)]
     pub url: String,
     /// Size in bytes.
-    #[schemars(with = "u64")]
     pub size: Option<u64>,
     #[serde(default)]
     pub uploaded_at: String,
@@ -323,7 +321,6 @@ pub struct RunArtifactRef {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunStep {
-    #[schemars(with = "usize")]
     pub step_number: Option<usize>,
     pub start_time: Option<String>,
     pub end_time: Option<String>,
@@ -384,7 +381,6 @@ pub struct LivePlayer {
     /// Id of the player, `<run>-<player>`, with players numbered from 1.
     pub composite_run_id: String,
     pub current_run_id: Option<String>,
-    #[schemars(schema_with = "anything")]
     pub current_step: Option<Value>,
     pub game_state: Option<Open>,
     #[schemars(with = "Option<DeliveredPicture>")]
@@ -407,13 +403,9 @@ pub struct Screenshot {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct AgentStep {
-    #[schemars(schema_with = "anything")]
     pub agent: Value,
-    #[schemars(schema_with = "anything")]
     pub step: Value,
-    #[schemars(schema_with = "anything")]
     pub save_data: Value,
-    #[schemars(schema_with = "anything")]
     pub start_time: Value,
 }
 

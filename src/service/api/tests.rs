@@ -164,7 +164,6 @@ impl Operation for UpdateTest {
     type Answer = TestCase;
 }
 
-/// Checks the content of a test or of a patch in the argument `holder`.
 fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violation>) {
     let Some(content) = arguments.get(holder) else { return };
     refuse_fields(arguments, holder, &STEP_FIELDS, MANAGED, violations);
@@ -208,7 +207,6 @@ impl Operation for DeleteTest {
     type Answer = Deleted;
 }
 
-/// Returns the confirmation question for a test, which states whether runs are deleted too.
 fn test_deletion_question(arguments: &Fields) -> String {
     let is_true = |name: &str| arguments.get(name) == Some(&Value::Bool(true));
     let more = match (is_true("delete_associated_jobs"), is_true("force_delete")) {

@@ -117,7 +117,8 @@ impl Operation for CompleteBuildUpload {
 
 /// Checks that the part numbers start at 1 and ascend without gaps.
 pub fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
-    let numbers = parts(arguments).map(|part| part.get("part_number").and_then(Value::as_u64));
+    let parts = arguments.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let numbers = parts.map(|part| part.get("part_number").and_then(Value::as_u64));
     let wrong = (1_u64..).zip(numbers).find(|(expected, number)| number.is_some_and(|is| is != *expected));
 
     if let Some((expected, _)) = wrong {
@@ -125,10 +126,6 @@ pub fn check_part_numbers(arguments: &Fields, violations: &mut Vec<Violation>) {
         let rule = format!("must be {expected}: parts are numbered from 1 in ascending order, without gaps");
         violations.push(Violation::new(path, rule));
     }
-}
-
-fn parts(arguments: &Fields) -> impl Iterator<Item = &Value> {
-    arguments.get("parts").and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Cancels a build upload and frees its storage space.

@@ -13,7 +13,6 @@ use crate::{
     fields::Fields,
     service::{
         api::{
-            anything,
             bugs::BugOccurrence,
             executions::TestPlanExecution,
             jobs::Job,
@@ -41,7 +40,6 @@ pub struct RecordDescription {
     /// `verification`, `discovery` or `task`.
     pub test_type: Option<String>,
     /// Of a test, or of the app in a build.
-    #[schemars(schema_with = "anything")]
     pub version: Option<Value>,
     /// Whether a build is never deleted automatically.
     pub pinned: Option<bool>,

@@ -39,7 +39,9 @@ const BYTES_PER_TEN_TOKENS: usize = 41;
 
 /// Returns the published form of the arguments of a tool.
 fn published(tool: &ToolDefinition) -> Fields {
-    schema::published(tool.input_schema())
+    let mut schema = tool.input_schema().clone();
+    schema::publish(&mut schema);
+    schema
 }
 
 /// Calls `visit` on the schema and on every schema in it, with the place.
