@@ -24,6 +24,7 @@ mod named_arguments;
 mod next_command;
 mod output;
 mod program;
+mod progress;
 mod records;
 mod result_resolution;
 mod table;

@@ -14,9 +14,6 @@ use crate::{
 /// How long a command waits for the keychain, which may ask the user.
 const KEYCHAIN_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long `tas-mcp status` waits for the keychain.
-const LIST_LIMIT: Duration = Duration::from_secs(20);
-
 /// The file and the store in which accounts are kept.
 pub(super) struct Accounts {
     pub(super) file: ConfigurationFile,
@@ -39,9 +36,6 @@ pub(super) struct Account {
 
 impl Accounts {
     /// Reads the accounts of the user of this process.
-    ///
-    /// # Errors
-    /// The user has no home directory, or the configuration file cannot be used.
     pub(super) fn read() -> Result<Self, Failure> {
         let no_home = || Failure::new(Code::FileError, "this user has no home directory: set HOME");
         let directory = user_directory().ok_or_else(no_home)?;
@@ -52,9 +46,6 @@ impl Accounts {
     }
 
     /// Returns the profile with this name.
-    ///
-    /// # Errors
-    /// `not_found` with the names of all profiles.
     pub(super) fn profile(&self, name: &str) -> Result<&Profile, Failure> {
         self.configuration.profiles.get(name).ok_or_else(|| {
             let names: Vec<_> = self.configuration.profiles.keys().map(String::as_str).collect();
@@ -72,7 +63,9 @@ impl Accounts {
         &self,
         work: impl FnOnce(&KeyStore) -> Result<T, KeyStoreError> + Send + 'static,
     ) -> Result<T, KeyStoreError> {
-        within(KEYCHAIN_LIMIT, self.keys.in_background(work)).await
+        let work = tokio::time::timeout(KEYCHAIN_LIMIT, self.keys.in_background(work));
+        let late = format!("no answer within {} s", KEYCHAIN_LIMIT.as_secs());
+        work.await.unwrap_or(Err(KeyStoreError::NoAccess(late)))
     }
 
     /// Lists the accounts that have a profile, and the active one if it has a key.
@@ -99,9 +92,7 @@ impl Accounts {
     async fn places(&self, names: Vec<String>) -> Vec<Result<Option<KeyPlace>, String>> {
         let count = names.len();
         let find = move |keys: &KeyStore| Ok(names.iter().map(|name| place(keys, name)).collect());
-        let places = within(LIST_LIMIT, self.keys.in_background(find)).await;
-
-        places.unwrap_or_else(|error| vec![Err(error.to_string()); count])
+        self.with_keys(find).await.unwrap_or_else(|error| vec![Err(error.to_string()); count])
     }
 }
 
@@ -135,12 +126,4 @@ pub(super) fn key_failure(error: &KeyStoreError) -> Failure {
 fn place(keys: &KeyStore, account: &str) -> Result<Option<KeyPlace>, String> {
     let found = keys.find(account).map_err(|error| error.to_string())?;
     Ok(found.map(|(_, place)| place))
-}
-
-async fn within<T>(
-    limit: Duration,
-    work: impl Future<Output = Result<T, KeyStoreError>>,
-) -> Result<T, KeyStoreError> {
-    let late = || KeyStoreError::Keychain(format!("no answer within {} s", limit.as_secs()));
-    tokio::time::timeout(limit, work).await.unwrap_or_else(|_| Err(late()))
 }

@@ -30,17 +30,14 @@ use crate::{
     tools::catalog,
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 3] = [
     "tas-mcp --sandbox call list_tests --page-size 3",
     "tas-mcp --sandbox call get_run --run-id RUN_ID",
     r#"tas-mcp --sandbox call list_runs --args '{"tags": ["nightly"]}'"#,
 ];
 
-/// Flag that names the directory for the images of a reply.
 const IMAGES: &str = "images";
 
-/// Beginning of the names of the images.
 const IMAGE_PREFIX: &str = "image-";
 
 /// Returns the definition of the command. Its subcommands are built only when the command is used.
@@ -102,9 +99,6 @@ fn images_flag(tool: &ToolDefinition) -> Option<Arg> {
 }
 
 /// Returns the directory for the images. Checks the directory before any request is sent.
-///
-/// # Errors
-/// `invalid_arguments` if the directory cannot be read or already contains images.
 fn images_directory<'a>(tool: &ToolDefinition, matches: &'a ArgMatches) -> Result<Option<&'a Path>, Failure> {
     let given = if tool.has_pictures { matches.get_one::<PathBuf>(IMAGES) } else { None };
     let Some(directory) = given else { return Ok(None) };
@@ -123,9 +117,6 @@ fn images_directory<'a>(tool: &ToolDefinition, matches: &'a ArgMatches) -> Resul
 }
 
 /// Writes the images to numbered files, in the order of the reply.
-///
-/// # Errors
-/// `file_error` for the first file that cannot be written.
 fn save_images(pictures: &[Picture], directory: &Path) -> Result<(), Failure> {
     for (number, picture) in (1..).zip(pictures) {
         let path = directory.join(format!("{IMAGE_PREFIX}{number}.{}", picture.extension()));

@@ -33,10 +33,8 @@ use crate::{
 /// Flag that confirms a costly or irreversible call.
 pub(super) const YES: &str = "yes";
 
-/// What helps if a setting is missing.
 const MISSING_SETTING: &str = "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings";
 
-/// What helps if a setting has a wrong value.
 const WRONG_SETTING: &str = "correct the value; `tas-mcp status` shows where it comes from, and `tas-mcp help settings` what it may be";
 
 /// What a user must agree to before an export.
@@ -44,10 +42,6 @@ pub(super) const NEW_ENTRY: &str =
     "This creates a new entry in the test-management system, even if these results were exported before";
 
 /// Returns the caller that the settings describe.
-///
-/// # Errors
-/// The settings are unusable. The hint tells how to set them on the command line instead of in the configuration of a
-/// host.
 pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
     Ok(build_caller_with_files(settings)?.caller)
 }

@@ -42,7 +42,6 @@ const UNCHECKED_PERMISSIONS: &str =
 /// What does not work without the knowledge host, and what helps.
 const WITHOUT_KNOWLEDGE: &str = "not set, so that screenshots, files of runs and knowledge files cannot be read; `tas-mcp login --knowledge-url URL` stores it";
 
-/// The results of all checks.
 #[derive(Default, Serialize)]
 pub(super) struct Checks {
     /// Kind of the key.
@@ -53,7 +52,6 @@ pub(super) struct Checks {
     pub(super) probes: Vec<PermissionProbe>,
 }
 
-/// Result of the check of one host.
 #[derive(Serialize)]
 struct HostCheck {
     name: &'static str,

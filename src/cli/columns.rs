@@ -290,7 +290,12 @@ pub(super) fn duration_of(run: &RunHead, now: Timestamp) -> Cell {
 }
 
 /// Returns a duration that the service states, else the time between the start and the end, or since the start.
-fn duration(milliseconds: Option<f64>, start: Option<&str>, end: Option<&str>, now: Timestamp) -> Cell {
+pub(super) fn duration(
+    milliseconds: Option<f64>,
+    start: Option<&str>,
+    end: Option<&str>,
+    now: Timestamp,
+) -> Cell {
     let time = |text: &str| text.parse::<Timestamp>().ok();
     let end = || end.map_or(Some(now), time);
     let between = || Some(end()?.duration_since(start.and_then(time)?).as_secs_f64());
@@ -298,29 +303,4 @@ fn duration(milliseconds: Option<f64>, start: Option<&str>, end: Option<&str>, n
 
     let Some(seconds) = length.filter(|seconds| *seconds >= 0.0) else { return Cell::default() };
     Cell::from(duration_text(seconds)).exactly(&format!("{seconds:.1}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn context() -> Context {
-        Context { now: "2026-03-02T12:00:00Z".parse().expect("a time"), ..Context::default() }
-    }
-
-    #[test]
-    fn a_duration_is_stated_or_measured() {
-        let cases = [
-            (Some(83_500.0), None, None, "1m24s"),
-            (None, Some("2026-03-02T11:00:00Z"), Some("2026-03-02T11:00:05Z"), "5s"),
-            (None, Some("2026-03-02T09:58:00Z"), None, "2h02m"),
-            (None, None, None, ""),
-        ];
-
-        for (stated, started, completed, expected) in cases {
-            let mut table = Table::new(["duration"]);
-            table.add_row([duration(stated, started, completed, context().now)]);
-            assert_eq!(table.to_string().lines().nth(1).unwrap_or_default(), expected);
-        }
-    }
 }

@@ -11,7 +11,6 @@ use clap::{
     ArgMatches, Args, Command, FromArgMatches as _,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use super::{
@@ -24,15 +23,14 @@ use super::{
     help::help_end,
     name_resolution::NameResolver,
     output::{Output, OutputFlags, note},
+    progress::Progress,
     table::{Cell, Fit, Table},
 };
 use crate::{
     failure::{Code, Failure},
     service::api::minions::{GetMinionDownload, MinionPlatform},
     settings::Settings,
-    text::single_line,
     tools::{
-        call_options::{CallOptions, ProgressSink},
         context::CallerWithFiles,
         download::{DownloadOptions, DownloadReport, DownloadRequest, LinkRequest},
         files::Destination,
@@ -47,6 +45,9 @@ const RUN_EXAMPLES: [&str; 2] = [
     r#"tas-mcp download run "Pause and resume" --pattern '*.png' --to pictures"#,
 ];
 const MINION_EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x86_64 --to installers"];
+
+/// Template of the progress bar.
+const BAR: &str = "{wide_bar} {msg}";
 
 pub(super) fn command() -> Command {
     Command::new("download")
@@ -116,24 +117,17 @@ fn platform_value() -> impl TypedValueParser<Value = MinionPlatform> {
 
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let tools = build_caller_with_files(settings)?;
-    let progress = DownloadProgress::new();
 
     match matches.subcommand() {
-        Some(("run", matches)) => {
-            download_run(RunArguments::from_arg_matches(matches)?, &tools, &progress).await
-        }
+        Some(("run", matches)) => download_run(RunArguments::from_arg_matches(matches)?, &tools).await,
         Some(("minion", matches)) => {
-            download_minion(MinionArguments::from_arg_matches(matches)?, &tools, &progress).await
+            download_minion(MinionArguments::from_arg_matches(matches)?, &tools).await
         }
         _ => Err(anyhow::anyhow!("the subcommand is missing").into()),
     }
 }
 
-async fn download_run(
-    arguments: RunArguments,
-    tools: &CallerWithFiles,
-    progress: &DownloadProgress,
-) -> Result<ExitStatus, CommandError> {
+async fn download_run(arguments: RunArguments, tools: &CallerWithFiles) -> Result<ExitStatus, CommandError> {
     let RunArguments { mut selection, output, to, overwrite } = arguments;
     let output = Output::from(output);
     selection.run_id = NameResolver::new(&tools.caller, None).run(&selection.run_id).await?;
@@ -144,9 +138,9 @@ async fn download_run(
 
     let FileSelection { run_id, player: players, pattern: patterns } = selection;
     let request = DownloadRequest { project: None, players, patterns, overwrite, run_id, files: None };
-    let (began, options) = (Instant::now(), progress.call_options());
+    let (began, options) = (Instant::now(), Progress::bar(BAR).options());
     let outcome = request.run(&tools.caller, &destination, &DownloadOptions::default(), &options).await;
-    progress.clear();
+    drop(options);
 
     let report = outcome.map_err(CommandError::AfterRequests)?;
     // The first file that could not be downloaded determines the status.
@@ -198,7 +192,6 @@ fn run_table(report: &DownloadReport) -> Table {
 async fn download_minion(
     arguments: MinionArguments,
     tools: &CallerWithFiles,
-    progress: &DownloadProgress,
 ) -> Result<ExitStatus, CommandError> {
     let output = Output::from(arguments.output);
     let platform = arguments.platform.map_or_else(platform_here, Ok)?;
@@ -207,9 +200,9 @@ async fn download_minion(
     let client = ProjectClient { caller: tools.caller.clone(), project: None };
     let answer = client.call(&GetMinionDownload { platform }).await?.view::<GetMinionDownload>();
     let request = LinkRequest { address: answer.download_url, overwrite: arguments.overwrite };
-    let (options, clock) = (progress.call_options(), Arc::clone(tools.caller.clock()));
+    let (options, clock) = (Progress::bar(BAR).options(), Arc::clone(tools.caller.clock()));
     let outcome = request.run(&tools.files.storage, clock, &destination, &options).await;
-    progress.clear();
+    drop(options);
 
     let saved = outcome.map_err(CommandError::AfterRequests)?;
     output.print(ExitStatus::Success, &saved, || {
@@ -234,35 +227,4 @@ fn platform_here() -> Result<MinionPlatform, Failure> {
 fn destination(to: Option<PathBuf>, files: &FileServices, default: &str) -> Result<Destination, Failure> {
     let directory = to.map(|path| path.to_string_lossy().into_owned());
     files.download_root_for_user()?.destination(directory.as_deref().unwrap_or(default))
-}
-
-/// Progress bar on standard error. Shows nothing if standard error is not a terminal.
-#[derive(Clone, Debug)]
-struct DownloadProgress(ProgressBar);
-
-impl DownloadProgress {
-    fn new() -> Self {
-        let bar = ProgressBar::no_length();
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {msg}") {
-            bar.set_style(style);
-        }
-        Self(bar)
-    }
-
-    fn call_options(&self) -> CallOptions {
-        CallOptions { progress: Arc::new(self.clone()), ..CallOptions::silent() }
-    }
-
-    /// Removes the bar from the terminal: one that remains would be mixed with the result.
-    fn clear(&self) {
-        self.0.finish_and_clear();
-    }
-}
-
-impl ProgressSink for DownloadProgress {
-    fn report(&self, done: u64, total: u64, message: &str) {
-        self.0.set_length(total);
-        self.0.set_position(done);
-        self.0.set_message(single_line(message));
-    }
 }

@@ -69,7 +69,6 @@ struct ExportArguments {
     yes: bool,
 }
 
-/// What is exported.
 enum Source {
     Execution(String),
     Runs(Vec<String>),

@@ -131,7 +131,6 @@ fn violation_line(violation: &Violation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::catalog;
 
     #[test]
     fn violations_are_sentences_about_flags() {
@@ -144,25 +143,5 @@ mod tests {
 
         let expected = "error: invalid arguments\n  `--page-size` must be from 1 to 100, got 0\n  `--patch`: `nam` is not a known field; `name` is\n  exactly one of `--run-id`, `--job-id` must be provided\nhint: nothing was sent";
         assert_eq!(text(&failure, None), expected);
-    }
-
-    #[test]
-    fn a_failure_of_every_request_begins_with_what_the_command_does() {
-        let upload = catalog::find_tool("upload_build");
-        let cases = [
-            (Code::ServiceUnavailable, "error: cannot upload a build: no connection"),
-            (Code::NotFound, "error: cannot list runs: no connection"),
-        ];
-
-        for (code, expected) in cases {
-            let failure = Failure::new(code, "list_runs: no connection");
-            assert_eq!(text(&failure, upload).lines().next(), Some(expected));
-        }
-    }
-
-    #[test]
-    fn an_uncertain_failure_has_an_unknown_outcome() {
-        let failure = Failure::new(Code::ServiceUnavailable, "start_run: 503").uncertain("look");
-        assert_eq!(exit_status(&failure), ExitStatus::OutcomeUnknown);
     }
 }

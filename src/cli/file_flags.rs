@@ -38,9 +38,6 @@ pub(super) struct OutputFile {
 
 impl OutputFile {
     /// Returns the file that `flag` names: `path`. Checks that the file can be written before any request is sent.
-    ///
-    /// # Errors
-    /// `file_error` with the reason why the file cannot be written.
     pub(super) fn from_flag(flag: &str, path: &Path) -> Result<Self, Failure> {
         let argument = format!("--{flag} {}", path.display());
         let refusal = |reason: &dyn Display| {
@@ -75,9 +72,6 @@ impl OutputFile {
     }
 
     /// Writes the document. A regular file is replaced by a complete new file.
-    ///
-    /// # Errors
-    /// `file_error` with the reason.
     pub(super) fn write(&self, document: &str) -> Result<(), Failure> {
         let bytes = document.as_bytes();
         let written = match &self.target {
@@ -128,7 +122,6 @@ fn temporary_file(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(parent_directory(path))
 }
 
-/// The target of a path.
 #[derive(Debug, PartialEq, Eq)]
 enum WriteTarget {
     StandardOutput,

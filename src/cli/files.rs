@@ -11,7 +11,7 @@ use super::{
     exit_status::{CommandError, ExitStatus},
     help::help_end,
     name_resolution::NameResolver,
-    output::{Output, OutputFlags, Shown, note},
+    output::{Output, OutputFlags, note},
     table::{Cell, Fit, Table},
 };
 use crate::{
@@ -29,7 +29,6 @@ use crate::{
 
 const EXAMPLES: [&str; 2] = ["tas-mcp files latest", r#"tas-mcp files "Pause and resume" --pattern '*.png'"#];
 
-/// Largest number of files that a failure lists.
 const MAX_LISTED: usize = 50;
 
 #[derive(Args)]
@@ -57,7 +56,6 @@ pub(super) struct FileSelection {
     pub(super) pattern: Option<Vec<String>>,
 }
 
-/// A file of a run.
 #[derive(Serialize)]
 struct RunFile {
     /// Id of the player.
@@ -89,11 +87,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         note(&format!("the run {} has no files; its state is {}", listing.run_id, listing.state));
     }
 
-    let shown = || match files.as_slice() {
-        [] if output.is_text() => Shown::Text(String::new()),
-        files => Shown::Table(table(files)),
-    };
-    output.print(ExitStatus::Success, &json!({"run_id": listing.run_id, "data": files}), shown)
+    output.print(ExitStatus::Success, &json!({"run_id": listing.run_id, "data": files}), || table(&files))
 }
 
 impl FileSelection {
@@ -106,9 +100,6 @@ impl FileSelection {
     }
 
     /// Checks that each player exists, and that each pattern matches a file.
-    ///
-    /// # Errors
-    /// `invalid_arguments` with the names of all files.
     pub(super) fn check(&self, listing: &RunListing) -> Result<(), Failure> {
         self.choose(listing).map(drop)
     }

@@ -114,9 +114,6 @@ pub(super) struct Filters<'a> {
 
 impl<'a> Filters<'a> {
     /// Reads what the flags name.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if a name is unknown.
     pub(super) async fn read(
         flags: &'a FilterFlags,
         list: &'static OperationEntry,

@@ -18,7 +18,6 @@ use crate::{
     },
 };
 
-/// Which failures fail the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     Any,

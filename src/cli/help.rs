@@ -7,10 +7,8 @@ use clap::Command;
 use super::{exit_status::ExitStatus, output::print_text};
 use crate::settings::{SETTINGS, Setting};
 
-/// Where the settings are described.
 const SETTINGS_LINE: &str = "Settings of every command: tas-mcp help settings; -v logs what happens";
 
-/// Beginning of the examples.
 const EXAMPLES: &str = "Examples:";
 
 /// Longest description of a command in a group, in bytes: the line fits 80 columns.

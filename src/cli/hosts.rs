@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::next_command::quoted;
 
-/// Name of the entry.
 const ENTRY: &str = "tas";
 
 /// Header with which a host sends the API key to a server over HTTP.
@@ -45,7 +44,6 @@ pub(super) enum Connection {
     Entry(String),
 }
 
-/// A command of a host.
 pub(super) struct HostCommand {
     pub(super) program: &'static str,
     pub(super) arguments: Vec<String>,
@@ -59,7 +57,6 @@ impl fmt::Display for HostCommand {
 }
 
 impl Host {
-    /// Returns the name for users.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "Claude Desktop",

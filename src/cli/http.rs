@@ -14,14 +14,12 @@ use crate::{
     settings::{self, Settings},
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 3] = [
     "tas-mcp http --sandbox",
     "tas-mcp http --listen 0.0.0.0:8900 --public-url https://tas.example.com",
     "tas-mcp http --toolsets lean --read-only",
 ];
 
-/// What the help says about credentials.
 const NOTES: &str = "Each client sends its own API key, in the header X-Api-Key or as a bearer token; with an issuer, bearer tokens are user tokens. A key in the settings serves requests without a key, and only on a loopback address. The endpoint is /mcp, or /mcp/PROJECT for one project.";
 
 pub(super) fn command() -> Command {

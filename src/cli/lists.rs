@@ -42,12 +42,9 @@ use crate::{
 const OWN_ARGUMENTS: [&str; 8] =
     ["page", "page_size", NEWEST, ALL_FOLDERS, "sort_by", "sort_order", ARGS, PROJECT_ID];
 
-/// Time between two readings of a list that is watched.
 const WATCH_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A list command.
 pub(super) struct ListCommand {
-    /// Name of the command.
     word: &'static str,
     about: &'static str,
     list: fn() -> &'static OperationEntry,
@@ -198,7 +195,6 @@ impl ListCommand {
     }
 }
 
-/// How a list is read.
 struct Reading<'a> {
     list: &'static OperationEntry,
     matches: &'a ArgMatches,

@@ -29,10 +29,8 @@ const EXAMPLES: [&str; 3] = [
     "pass show tas | tas-mcp login --base-url https://service.example/api/v1 --with-key",
 ];
 
-/// What the help says about the key.
 const NOTES: &str = "The key is stored in a file that only you can read. The packages of a release store it in the keychain of the system, unless `--store file` is given. It is sent only to the address for which it was stored. A key in TAS_API_KEY, TAS_API_KEY_FILE or TAS_API_KEY_COMMAND comes before a stored key. The account has the name of a profile, which --profile chooses.";
 
-/// Maximum size of standard input with a key, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 #[derive(Args)]
@@ -49,14 +47,12 @@ struct LoginArguments {
     output: JsonFlag,
 }
 
-/// Where a user wants the key to be stored.
 #[derive(Clone, Copy, ValueEnum)]
 enum Store {
     Keychain,
     File,
 }
 
-/// The account that was stored.
 #[derive(Serialize)]
 struct LoginOutcome<'a> {
     account: &'a str,
@@ -225,9 +221,6 @@ fn unanswered(what: &str, hint: &'static str) -> Failure {
 }
 
 /// Stores the key in the place that the user chooses. Returns the place.
-///
-/// # Errors
-/// The place cannot be used, or there is no keychain and the user has not chosen the file.
 async fn store_key(
     chosen: Option<Store>,
     accounts: &Accounts,

@@ -14,10 +14,8 @@ use crate::{
     settings::{Origin, Settings},
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp logout", "tas-mcp logout --profile staging"];
 
-/// What the help says about the rest of the account.
 const NOTES: &str = "Without `--profile` the other settings of the account stay in its profile. With `--profile` the profile is removed, too. A running server stops to use the key within 5 minutes.\n\nExit codes: 0 removed, 1 no key was stored and there is no such profile, 2 the keychain or a file cannot be changed";
 
 #[derive(Args)]

@@ -39,9 +39,6 @@ impl<'a> NameResolver<'a> {
 
     /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which
     /// no request is sent.
-    ///
-    /// # Errors
-    /// `invalid_arguments` with the records to choose from, if no record or several have the name.
     pub(super) async fn id(self, kind: RecordKind, name: &str) -> Result<String, Failure> {
         if is_uuid(name) { Ok(name.to_owned()) } else { Ok(self.record(kind, name).await?.id) }
     }
@@ -106,9 +103,6 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
 }
 
 /// Returns the only record that has the name.
-///
-/// # Errors
-/// `invalid_arguments` with the records to choose from.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRecord, Failure> {
     let found = match found.into_single() {
         Ok(record) => return Ok(record),

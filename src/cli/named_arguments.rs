@@ -48,9 +48,6 @@ const NAMED: [(&str, RecordKind); 12] = [
 const DEVICES_BY_NUMBER: [&str; 2] = ["player_deployment_configs", "slot_deployment_configs"];
 
 /// Replaces the names in the arguments of `tool` by ids.
-///
-/// # Errors
-/// `invalid_arguments` with the records to choose from.
 pub(super) async fn resolve(
     resolver: NameResolver<'_>,
     tool: &ToolDefinition,
@@ -89,9 +86,6 @@ pub(super) async fn resolve(
 
 /// Returns the build that a user names: by its name or file name, else by words of its name, else by the beginning of its id;
 /// `latest` is the newest one. A build for another platform than that of the device is refused.
-///
-/// # Errors
-/// `invalid_arguments` with the builds to choose from, and the failures of the list.
 pub(super) async fn choose_build(
     resolver: NameResolver<'_>,
     name: &str,
@@ -186,9 +180,6 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Replaces names of results in `arguments` by ids: `latest`, or a test or plan whose latest result is meant.
-///
-/// # Errors
-/// `invalid_arguments` if the named result is of another kind than the argument.
 pub(super) async fn resolve_results(
     resolver: NameResolver<'_>,
     arguments: &mut Fields,

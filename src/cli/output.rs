@@ -57,7 +57,6 @@ impl From<String> for Shown {
     }
 }
 
-/// How a command prints its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {
     /// Standard output is a terminal.
@@ -100,9 +99,6 @@ impl Output {
     }
 
     /// Prints the result. `shown` is what people read. Returns `status`, or the status of an output that cannot be written.
-    ///
-    /// # Errors
-    /// That the result has no form in JSON.
     pub(super) fn print<S: Into<Shown>>(
         self,
         status: ExitStatus,

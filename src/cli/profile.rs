@@ -16,10 +16,8 @@ use crate::{
     settings::{Origin, Settings, profile_completer},
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp profile list", "tas-mcp profile use production"];
 
-/// What the help says about exit codes.
 const EXIT_CODES: &str =
     "Exit codes: 0 success, 1 not found or another program has changed the file, 2 invalid arguments or file";
 
@@ -89,15 +87,11 @@ fn list(output: &JsonFlag, settings: &Settings, accounts: &Accounts) -> Result<E
 
     let mut table = Table::new(["profile", "used", "address", "project"]);
     for profile in &profiles {
-        let used = match (profile.is_active, profile.is_default) {
-            (true, true) => "here, by default",
-            (true, false) => "here",
-            (false, true) => "by default",
-            (false, false) => "",
-        };
+        let used = [(profile.is_active, "here"), (profile.is_default, "by default")];
+        let used: Vec<_> = used.into_iter().filter_map(|(is_used, how)| is_used.then_some(how)).collect();
         let setting =
             |word: &str| profile.settings.get(word).and_then(|value| value.as_str()).unwrap_or_default();
-        table.add_row([profile.name, used, setting("base_url"), setting("project")]);
+        table.add_row([profile.name, &used.join(", "), setting("base_url"), setting("project")]);
     }
 
     Output::from(output).print(ExitStatus::Success, &profiles, || table)

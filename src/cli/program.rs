@@ -19,10 +19,8 @@ use super::{
 };
 use crate::settings::{self, Settings};
 
-/// Widest line of a help text, in columns.
 const MAX_HELP_WIDTH: usize = 100;
 
-/// Commands that the help of the program shows.
 const EXAMPLES: [&str; 4] = [
     "tas-mcp demo",
     "tas-mcp --sandbox runs --failed",
@@ -30,10 +28,8 @@ const EXAMPLES: [&str; 4] = [
     r#"tas-mcp report "Release smoke" --html report.html"#,
 ];
 
-/// Commands that the help of `tas-mcp demo` shows.
 const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 
-/// Commands that the help of `tas-mcp sandbox` shows.
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
 /// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are

@@ -39,7 +39,6 @@ const OTHER_LINES: usize = 3;
 /// Moves the cursor of a terminal to its first line, and clears everything below.
 const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 
-/// Prints the answers of a tool.
 pub(super) struct RecordPrinter<'a> {
     tool: &'static ToolDefinition,
     output: &'a Output,
@@ -58,9 +57,6 @@ impl<'a> RecordPrinter<'a> {
     }
 
     /// Prints an answer.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if a wanted field does not exist.
     pub(super) async fn print(&self, caller: &Caller, answer: &Value) -> Result<ExitStatus, CommandError> {
         if !self.output.has_rows() {
             return self.output.print(ExitStatus::Success, answer, String::new);
@@ -73,15 +69,15 @@ impl<'a> RecordPrinter<'a> {
     }
 
     async fn shown(&self, caller: &Caller, answer: &Value) -> Shown {
-        match answer.get("data").and_then(Value::as_array) {
+        match answer.get("data").and_then(Value::as_array).map(Vec::as_slice) {
             Some(records) if records.first().is_some_and(Value::is_object) => {
                 Shown::Table(self.table(caller, records).await)
             }
-            Some(records) if records.is_empty() => {
+            Some([]) => {
                 if self.output.is_text() {
                     note("no records");
                 }
-                Shown::Text(String::new())
+                Shown::Table(Table::default())
             }
             _ if self.output.is_text() => Shown::Text(visible(&format!("{answer:#}\n")).into_owned()),
             _ => Shown::Table(plain_table(std::slice::from_ref(answer))),

@@ -187,12 +187,17 @@ impl Report {
                 ReportForm::Html => report::page_with_data(&json!(data)),
                 ReportForm::Markdown => report::markdown(&data),
             };
-            match destination.write(&text) {
-                Ok(Written::Printed(printed)) => status = status_after_output(status, printed),
-                Ok(Written::File(path)) if self.arguments.open && *form == ReportForm::Html => {
-                    open(&path).await;
+            let written = match destination {
+                Destination::StandardOutput => {
+                    status = status_after_output(status, print_text(text));
+                    continue;
                 }
-                Ok(Written::File(_)) => {}
+                Destination::Named(file) => file.write(&text).map(|()| file.path().to_owned()),
+                Destination::Temporary => write_temporary_file(&text),
+            };
+            match written {
+                Ok(path) if self.arguments.open && *form == ReportForm::Html => open(&path).await,
+                Ok(_) => {}
                 Err(failure) => failures.push(failure),
             }
         }
@@ -241,14 +246,12 @@ fn say_in_flags(summary: &mut Summary) {
     }
 }
 
-/// A form in which the report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReportForm {
     Html,
     Markdown,
 }
 
-/// A form of the report, and where it goes.
 #[derive(Debug)]
 struct Output {
     form: ReportForm,
@@ -264,12 +267,6 @@ enum Destination {
     Temporary,
 }
 
-/// What has become of a form.
-enum Written {
-    Printed(io::Result<()>),
-    File(PathBuf),
-}
-
 impl Destination {
     fn from_flag(flag: &str, path: &Path) -> Result<Self, Failure> {
         if path == Path::new(STANDARD_OUTPUT) {
@@ -277,31 +274,11 @@ impl Destination {
         }
         OutputFile::from_flag(flag, path).map(Self::Named)
     }
-
-    /// Writes a form of the report. The path of a file is also printed on standard error.
-    fn write(&self, text: &str) -> Result<Written, Failure> {
-        Ok(match self {
-            Self::StandardOutput => Written::Printed(print_text(text)),
-            Self::Named(file) => {
-                file.write(text)?;
-                Written::File(file.path().to_owned())
-            }
-            Self::Temporary => {
-                let path = write_temporary_file(text)?;
-                note_written(&path);
-                Written::File(path)
-            }
-        })
-    }
 }
 
 impl ReportArguments {
     /// Returns the outputs that the flags name; none if the result is only printed. Checks that the files can be written
     /// before any request is sent.
-    ///
-    /// # Errors
-    /// `file_error` with the reason why a file cannot be written; `invalid_arguments` for a page that is to be opened but
-    /// goes to standard output, and for two forms on standard output.
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
         let destination = |flag, path: &Option<PathBuf>| {
             path.as_deref().map(|path| Destination::from_flag(flag, path)).transpose()
@@ -335,13 +312,14 @@ fn write_temporary_file(page: &str) -> Result<PathBuf, Failure> {
         file.keep().map(|(_, path)| path).map_err(|error| error.error)
     };
 
-    write().map_err(|error| {
+    let path = write().map_err(|error| {
         let message = format!("the temporary file for `--open` cannot be written: {error}");
         Failure::new(Code::FileError, message).hint("name a file with `--html`")
-    })
+    })?;
+    note_written(&path);
+    Ok(path)
 }
 
-/// Opens a page in the browser. If there is no browser, says which file to open.
 async fn open(path: &Path) {
     if let Err(error) = launch_browser(path).await {
         let path = path.display();
@@ -350,9 +328,6 @@ async fn open(path: &Path) {
 }
 
 /// Starts the launcher of the platform.
-///
-/// # Errors
-/// The launcher cannot be started or fails at once.
 async fn launch_browser(path: &Path) -> io::Result<()> {
     let (program, arguments) = LAUNCHER;
     let mut command = process::Command::new(program);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 
 use super::{
     calls::{build_caller, confirm},
@@ -15,7 +15,7 @@ use super::{
     result_resolution::Latest,
     table::{Fit, Table},
     tool_arguments::ProjectFlag,
-    waiting::{JunitFlag, MAX_TIMEOUT_S, NotStarted, VerdictOutput, WaitSubject},
+    waiting::{NotStarted, VerdictOutput, WaitFlags, WaitSubject},
 };
 use crate::{
     call::Caller,
@@ -76,16 +76,8 @@ struct RerunArguments {
     #[arg(long)]
     dry_run: bool,
 
-    /// Wait until everything has finished, and print the verdicts
-    #[arg(long, conflicts_with = "dry_run")]
-    wait: bool,
-
-    /// Maximum time to wait, 1-7200. Default: 7200
-    #[arg(long, value_name = "N", requires = "wait", value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
-    timeout_seconds: Option<u64>,
-
     #[command(flatten)]
-    junit: JunitFlag,
+    wait: WaitFlags,
 
     #[command(flatten)]
     project: ProjectFlag,
@@ -109,8 +101,9 @@ pub(super) fn command() -> Command {
 /// Starts the tests again. Prints what was started, or with `--wait` the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RerunArguments::from_arg_matches(matches)?;
+    arguments.wait.check(None)?;
     let output = Output::from(arguments.output);
-    let verdicts = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?;
+    let verdicts = VerdictOutput::new(&arguments.wait.junit, output, FailureOutput::from_matches(matches))?;
 
     let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
@@ -118,9 +111,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let request = arguments.request(resolver).await?;
     let rerun = start(&caller, request).await?;
 
-    if arguments.wait && !rerun.job_ids.is_empty() {
-        let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
-        return wait(settings, &caller, &rerun, timeout, verdicts).await;
+    if arguments.wait.wait && !rerun.job_ids.is_empty() {
+        return wait(settings, &caller, &rerun, arguments.wait.timeout(), verdicts).await;
     }
     if rerun.tests.is_empty() {
         note("nothing to start again; `--failed`, `--flaky` and `--all` select other tests");
@@ -128,11 +120,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let has_error = rerun.tests.iter().any(|test| test.error.is_some());
     let status = if has_error { ExitStatus::Rejected } else { ExitStatus::Success };
 
-    output.print(
-        status,
-        &rerun,
-        || if rerun.tests.is_empty() { Table::default() } else { table(&rerun.tests) },
-    )
+    output.print(status, &rerun, || table(&rerun.tests))
 }
 
 impl RerunArguments {

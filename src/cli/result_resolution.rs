@@ -40,7 +40,6 @@ pub(super) enum Latest {
     Start,
 }
 
-/// What a user names.
 enum Found {
     /// The record with the id.
     Record(FoundResult),
@@ -50,9 +49,6 @@ enum Found {
 
 impl NameResolver<'_> {
     /// Returns the record of any kind that a user names.
-    ///
-    /// # Errors
-    /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
     pub(super) async fn any(self, name: &str) -> Result<Subject, Failure> {
         if name.eq_ignore_ascii_case(LATEST) {
             return self.found(name).await.map(Subject::Result);
@@ -114,9 +110,6 @@ impl NameResolver<'_> {
 
     /// Returns the run, job or execution that has this id; else what `latest` means for the test or plan that has this
     /// name or id. The word `latest` stands for the newest of the project.
-    ///
-    /// # Errors
-    /// `invalid_arguments` with the records to choose from, and the failures of the look-ups.
     pub(super) async fn result(self, name: &str, latest: Latest) -> Result<ResultId, Failure> {
         match self.find(name, latest).await? {
             Found::Record(found) => Ok(found.id),
@@ -125,9 +118,6 @@ impl NameResolver<'_> {
     }
 
     /// Returns the ids of several jobs that a user names.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if one of them is no job, and as [`Self::result`].
     pub(super) async fn several_jobs(self, names: &[String]) -> Result<Vec<String>, Failure> {
         let mut jobs = Vec::new();
         for name in names {
@@ -202,9 +192,6 @@ impl NameResolver<'_> {
 
     /// Returns the id of the run that a user names: an id of a run or of a player, the beginning of one, `latest`, or a test
     /// whose latest run is meant.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if another record is named.
     pub(super) async fn run(self, name: &str) -> Result<String, Failure> {
         if name.eq_ignore_ascii_case(LATEST) {
             return Ok(self.newest(ResultKind::Run, Fields::new(), "the project").await?.id);
@@ -227,9 +214,6 @@ impl NameResolver<'_> {
     }
 
     /// Returns the id of the latest run of a job.
-    ///
-    /// # Errors
-    /// `not_found` if the job has no run, and the failures of the list.
     pub(super) async fn run_of_job(self, job: &str) -> Result<String, Failure> {
         let filter = ResultId::new(ResultKind::Job, job).to_arguments();
         let run = self.newest(ResultKind::Run, filter, &format!("the job {job}")).await?;

@@ -3,8 +3,6 @@
 mod devices;
 mod start_reply;
 
-use std::time::Duration;
-
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, Subcommand, value_parser};
 use serde::Serialize;
 use serde_json::Value;
@@ -25,7 +23,7 @@ use super::{
     named_arguments,
     output::{Output, OutputFlags, note},
     tool_arguments::{ProjectFlag, fields},
-    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject},
+    waiting::{VerdictOutput, WaitFlags, WaitSubject},
 };
 use crate::{
     call::{
@@ -45,11 +43,7 @@ use crate::{
     },
 };
 
-/// Commands that the help shows.
-const EXAMPLES: [&str; 2] = [
-    r#"tas-mcp run test "Pause and resume" --device "Windows PC""#,
-    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
-];
+const EXAMPLES: [&str; 2] = [TEST_EXAMPLES[0], PLAN_EXAMPLES[0]];
 const TEST_EXAMPLES: [&str; 2] = [
     r#"tas-mcp run test "Pause and resume" --device "Windows PC" --build latest"#,
     r#"tas-mcp run test "Pause and resume" --device "Windows PC" --wait --junit report.xml"#,
@@ -61,16 +55,8 @@ const PLAN_EXAMPLES: [&str; 2] = [
 
 #[derive(Args)]
 struct RunArguments {
-    /// Wait until everything has finished, and print the verdicts
-    #[arg(long, global = true)]
-    wait: bool,
-
-    /// Maximum time to wait, 1-7200. Default: 7200
-    #[arg(long, value_name = "N", global = true, value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
-    timeout_seconds: Option<u64>,
-
     #[command(flatten)]
-    junit: JunitFlag,
+    wait: WaitFlags,
 
     #[command(flatten)]
     gate: GateFlags,
@@ -180,10 +166,10 @@ pub(super) fn command() -> Command {
 /// Starts the test or plan. With `--wait`, waits for it and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RunArguments::from_arg_matches(matches)?;
-    arguments.check_wait_flags()?;
+    arguments.wait.check(arguments.gate.given())?;
     let start = Start::new(arguments.subject)?;
     let output = Output::from(start.flags.output);
-    let verdicts = VerdictOutput::new(&arguments.junit, output, FailureOutput::from_matches(matches))?
+    let verdicts = VerdictOutput::new(&arguments.wait.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
 
     let tools = build_caller_with_files(settings)?;
@@ -204,16 +190,13 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     });
 
     match subject {
-        Ok(subject) if arguments.wait => {
-            let timeout = Duration::from_secs(arguments.timeout_seconds.unwrap_or(MAX_TIMEOUT_S));
-            subject.finish(timeout, None, verdicts).await
-        }
+        Ok(subject) if arguments.wait.wait => subject.finish(arguments.wait.timeout(), None, verdicts).await,
         Ok(subject) => {
             let status = output.print(ExitStatus::Success, reply.value(), || announce(&subject))?;
             subject.report_chosen_build().await;
             Ok(status)
         }
-        Err(failure) if arguments.wait => {
+        Err(failure) if arguments.wait.wait => {
             let hint = "`tas-mcp jobs` shows the jobs that were started, if any";
             Err(failure.detail("started", reply.value().clone()).hint(hint).into())
         }
@@ -232,22 +215,6 @@ fn announce(subject: &WaitSubject<'_>) -> String {
     subject.jobs_line()
 }
 
-impl RunArguments {
-    /// Checks that the flags of a wait are used only with `--wait`.
-    fn check_wait_flags(&self) -> Result<(), Failure> {
-        let junit = self.junit.junit.as_ref().map(|_| "junit");
-        let flag = junit.or(self.timeout_seconds.map(|_| "timeout-seconds")).or(self.gate.given());
-        match flag {
-            Some(flag) if !self.wait => {
-                let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--wait`"));
-                Err(failure.hint("nothing was sent"))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What is started.
 struct Start {
     tool: Tool,
     /// The arguments of the tool, without devices and builds.

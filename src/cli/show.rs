@@ -1,11 +1,13 @@
 //! `tas-mcp show`: one record of any kind for people, with the names of what it refers to.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     calls::build_caller,
-    columns::{Context, age, ago, devices_of, duration_of, record_table, size, verdict, verdict_style},
+    columns::{
+        Context, age, ago, devices_of, duration, duration_of, record_table, size, verdict, verdict_style,
+    },
     completions::result_names,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
@@ -77,7 +79,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     output.print(ExitStatus::Success, &described, || Page::default().describe(&described, settings))
 }
 
-/// The text about a record.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -224,9 +225,9 @@ impl Page {
         for (index, step) in steps.iter().enumerate() {
             let number = step.step_number.unwrap_or(index + 1).to_string();
             let state = step.run_result.as_deref().unwrap_or(&step.run_state);
-            let head = RunHead { duration_ms: step.duration_ms, ..RunHead::default() };
+            let took = duration(step.duration_ms, None, None, self.context.now);
             let goal = step.test.goal.clone().unwrap_or_default();
-            table.add_row([number.into(), verdict(state), duration_of(&head, self.context.now), goal.into()]);
+            table.add_row([number.into(), verdict(state), took, goal.into()]);
             if !state.eq_ignore_ascii_case("SUCCESS") {
                 table.add_note(step.report.as_deref().unwrap_or_default());
             }
@@ -250,49 +251,26 @@ impl Page {
         let mut table = Table::new(["verdict", "run", "took"]).fitting([1], Fit::Whole);
         for run in &job.runs {
             let state = run.result.as_ref().or(run.state.as_ref()).map(String::as_str).unwrap_or_default();
-            let (started_at, completed_at) = (run.started_at.clone(), run.completed_at.clone());
-            let head = RunHead { started_at, completed_at, ..RunHead::default() };
-            table.add_row([
-                verdict(state),
-                run.multiplayer_run_id.as_str().into(),
-                duration_of(&head, self.context.now),
-            ]);
+            let (started, completed) = (run.started_at.as_deref(), run.completed_at.as_deref());
+            let took = duration(None, started, completed, self.context.now);
+            table.add_row([verdict(state), run.multiplayer_run_id.as_str().into(), took]);
         }
         self.table("runs", table);
     }
 
     fn execution(&mut self, execution: &TestPlanExecution, jobs: &[Value], settings: &Settings) {
-        self.title(
-            "plan execution",
-            execution.test_plan_name.as_deref().unwrap_or_default(),
-            &execution.status,
-        );
+        let name = execution.test_plan_name.as_deref().unwrap_or_default();
+        self.title("plan execution", name, &execution.status);
         self.field("id", &execution.id);
         let build = execution.build_id.as_ref().map(|id| named(execution.build_name.as_deref(), id));
         self.field("build", &build.unwrap_or_default());
-        let head = RunHead {
-            duration_ms: execution.duration_ms,
-            started_at: execution.started_at.clone(),
-            completed_at: execution.completed_at.clone(),
-            ..RunHead::default()
-        };
+        let (started, completed) = (execution.started_at.as_deref(), execution.completed_at.as_deref());
+        let took = duration(execution.duration_ms, started, completed, self.context.now);
         let by = initiator_name(&view(&execution.started_by));
-        self.times(
-            execution.started_at.as_deref().unwrap_or_default(),
-            &duration_of(&head, self.context.now),
-            by,
-        );
-        let counts = execution.test_status;
-        let counts = [
-            (counts.passed, "passed"),
-            (counts.failed, "failed"),
-            (counts.skipped, "skipped"),
-            (counts.stopped, "stopped"),
-            (counts.running, "running"),
-            (counts.queued, "queued"),
-        ];
-        let counts =
-            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+        self.times(started.unwrap_or_default(), &took, by);
+        let counts = json!(execution.test_status);
+        let counts = counts.as_object().into_iter().flatten().filter(|(_, count)| **count != json!(0));
+        let counts = counts.map(|(word, count)| format!("{count} {word}"));
         self.field("tests", &counts.collect::<Vec<_>>().join(", "));
 
         let build = execution.build_id.clone().zip(execution.build_name.clone());
@@ -387,8 +365,7 @@ impl Page {
         let header = ["age", "build", "test", "step", "verdict", "run"];
         let mut table = Table::new(header).fitting([0, 3, 4, 5], Fit::Whole);
         for occurrence in &occurrences {
-            let run = run_of(&occurrence.multiplayer_run_id);
-            let run = run.unwrap_or_default();
+            let run = run_of(&occurrence.multiplayer_run_id).unwrap_or_default();
             let build = run.build.and_then(|build| build.name);
             let state = run.result.as_deref().unwrap_or(&run.state);
             table.add_row([
@@ -420,10 +397,7 @@ fn steps_of(item: &TestItem) -> Vec<&StepBody> {
 fn expected(step: &StepBody) -> String {
     let results = step.expected_results.iter().flatten().map(|result| result.expected.as_str());
     let results: Vec<_> = results.collect();
-    let text = if results.is_empty() {
-        step.finish_condition.clone().unwrap_or_default()
-    } else {
-        results.join("; ")
-    };
+    let condition = step.finish_condition.clone().unwrap_or_default();
+    let text = if results.is_empty() { condition } else { results.join("; ") };
     if text.is_empty() { text } else { format!("expected: {text}") }
 }

@@ -18,10 +18,8 @@ use crate::{
     tools::files::FilesRoot,
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp status", "tas-mcp --sandbox status --json"];
 
-/// What the help says about exit codes.
 const EXIT_CODES: &str = "Exit codes: 0 everything that was checked works, 1 something does not work. A permission that the key lacks is shown, and is no defect.";
 
 /// What decides the project if no setting names one.
@@ -41,7 +39,6 @@ pub(super) fn command() -> Command {
     StatusArguments::augment_args(command)
 }
 
-/// Everything that the command shows.
 #[derive(Serialize)]
 struct StatusReport {
     version: &'static str,

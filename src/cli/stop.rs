@@ -32,7 +32,6 @@ use crate::{
     tools::found_result::FoundResult,
 };
 
-/// Largest number of jobs that the question names.
 const NAMED_JOBS: usize = 3;
 
 #[derive(Args)]

@@ -1,6 +1,6 @@
 //! Tables with aligned columns for a terminal, and the same rows for programs: separated by tabs, or as CSV.
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use clap::builder::styling::Style;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -10,7 +10,6 @@ use crate::text::visible;
 /// Width to which a column is shortened at least, in columns of the terminal.
 const MIN_COLUMN_WIDTH: usize = 8;
 
-/// Spaces between two columns.
 const GAP: &str = "  ";
 
 /// First characters of a formula of a spreadsheet, in both widths.
@@ -20,7 +19,6 @@ const FORMULA_SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{FF1D}', '\u{FF0B}', '\
 const SHORTEST_ID: usize = 8;
 const SHORT_ID: usize = 12;
 
-/// How a column behaves on a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// The middle of a text is cut where the terminal is narrow.
@@ -130,7 +128,7 @@ impl Table {
         match fit {
             Fit::Cut | Fit::Whole => texts.collect(),
             Fit::Programs => texts.map(|_| "").collect(),
-            Fit::Id => beginnings(texts.collect()),
+            Fit::Id => beginnings(&texts.collect::<Vec<_>>()),
         }
     }
 
@@ -138,7 +136,7 @@ impl Table {
     fn column_widths(&self, shown: &[Vec<&str>]) -> Vec<usize> {
         let width = |((header, fit), texts): (&(String, Fit), &Vec<&str>)| {
             let widest = texts.iter().map(|text| text.width()).max().unwrap_or(0);
-            let is_printed = *fit != Fit::Programs && (texts.is_empty() || widest > 0);
+            let is_printed = *fit != Fit::Programs && widest > 0;
             if is_printed { widest.max(header.width()) } else { 0 }
         };
         let mut widths: Vec<_> = self.columns.iter().zip(shown).map(width).collect();
@@ -178,9 +176,12 @@ impl Table {
     }
 }
 
-/// Writes the lines for a terminal, with the codes of the styles.
+/// Writes the lines for a terminal, with the codes of the styles; nothing if there are no rows.
 impl fmt::Display for Table {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
         let shown: Vec<_> = (0..self.columns.len()).map(|column| self.shown(column)).collect();
         let widths = self.column_widths(&shown);
         let header = self.columns.iter().map(|(name, _)| (name.as_str(), Style::new()));
@@ -217,20 +218,16 @@ fn write_line<'a>(
     writeln!(formatter, "{}", line.trim_end())
 }
 
-fn beginnings(ids: Vec<&str>) -> Vec<&str> {
-    let common = |one: &str, other: &str| {
-        one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
+fn beginnings<'a>(ids: &[&'a str]) -> Vec<&'a str> {
+    let cut = |length: usize| {
+        let cut = move |id: &&'a str| if id.len() > SHORT_ID { id.get(..length).unwrap_or(id) } else { id };
+        ids.iter().map(cut)
     };
-    let mut sorted = ids.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let longest_common =
-        sorted.iter().zip(sorted.iter().skip(1)).map(|(one, other)| common(one, other)).max();
-    let length = longest_common.map_or(SHORTEST_ID, |common| SHORTEST_ID.max(common + 1));
+    let different = ids.iter().collect::<BTreeSet<_>>().len();
+    let longest = ids.iter().map(|id| id.len()).max().unwrap_or_default();
+    let tells_apart = |length: &usize| cut(*length).collect::<BTreeSet<_>>().len() == different;
 
-    let shorten = |id: &'_ str| id.char_indices().nth(length).map_or(id.len(), |(end, _)| end);
-    let is_long = |id: &str| id.chars().count() > SHORT_ID;
-    ids.into_iter().map(|id| if is_long(id) { id.get(..shorten(id)).unwrap_or(id) } else { id }).collect()
+    cut((SHORTEST_ID..longest).find(tells_apart).unwrap_or(longest)).collect()
 }
 
 /// Returns a value of CSV. A name that a spreadsheet would compute as a formula begins with an apostrophe, which spreadsheets take

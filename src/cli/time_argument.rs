@@ -6,7 +6,6 @@ use jiff::{
     tz::TimeZone,
 };
 
-/// What a time may be.
 const FORMS: &str = "must be a span before now such as 90m, 24h or 7d, a day such as 2026-11-20, or a time such as 2026-11-20T18:30 (UTC)";
 
 /// Parses the beginning of a period. A day begins at midnight.

@@ -31,13 +31,9 @@ use crate::{
 /// Flag with the arguments of a tool as one JSON object.
 pub(super) const ARGS: &str = "args";
 
-/// Help of a flag for the project.
 const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
 
 /// Returns the tool with this name.
-///
-/// # Errors
-/// `invalid_arguments` with the most similar name.
 pub(super) fn find_tool(name: &str) -> Result<Tool, Failure> {
     catalog::find_tool(name).ok_or_else(|| {
         let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
@@ -132,9 +128,6 @@ pub(super) fn read_arguments(
 }
 
 /// Returns the arguments that `--args` gives.
-///
-/// # Errors
-/// `file_error` if the file cannot be read, `invalid_arguments` if the text is not a JSON object.
 fn read_json(matches: &ArgMatches) -> Result<Fields, CommandError> {
     // A command may lack the flag.
     let Ok(Some(value)) = matches.try_get_one::<String>(ARGS) else { return Ok(Fields::new()) };

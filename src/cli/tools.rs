@@ -20,7 +20,6 @@ use crate::{
     },
 };
 
-/// Commands that the help shows.
 const EXAMPLES: [&str; 2] = ["tas-mcp tools", "tas-mcp tools start_run"];
 
 /// Average number of bytes per token. An estimate is enough, so no tokenizer is needed.

@@ -40,17 +40,14 @@ const EXAMPLES: [&str; 3] = [
     r#"tas-mcp upload game.apk --name 1.4.2 --commit "$COMMIT" --branch main"#,
 ];
 
-/// Name of the command.
 const UPLOAD: &str = "upload";
 
-/// What the help says about interrupts.
 const INTERRUPTS: &str =
     "An interrupted upload is continued by the same command: only what is missing is sent.";
 
 /// Maximum number of files that are uploaded at the same time (service.md 16).
 const CONCURRENT_UPLOADS: usize = 4;
 
-/// Interval at which the progress bars are drawn.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Words that complete an argument. The tool checks them together with everything else.
@@ -193,9 +190,6 @@ async fn run_uploads(
             biased;
             ended = running.next() => {
                 let Some((path, outcome)) = ended else { break None };
-                if outcome.is_err() {
-                    bars.remove(&path);
-                }
                 bars.display.suspend(|| outcomes.add(path, outcome))?;
             }
             signal = signals.receive() => break Some(signal),
@@ -203,7 +197,8 @@ async fn run_uploads(
         }
     };
 
-    bars.finish();
+    // Bars that remain would be mixed with the result.
+    bars.display.clear()?;
     if let Some(signal) = signal {
         let failure = Failure::new(Code::Cancelled, "upload: interrupted");
         outcomes.failures.print(&failure.hint("the same command continues the uploads"));
@@ -213,42 +208,27 @@ async fn run_uploads(
     outcomes.finish()
 }
 
-/// The outcomes of the uploads that have ended.
 struct Outcomes<'a> {
     output: &'a Output,
     failures: FailureOutput,
     /// The builds that are printed at the end, as rows.
-    table: Table,
-    builds: usize,
-    bytes: u64,
-    project: String,
+    builds: Vec<(String, FinishedUpload)>,
     began: Instant,
     status: ExitStatus,
 }
 
 impl<'a> Outcomes<'a> {
     fn new(output: &'a Output, failures: FailureOutput) -> Self {
-        let table = Table::new(["file", "build", "id", "size", "took"]).fitting(2..5, Fit::Whole);
-        let (builds, bytes, project) = (0, 0, String::new());
-        let (began, status) = (Instant::now(), ExitStatus::Success);
-        Self { output, failures, table, builds, bytes, project, began, status }
+        Self { output, failures, builds: Vec::new(), began: Instant::now(), status: ExitStatus::Success }
     }
 
     /// Adds the outcome of an upload. The first failure determines the exit status.
     fn add(&mut self, path: String, outcome: Result<FinishedUpload, Failure>) -> Result<(), CommandError> {
         match outcome {
+            Ok(finished) if self.output.has_rows() => self.builds.push((path, finished)),
             // If standard output is closed, the other uploads continue.
-            Ok(finished) if !self.output.has_rows() => {
-                self.status = self.output.print(self.status, &line(&path, finished)?, String::new)?;
-            }
             Ok(finished) => {
-                let took =
-                    Cell::from(duration_text(finished.seconds)).exactly(&format!("{:.1}", finished.seconds));
-                let FinishedUpload { build_id, name, size: bytes, project_id, .. } = finished;
-                (self.builds, self.bytes) = (self.builds + 1, self.bytes + bytes);
-                self.project = project_id.unwrap_or_default();
-                let cells: [Cell; 5] = [path.into(), name.into(), build_id.into(), size(bytes), took];
-                self.table.add_row(cells);
+                self.status = self.output.print(self.status, &line(&path, finished)?, String::new)?;
             }
             Err(failure) => {
                 let status = self.failures.print_after_requests(&failure.detail("path", path));
@@ -263,13 +243,19 @@ impl<'a> Outcomes<'a> {
 
     /// Prints the rows, and returns the exit status.
     fn finish(self) -> Result<ExitStatus, CommandError> {
-        if !self.output.has_rows() || self.table.is_empty() {
-            return Ok(self.status);
+        let Some((_, last)) = self.builds.last() else { return Ok(self.status) };
+        let mut table = Table::new(["file", "build", "id", "size", "took"]).fitting(2..5, Fit::Whole);
+        for (path, build) in &self.builds {
+            let took = Cell::from(duration_text(build.seconds)).exactly(&format!("{:.1}", build.seconds));
+            let [path, name, id] = [path, &build.name, &build.build_id].map(|text| Cell::from(text.as_str()));
+            table.add_row([path, name, id, size(build.size), took]);
         }
-        let (project, bytes, took) = (self.project, self.bytes, self.began.elapsed().as_secs_f64());
-        let status = self.output.print(self.status, &Value::Null, || self.table)?;
-        let builds = counted(self.builds, "build");
-        note(&format!("{builds}, {}, in {}: project {project}", HumanBytes(bytes), duration_text(took)));
+
+        let status = self.output.print(self.status, &Value::Null, || table)?;
+        let (builds, took) = (counted(self.builds.len(), "build"), self.began.elapsed().as_secs_f64());
+        let bytes = HumanBytes(self.builds.iter().map(|(_, build)| build.size).sum());
+        let project = last.project_id.as_deref().unwrap_or_default();
+        note(&format!("{builds}, {bytes}, in {}: project {project}", duration_text(took)));
 
         Ok(status)
     }
@@ -301,20 +287,6 @@ impl ProgressBars {
         });
 
         Self { bars: bars.collect(), display }
-    }
-
-    /// Removes the bar of a failed upload: its failure is what remains.
-    fn remove(&self, path: &str) {
-        let bars = self.bars.iter().filter(|(bar, _)| bar.prefix() == path);
-        bars.for_each(|(bar, _)| bar.finish_and_clear());
-    }
-
-    /// Draws the bars for the last time. The bars of unfinished uploads are removed.
-    fn finish(&self) {
-        self.update();
-        for (bar, progress) in &self.bars {
-            if progress.done() < progress.total() { bar.finish_and_clear() } else { bar.abandon() }
-        }
     }
 
     fn update(&self) {

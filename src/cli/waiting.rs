@@ -1,16 +1,14 @@
-//! The one way in which commands wait: progress on standard error, an interruption after which the wait can be continued,
+//! The one way in which commands wait: an interruption after which the wait can be continued,
 //! the verdicts on standard output and as JUnit XML, and the exit status that they determine.
 
 use std::{
     collections::BTreeSet,
     io::{IsTerminal as _, Write as _},
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use clap::{Args, value_parser};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,20 +20,19 @@ use super::{
     junit::{self, Case, CaseReader},
     next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width},
+    progress::Progress,
     table::{Cell, Fit, Table},
     termination::{TerminationSignal, TerminationSignals},
 };
 use crate::{
     call::Caller,
-    failure::Failure,
+    failure::{Code, Failure},
     service::{
         api::{Uuid, builds::GetBuild},
         record_kind::ResultTarget,
     },
     settings::Settings,
-    text::single_line,
     tools::{
-        call_options::{CallOptions, ProgressSink},
         project_client::ProjectClient,
         waiting::{Completion, Wait, WaitStatus},
     },
@@ -43,9 +40,6 @@ use crate::{
 
 /// Maximum and default of the time to wait, in seconds.
 pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
-
-/// Interval at which the spinner moves.
-const TICK: Duration = Duration::from_millis(200);
 
 // A doc comment would become the description of the command.
 #[derive(Args)]
@@ -57,7 +51,38 @@ pub(super) struct JunitFlag {
     pub(super) junit: Option<PathBuf>,
 }
 
-/// Where the verdicts go.
+// What a command has that may wait for what it starts.
+#[derive(Args)]
+pub(super) struct WaitFlags {
+    #[arg(long, global = true, help = "Wait until everything has finished, and print the verdicts")]
+    pub(super) wait: bool,
+
+    #[arg(long, value_name = "N", global = true, value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
+    #[arg(help = "Maximum time to wait, 1-7200. Default: 7200")]
+    timeout_seconds: Option<u64>,
+
+    #[command(flatten)]
+    pub(super) junit: JunitFlag,
+}
+
+impl WaitFlags {
+    pub(super) fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds.unwrap_or(MAX_TIMEOUT_S))
+    }
+
+    /// Checks that the flags of a wait, and the flag `other`, are used only with `--wait`.
+    pub(super) fn check(&self, other: Option<&str>) -> Result<(), Failure> {
+        let junit = self.junit.junit.as_ref().map(|_| "junit");
+        match junit.or(self.timeout_seconds.map(|_| "timeout-seconds")).or(other) {
+            Some(flag) if !self.wait => {
+                let failure = Failure::new(Code::InvalidArguments, format!("`--{flag}` needs `--wait`"));
+                Err(failure.hint("nothing was sent"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 pub(super) struct VerdictOutput {
     junit: Option<OutputFile>,
     output: Output,
@@ -202,8 +227,7 @@ impl<'a> WaitSubject<'a> {
             interval,
         };
 
-        let options = CallOptions { progress: Arc::new(WaitProgress::new()), ..CallOptions::silent() };
-        let completion = wait.run(self.caller, &options).await;
+        let completion = wait.run(self.caller, &Progress::of_wait().options()).await;
         completion.map_err(|failure| match &self.started {
             Some(started) => {
                 let hint = format!("the start succeeded; {}", self.advice());
@@ -321,61 +345,4 @@ impl<'a> WaitSubject<'a> {
 
 fn unread_reasons(completion: &Completion) -> Vec<String> {
     completion.unread.iter().map(|unread| format!("{}: {}", unread.what, unread.why)).collect()
-}
-
-/// Display of the progress of a wait on standard error: a bar on a terminal, otherwise a line for every change.
-#[derive(Debug)]
-enum WaitProgress {
-    Bar(ProgressBar),
-    /// The line that was printed last.
-    Lines(Mutex<String>),
-}
-
-impl WaitProgress {
-    fn new() -> Self {
-        if !std::io::stderr().is_terminal() {
-            return Self::Lines(Mutex::default());
-        }
-
-        let style = ProgressStyle::with_template("{spinner} {elapsed_precise} [{bar:20}] {wide_msg}");
-        // A bar of the length 0 would be shown as full.
-        let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.enable_steady_tick(TICK);
-
-        Self::Bar(bar)
-    }
-}
-
-impl ProgressSink for WaitProgress {
-    fn shows_steps(&self) -> bool {
-        true
-    }
-
-    fn report(&self, done: u64, total: u64, message: &str) {
-        match self {
-            Self::Bar(bar) => {
-                bar.set_length(total);
-                bar.set_position(done);
-                bar.set_message(single_line(message));
-            }
-
-            Self::Lines(last) => {
-                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                // Equal lines would fill the log of a CI job.
-                if *last != message {
-                    message.clone_into(&mut last);
-                    // If standard error is closed, the wait continues without progress messages.
-                    drop(writeln!(anstream::stderr(), "{}", single_line(message)));
-                }
-            }
-        }
-    }
-}
-
-impl Drop for WaitProgress {
-    fn drop(&mut self) {
-        if let Self::Bar(bar) = self {
-            bar.finish_and_clear();
-        }
-    }
 }

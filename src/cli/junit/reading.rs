@@ -25,13 +25,10 @@ use crate::{
     },
 };
 
-/// Maximum number of results that are read at the same time.
 const CONCURRENT_READS: usize = 8;
 
-/// Maximum number of screenshots of one case.
 const MAX_SCREENSHOTS: usize = 5;
 
-/// Time limit for the screenshots of one case.
 const SCREENSHOT_TIME: Duration = Duration::from_secs(30);
 
 /// Reads the details of results. What cannot be read is logged, and missing from the cases.

@@ -36,7 +36,6 @@ use crate::{
     tools::{find::FoundRecord, project_client::ProjectClient},
 };
 
-/// Number of questions for one device.
 const MAX_QUESTIONS: usize = 3;
 
 // A doc comment would become the description of the command.
@@ -82,9 +81,6 @@ pub(super) struct Devices {
 
 impl Devices {
     /// Returns what the flags name.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if a number is named twice, or a build has no device.
     pub(super) fn from_flags(flags: &DeviceFlags, is_plan: bool) -> Result<Self, Failure> {
         let devices = by_number("device", &flags.device, is_plan)?;
         let builds = by_number("build", &flags.build, is_plan)?;
@@ -98,9 +94,6 @@ impl Devices {
     }
 
     /// Asks for the device where none is named, and for those of the slots of a plan.
-    ///
-    /// # Errors
-    /// `invalid_arguments` if nobody can be asked, or the answers name no device.
     pub(super) async fn complete(
         &mut self,
         resolver: NameResolver<'_>,

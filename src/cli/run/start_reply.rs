@@ -18,7 +18,6 @@ const NO_REASON: &str = "the service does not say why";
 /// Maximum number of runs that are shown without a row of the answer, because a count can be any number.
 const MAX_UNLISTED: usize = 1_000;
 
-/// The service's answer to a start.
 pub(super) struct StartReply {
     /// The answer, and its `data`: an older form of the answer has all its fields there (service.md 1.7).
     levels: [Level; 2],
@@ -46,9 +45,6 @@ impl StartReply {
 
     /// Returns what to wait for: the execution of a plan, otherwise the jobs. For an execution, also returns the ids of
     /// the jobs that the answer contains.
-    ///
-    /// # Errors
-    /// `bad_response` if the answer contains no job.
     pub(super) fn target(&self) -> Result<(ResultTarget, Vec<String>), Failure> {
         let jobs = self.job_ids();
         match self.first(|level| level.answer.test_plan_execution_id.clone()) {
@@ -112,34 +108,5 @@ fn from_row(row: &DeviceResult) -> NotStarted {
     NotStarted {
         device: row.device_label.clone(),
         reason: reason.map_or(NO_REASON, String::as_str).to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn runs_that_were_not_started_are_counted_once() {
-        let device = |device: &str, reason: &str| (device.to_owned(), reason.to_owned());
-        for (reply, expected) in [
-            (json!({"ok": true, "job_ids": ["a"]}), vec![]),
-            (json!({"ok": false, "error": "no slot"}), vec![device("", "no slot")]),
-            (
-                json!({"results": [{"ok": false, "device_label": "Pixel", "message": "busy"}], "failed_count": 1}),
-                vec![device("Pixel", "busy")],
-            ),
-            (json!({"requested_count": 2, "started_count": 1}), vec![device("", NO_REASON)]),
-            (json!({"data": {"ok": false}}), vec![device("", NO_REASON)]),
-        ] {
-            let not_started = StartReply::new(&reply).not_started();
-            let found: Vec<_> = not_started.into_iter().map(|one| (one.device, one.reason)).collect();
-            assert_eq!(found, expected, "{reply}");
-        }
-
-        let unbounded = json!({"failed_count": u64::MAX});
-        assert_eq!(StartReply::new(&unbounded).not_started().len(), MAX_UNLISTED);
     }
 }

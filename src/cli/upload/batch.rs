@@ -30,7 +30,6 @@ use crate::{
     },
 };
 
-/// What all files of a command have in common.
 struct UploadBatch<'a> {
     caller: &'a Caller,
     files: &'a FileServices,
@@ -197,10 +196,7 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     })?;
     let depth = if name.contains("**") { usize::MAX } else { segments.len() };
     let mut files = Vec::new();
-    add_files_below(&directory, depth, &mut files).map_err(|(unreadable, error)| {
-        read_error(&relative_name(root, &unreadable), &error)
-            .hint("the pattern may match files in it; nothing was sent")
-    })?;
+    add_files_below(root, &directory, depth, &mut files)?;
 
     files.retain(|path| {
         let below = path.strip_prefix(&directory).unwrap_or(path).to_string_lossy();
@@ -221,23 +217,26 @@ fn is_pattern(name: &str) -> bool {
 /// Adds the regular files of `directory` and of the directories in it, down to `depth` levels. Links to directories are not
 /// followed.
 fn add_files_below(
+    root: &FilesRoot,
     directory: &Path,
     depth: usize,
     files: &mut Vec<PathBuf>,
-) -> Result<(), (PathBuf, io::Error)> {
-    let unreadable = |error| (directory.to_owned(), error);
+) -> Result<(), Failure> {
+    let unreadable = |error: io::Error| {
+        read_error(&relative_name(root, directory), &error)
+            .hint("the pattern may match files in it; nothing was sent")
+    };
     let entries = match directory.read_dir() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(unreadable)?,
     };
+
     for entry in entries {
         let entry = entry.map_err(unreadable)?;
-        if entry.file_type().map_err(unreadable)?.is_dir() {
-            if depth > 1 {
-                add_files_below(&entry.path(), depth - 1, files)?;
-            }
-        } else if entry.path().is_file() {
-            files.push(entry.path());
+        if !entry.file_type().map_err(unreadable)?.is_dir() {
+            files.extend(Some(entry.path()).filter(|path| path.is_file()));
+        } else if depth > 1 {
+            add_files_below(root, &entry.path(), depth - 1, files)?;
         }
     }
     Ok(())
