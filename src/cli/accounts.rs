@@ -35,7 +35,6 @@ pub(super) struct Account {
 }
 
 impl Accounts {
-    /// Reads the accounts of the user of this process.
     pub(super) fn read() -> Result<Self, Failure> {
         let no_home = || Failure::new(Code::FileError, "this user has no home directory: set HOME");
         let directory = user_directory().ok_or_else(no_home)?;
@@ -45,7 +44,6 @@ impl Accounts {
         Ok(Self { file, configuration, keys: KeyStore::in_directory(&directory) })
     }
 
-    /// Returns the profile with this name.
     pub(super) fn profile(&self, name: &str) -> Result<&Profile, Failure> {
         self.configuration.profiles.get(name).ok_or_else(|| {
             let names: Vec<_> = self.configuration.profiles.keys().map(String::as_str).collect();
@@ -88,7 +86,6 @@ impl Accounts {
         accounts.filter(|account| account.key_in.is_some() || profiles.contains_key(&account.name)).collect()
     }
 
-    /// Returns where the key of each account is stored.
     async fn places(&self, names: Vec<String>) -> Vec<Result<Option<KeyPlace>, String>> {
         let count = names.len();
         let find = move |keys: &KeyStore| Ok(names.iter().map(|name| place(keys, name)).collect());

@@ -41,7 +41,6 @@ const WRONG_SETTING: &str = "correct the value; `tas-mcp status` shows where it 
 pub(super) const NEW_ENTRY: &str =
     "This creates a new entry in the test-management system, even if these results were exported before";
 
-/// Returns the caller that the settings describe.
 pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
     Ok(build_caller_with_files(settings)?.caller)
 }
@@ -54,7 +53,6 @@ pub(super) fn build_caller_with_files(settings: &Settings) -> Result<CallerWithF
     })
 }
 
-/// Returns whether there is a user who reads a question and can answer it.
 pub(super) fn can_ask() -> bool {
     // Both streams must be terminals: the question is printed on one and answered on the other.
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()

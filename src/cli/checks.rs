@@ -173,7 +173,6 @@ fn key_text(kind: KeyKind) -> &'static str {
     }
 }
 
-/// Returns the message of a failure without the operation.
 pub(super) fn reason(failure: &Failure) -> &str {
     let message = without_tool(&failure.message);
     message.strip_prefix(PROBE).unwrap_or(message)

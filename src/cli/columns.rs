@@ -225,7 +225,6 @@ pub(super) fn plain_table(records: &[Value]) -> Table {
     field_table(&columns, records).fitting(ids, Fit::Id)
 }
 
-/// Returns a value as text without quotes.
 pub(super) fn plain_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -113,7 +113,6 @@ pub(super) struct Filters<'a> {
 }
 
 impl<'a> Filters<'a> {
-    /// Reads what the flags name.
     pub(super) async fn read(
         flags: &'a FilterFlags,
         list: &'static OperationEntry,

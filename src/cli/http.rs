@@ -68,7 +68,6 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns how each host connects to the endpoint at an address.
 fn host_guides(address: &str, needs_key: bool) -> Vec<HostGuide> {
     let server = Server::Address { url: address.to_owned(), needs_key };
     Host::value_variants().iter().map(|host| host_guide(*host, &server, address)).collect()

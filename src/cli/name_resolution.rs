@@ -102,7 +102,6 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
     id.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// Returns the only record that has the name.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRecord, Failure> {
     let found = match found.into_single() {
         Ok(record) => return Ok(record),

@@ -28,7 +28,6 @@ impl Progress {
         Self::Bar(ProgressBar::no_length().with_style(style))
     }
 
-    /// Returns what also the log of a CI job shows.
     pub(super) fn of_wait() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self::Lines(Mutex::default());

@@ -56,7 +56,6 @@ impl<'a> RecordPrinter<'a> {
         Self { tool, output, fields, project }
     }
 
-    /// Prints an answer.
     pub(super) async fn print(&self, caller: &Caller, answer: &Value) -> Result<ExitStatus, CommandError> {
         if !self.output.has_rows() {
             return self.output.print(ExitStatus::Success, answer, String::new);
@@ -99,12 +98,10 @@ impl<'a> RecordPrinter<'a> {
         record_table(self.tool.name, records, &context).unwrap_or_else(|| plain_table(records))
     }
 
-    /// Returns whether a list that is watched replaces what the terminal shows.
     pub(super) fn redraws(&self) -> bool {
         self.output.is_text()
     }
 
-    /// Prints the records in place of everything that the terminal shows.
     pub(super) async fn draw(&self, caller: &Caller, answer: &Value) -> std::io::Result<()> {
         let height = terminal_size::terminal_size_of(std::io::stdout()).map_or(24, |(_, height)| height.0);
         let mut table = self.table(caller, records(answer)).await;

@@ -327,7 +327,6 @@ async fn open(path: &Path) {
     }
 }
 
-/// Starts the launcher of the platform.
 async fn launch_browser(path: &Path) -> io::Result<()> {
     let (program, arguments) = LAUNCHER;
     let mut command = process::Command::new(program);

@@ -212,7 +212,6 @@ async fn wait(
     subject.finish(timeout, None, output).await
 }
 
-/// Returns a row for each test.
 fn table(tests: &[RerunTest]) -> Table {
     let mut table = Table::new(["verdict", "test", "device", "outcome"]).fitting([0], Fit::Whole);
     for test in tests {

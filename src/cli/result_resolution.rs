@@ -48,7 +48,6 @@ enum Found {
 }
 
 impl NameResolver<'_> {
-    /// Returns the record of any kind that a user names.
     pub(super) async fn any(self, name: &str) -> Result<Subject, Failure> {
         if name.eq_ignore_ascii_case(LATEST) {
             return self.found(name).await.map(Subject::Result);
@@ -117,7 +116,6 @@ impl NameResolver<'_> {
         }
     }
 
-    /// Returns the ids of several jobs that a user names.
     pub(super) async fn several_jobs(self, names: &[String]) -> Result<Vec<String>, Failure> {
         let mut jobs = Vec::new();
         for name in names {
@@ -213,7 +211,6 @@ impl NameResolver<'_> {
         }
     }
 
-    /// Returns the id of the latest run of a job.
     pub(super) async fn run_of_job(self, job: &str) -> Result<String, Failure> {
         let filter = ResultId::new(ResultKind::Job, job).to_arguments();
         let run = self.newest(ResultKind::Run, filter, &format!("the job {job}")).await?;

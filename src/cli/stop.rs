@@ -62,7 +62,6 @@ pub(super) fn command() -> Command {
     StopArguments::augment_args(command)
 }
 
-/// Stops the jobs and prints the outcome of each.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = StopArguments::from_arg_matches(matches)?;
     let output = Output::from(arguments.output);
@@ -139,7 +138,6 @@ async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result
     }
 }
 
-/// Returns a row for each job.
 fn table(outcome: StopRunsResponse) -> Table {
     let mut table = Table::new(["job", "outcome"]).fitting([0], Fit::Whole);
     for row in outcome.results {

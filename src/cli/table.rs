@@ -111,7 +111,6 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Keeps the first rows only.
     pub(super) fn truncate(&mut self, rows: usize) {
         self.rows.truncate(rows);
     }
@@ -167,7 +166,6 @@ impl Table {
         self.rows.iter().map(row).collect()
     }
 
-    /// Returns the header and the rows with the exact values of all columns as CSV.
     pub(super) fn csv(&self) -> String {
         let header = self.columns.iter().map(|(name, _)| csv_value(name)).collect::<Vec<_>>();
         let rows = self.rows.iter().map(|row| row.cells.iter().map(|cell| csv_value(cell.exact())).collect());

@@ -33,7 +33,6 @@ pub(super) const ARGS: &str = "args";
 
 const PROJECT_HELP: &str = "Project, if no id determines it and no setting names one";
 
-/// Returns the tool with this name.
 pub(super) fn find_tool(name: &str) -> Result<Tool, Failure> {
     catalog::find_tool(name).ok_or_else(|| {
         let failure = Failure::new(Code::InvalidArguments, format!("there is no tool `{name}`"));
@@ -213,7 +212,6 @@ fn argument_flag(name: &str, help: String) -> Arg {
     flag.long(long).help(help).help_heading("Arguments")
 }
 
-/// Returns the description of an argument in the words of the command line.
 fn argument_help(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
     for_caller(text, &CommandLine).unwrap_or_default()

@@ -80,7 +80,6 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// Returns what the flags name.
     pub(super) fn from_flags(flags: &DeviceFlags, is_plan: bool) -> Result<Self, Failure> {
         let devices = by_number("device", &flags.device, is_plan)?;
         let builds = by_number("build", &flags.build, is_plan)?;
