@@ -5,19 +5,19 @@ use std::{collections::BTreeMap, io::Write as _, time::Duration};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, parser::ValueSource, value_parser};
 use serde_json::{Value, json};
 
-use super::{
-    calls::build_caller,
-    exit_status::{CommandError, ExitStatus},
-    filters::{self, FilterFlags, Filters},
-    help::help_end,
-    name_resolution::NameResolver,
-    named_arguments,
-    output::{Output, OutputFlags, note},
-    records::{RecordPrinter, records},
-    tool_arguments::{self, ARGS, ProjectFlag, read_arguments},
-};
 use crate::{
     call::{Caller, reply::Reply},
+    cli::{
+        calls::build_caller,
+        exit_status::{CommandError, ExitStatus},
+        filters::{self, FilterFlags, Filters},
+        help::help_end,
+        name_resolution::NameResolver,
+        named_arguments,
+        output::{Output, OutputFlags, note},
+        records::{RecordPrinter, records},
+        tool_arguments::{self, ARGS, ProjectFlag, read_arguments},
+    },
     failure::{Code, Failure},
     service::{
         api::{

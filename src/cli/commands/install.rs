@@ -4,13 +4,13 @@ use std::process::Command as Process;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 
-use super::{
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    hosts::{Connection, Host, HostCommand, Server},
-    output::{note, print_text},
-};
 use crate::{
+    cli::{
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        hosts::{Connection, Host, HostCommand, Server},
+        output::{note, print_text},
+    },
     failure::{Code, Failure},
     settings::Settings,
 };

@@ -13,15 +13,15 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
-use super::{
-    calls::build_caller,
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    next_command::quoted,
-    output::print_text,
-};
 use crate::{
     call::arguments::{CommonArguments, ToolArguments},
+    cli::{
+        calls::build_caller,
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        next_command::quoted,
+        output::print_text,
+    },
     failure::Failure,
     fields::{Fields, field_at},
     service::{

@@ -12,23 +12,23 @@ use self::{
     devices::{DeviceFlags, Devices, slot_advice},
     start_reply::StartReply,
 };
-use super::{
-    calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
-    completions::{plan_names, test_names},
-    exit_status::{CommandError, ExitStatus},
-    failure_output::FailureOutput,
-    gate::GateFlags,
-    help::{arranged, help_end},
-    name_resolution::NameResolver,
-    named_arguments,
-    output::{Output, OutputFlags, note},
-    tool_arguments::{ProjectFlag, fields},
-    waiting::{VerdictOutput, WaitFlags, WaitSubject},
-};
+use super::completions::{plan_names, test_names};
 use crate::{
     call::{
         arguments::{CommonArguments, ToolArguments},
         reply::Reply,
+    },
+    cli::{
+        calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
+        exit_status::{CommandError, ExitStatus},
+        failure_output::FailureOutput,
+        gate::GateFlags,
+        help::{arranged, help_end},
+        name_resolution::NameResolver,
+        named_arguments,
+        output::{Output, OutputFlags, note},
+        tool_arguments::{ProjectFlag, fields},
+        waiting::{VerdictOutput, WaitFlags, WaitSubject},
     },
     failure::{Code, Failure},
     fields::Fields,

@@ -4,20 +4,20 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use indexmap::IndexSet;
 use serde_json::json;
 
-use super::{
-    calls::{DryRunFlag, ask, build_caller, can_ask, show_request},
-    columns::counted,
-    completions::result_names,
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    name_resolution::NameResolver,
-    output::{Output, OutputFlags},
-    result_resolution::Latest,
-    table::{Fit, Table},
-    tool_arguments::ProjectFlag,
-};
+use super::completions::result_names;
 use crate::{
     call::arguments::{CommonArguments, ToolArguments},
+    cli::{
+        calls::{DryRunFlag, ask, build_caller, can_ask, show_request},
+        columns::counted,
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        name_resolution::NameResolver,
+        output::{Output, OutputFlags},
+        result_resolution::Latest,
+        table::{Fit, Table},
+        tool_arguments::ProjectFlag,
+    },
     failure::{Code, Failure},
     service::{
         api::{

@@ -10,19 +10,19 @@ use std::{
 use anyhow::Context as _;
 use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
-use super::{
-    calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
-    exit_status::{CommandError, ExitStatus},
-    failure_output::FailureOutput,
-    file_flags::path_value,
-    help::{arranged, help_end},
-    name_resolution::NameResolver,
-    named_arguments,
-    output::{Output, OutputFlags, note_written},
-    records::RecordPrinter,
-    tool_arguments::{self, find_tool, read_arguments},
-};
 use crate::{
+    cli::{
+        calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
+        exit_status::{CommandError, ExitStatus},
+        failure_output::FailureOutput,
+        file_flags::path_value,
+        help::{arranged, help_end},
+        name_resolution::NameResolver,
+        named_arguments,
+        output::{Output, OutputFlags, note_written},
+        records::RecordPrinter,
+        tool_arguments::{self, find_tool, read_arguments},
+    },
     failure::{Code, Failure},
     picture::Picture,
     service::tool::ToolDefinition,

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
-use super::{
-    calls::{DryRunFlag, NEW_ENTRY, ask, build_caller, show_request},
-    columns::counted,
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    name_resolution::NameResolver,
-    output::{JsonFlag, Output},
-    result_resolution::Latest,
-    tool_arguments::ProjectFlag,
-};
 use crate::{
     call::arguments::{CommonArguments, ToolArguments},
+    cli::{
+        calls::{DryRunFlag, NEW_ENTRY, ask, build_caller, show_request},
+        columns::counted,
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        name_resolution::NameResolver,
+        output::{JsonFlag, Output},
+        result_resolution::Latest,
+        tool_arguments::ProjectFlag,
+    },
     failure::{Code, Failure},
     fields::Fields,
     service::{

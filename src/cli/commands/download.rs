@@ -13,20 +13,20 @@ use clap::{
 };
 use serde_json::Value;
 
-use super::{
-    calls::build_caller_with_files,
-    columns::{counted, duration_text, size},
-    exit_status::{CommandError, ExitStatus},
-    failure_output,
-    file_flags::path_value,
-    files::FileSelection,
-    help::help_end,
-    name_resolution::NameResolver,
-    output::{Output, OutputFlags, note},
-    progress::Progress,
-    table::{Cell, Fit, Table},
-};
+use super::files::FileSelection;
 use crate::{
+    cli::{
+        calls::build_caller_with_files,
+        columns::{counted, duration_text, size},
+        exit_status::{CommandError, ExitStatus},
+        failure_output,
+        file_flags::path_value,
+        help::help_end,
+        name_resolution::NameResolver,
+        output::{Output, OutputFlags, note},
+        progress::Progress,
+        table::{Cell, Fit, Table},
+    },
     failure::{Code, Failure},
     service::api::minions::{GetMinionDownload, MinionPlatform},
     settings::Settings,

@@ -4,14 +4,14 @@ use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{
-    accounts::Accounts,
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    output::{JsonFlag, Output, note},
-    table::Table,
-};
 use crate::{
+    cli::{
+        accounts::Accounts,
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        output::{JsonFlag, Output, note},
+        table::Table,
+    },
     fields::Fields,
     settings::{Origin, Settings, profile_completer},
 };

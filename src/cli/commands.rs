@@ -1,23 +1,40 @@
 //! The whole command line: its definition, and the command that each subcommand runs.
 
+mod call;
+mod completions;
+mod download;
+mod export;
+mod files;
+mod http;
+mod install;
+mod lists;
+mod login;
+mod logout;
+mod profile;
+mod report;
+mod rerun;
+mod run;
+mod show;
+mod status;
+mod stop;
+mod tools;
+mod upload;
+mod wait;
+
 use std::{ffi::OsString, net::SocketAddr};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
+use self::lists::ListCommand;
 use super::{
-    call, completions, download,
     exit_status::{CommandError, ExitStatus},
-    export,
     failure_output::FailureOutput,
-    files,
     help::{grouped, help_end, print_settings, settings_command},
-    http, install,
-    lists::ListCommand,
-    login, logout,
     output::note,
-    profile, report, rerun, run, show, status, stop, tools, upload, wait,
 };
 use crate::settings::{self, Settings};
+
+pub use self::{completions::complete_command_line, http::serve_http};
 
 const MAX_HELP_WIDTH: usize = 100;
 

@@ -4,15 +4,15 @@
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde::Serialize;
 
-use super::{
-    accounts::{Account, Accounts},
-    checks::{Checks, Finding, Mark},
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    output::{JsonFlag, Output, note, terminal_width},
-    table::Table,
-};
 use crate::{
+    cli::{
+        accounts::{Account, Accounts},
+        checks::{Checks, Finding, Mark},
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        output::{JsonFlag, Output, note, terminal_width},
+        table::Table,
+    },
     settings::{SettingValue, Settings},
     text::single_line,
     tools::files::FilesRoot,

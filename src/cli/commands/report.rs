@@ -13,19 +13,19 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 use serde_json::json;
 use tokio::process;
 
-use super::{
-    calls::build_caller_with_files,
-    command_names::CommandLine,
-    completions::result_names,
-    exit_status::{CommandError, ExitStatus},
-    failure_output::FailureOutput,
-    file_flags::{OutputFile, path_value},
-    help::help_end,
-    name_resolution::NameResolver,
-    output::{JsonFlag, note, note_written, print_line, print_text, status_after_output},
-    tool_arguments::ProjectFlag,
-};
+use super::completions::result_names;
 use crate::{
+    cli::{
+        calls::build_caller_with_files,
+        command_names::CommandLine,
+        exit_status::{CommandError, ExitStatus},
+        failure_output::FailureOutput,
+        file_flags::{OutputFile, path_value},
+        help::help_end,
+        name_resolution::NameResolver,
+        output::{JsonFlag, note, note_written, print_line, print_text, status_after_output},
+        tool_arguments::ProjectFlag,
+    },
     failure::{Code, Failure},
     settings::Settings,
     text::WallClock,

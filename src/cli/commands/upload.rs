@@ -16,18 +16,18 @@ use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
 use self::batch::{FileUpload, prepare_uploads};
-use super::{
-    calls::{DryRunFlag, build_caller_with_files},
-    columns::{counted, duration_text, size},
-    exit_status::{CommandError, ExitStatus},
-    failure_output::FailureOutput,
-    help::help_end,
-    output::{Output, OutputFlags, note},
-    table::{Cell, Fit, Table},
-    termination::TerminationSignals,
-    tool_arguments::ProjectFlag,
-};
 use crate::{
+    cli::{
+        calls::{DryRunFlag, build_caller_with_files},
+        columns::{counted, duration_text, size},
+        exit_status::{CommandError, ExitStatus},
+        failure_output::FailureOutput,
+        help::help_end,
+        output::{Output, OutputFlags, note},
+        table::{Cell, Fit, Table},
+        termination::TerminationSignals,
+        tool_arguments::ProjectFlag,
+    },
     failure::{Code, Failure},
     fields::Fields,
     settings::Settings,

@@ -3,13 +3,13 @@
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
-use super::{
-    accounts::{Accounts, key_failure},
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    output::{JsonFlag, Output, note},
-};
 use crate::{
+    cli::{
+        accounts::{Accounts, key_failure},
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        output::{JsonFlag, Output, note},
+    },
     failure::{Code, Failure},
     settings::{Origin, Settings},
 };

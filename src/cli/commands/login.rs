@@ -5,17 +5,17 @@ use std::io::{self, IsTerminal as _, Read as _, Write as _, stdin};
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 use serde::Serialize;
 
-use super::{
-    accounts::{Accounts, key_failure, place_text},
-    calls::{ask, can_ask, read_answer},
-    checks::{Checks, Finding, Mark, reason},
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    output::{JsonFlag, Output, note},
-    status::GLOBAL_SCOPE,
-};
+use super::status::GLOBAL_SCOPE;
 use crate::{
     call::Caller,
+    cli::{
+        accounts::{Accounts, key_failure, place_text},
+        calls::{ask, can_ask, read_answer},
+        checks::{Checks, Finding, Mark, reason},
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        output::{JsonFlag, Output, note},
+    },
     client::{HostUrl, KeyPlace, StoredRecord},
     failure::{Code, Failure},
     service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},

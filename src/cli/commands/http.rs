@@ -4,12 +4,12 @@ use std::io::Write as _;
 
 use clap::{Command, ValueEnum as _};
 
-use super::{
-    help::help_end,
-    hosts::{Connection, Host, KEY_HEADER, Server},
-    termination::{TerminationSignal, TerminationSignals},
-};
 use crate::{
+    cli::{
+        help::help_end,
+        hosts::{Connection, Host, KEY_HEADER, Server},
+        termination::{TerminationSignal, TerminationSignals},
+    },
     http::{Application, HostGuide, HttpServer, StopRequest},
     settings::{self, Settings},
 };

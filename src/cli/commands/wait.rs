@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 
-use super::{
-    calls::build_caller,
-    completions::result_names,
-    exit_status::{CommandError, ExitStatus},
-    failure_output::FailureOutput,
-    gate::GateFlags,
-    help::help_end,
-    name_resolution::NameResolver,
-    output::{Output, OutputFlags},
-    result_resolution::Latest,
-    tool_arguments::ProjectFlag,
-    waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject},
-};
+use super::completions::result_names;
 use crate::{
+    cli::{
+        calls::build_caller,
+        exit_status::{CommandError, ExitStatus},
+        failure_output::FailureOutput,
+        gate::GateFlags,
+        help::help_end,
+        name_resolution::NameResolver,
+        output::{Output, OutputFlags},
+        result_resolution::Latest,
+        tool_arguments::ProjectFlag,
+        waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject},
+    },
     failure::{Code, Failure},
     service::record_kind::{ResultId, ResultKind, ResultTarget},
     settings::Settings,

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 
-use super::{
-    calls::{build_caller, confirm},
-    exit_status::{CommandError, ExitStatus},
-    failure_output::FailureOutput,
-    help::help_end,
-    name_resolution::NameResolver,
-    named_arguments::choose_build,
-    output::{Output, OutputFlags, note},
-    result_resolution::Latest,
-    table::{Fit, Table},
-    tool_arguments::ProjectFlag,
-    waiting::{NotStarted, VerdictOutput, WaitFlags, WaitSubject},
-};
 use crate::{
     call::Caller,
+    cli::{
+        calls::{build_caller, confirm},
+        exit_status::{CommandError, ExitStatus},
+        failure_output::FailureOutput,
+        help::help_end,
+        name_resolution::NameResolver,
+        named_arguments::choose_build,
+        output::{Output, OutputFlags, note},
+        result_resolution::Latest,
+        table::{Fit, Table},
+        tool_arguments::ProjectFlag,
+        waiting::{NotStarted, VerdictOutput, WaitFlags, WaitSubject},
+    },
     failure::{Code, Failure},
     service::{
         arguments::is_uuid,

@@ -5,17 +5,17 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{
-    calls::build_caller,
-    columns::{Context, age, counted, size},
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    name_resolution::NameResolver,
-    output::{Output, OutputFlags, note},
-    table::{Cell, Fit, Table},
-};
 use crate::{
     call::Caller,
+    cli::{
+        calls::build_caller,
+        columns::{Context, age, counted, size},
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        name_resolution::NameResolver,
+        output::{Output, OutputFlags, note},
+        table::{Cell, Fit, Table},
+    },
     failure::{Code, Failure},
     service::api::{Id, runs::GetRun},
     settings::Settings,

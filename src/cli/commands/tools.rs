@@ -3,14 +3,14 @@
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::{Value, json};
 
-use super::{
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    output::{print_line, print_text},
-    table::Table,
-    tool_arguments::find_tool,
-};
 use crate::{
+    cli::{
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        output::{print_line, print_text},
+        table::Table,
+        tool_arguments::find_tool,
+    },
     mcp::{published_tool, published_tools},
     service::tool::Tier,
     settings::Settings,

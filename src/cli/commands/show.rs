@@ -3,21 +3,21 @@
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::{Value, json};
 
-use super::{
-    calls::build_caller,
-    columns::{
-        Context, age, ago, devices_of, duration, duration_of, record_table, size, verdict, verdict_style,
-    },
-    completions::result_names,
-    exit_status::{CommandError, ExitStatus},
-    help::help_end,
-    name_resolution::NameResolver,
-    next_command::next_command,
-    output::{JsonFlag, Output, terminal_width},
-    table::{Cell, Fit, Table},
-    tool_arguments::ProjectFlag,
-};
+use super::completions::result_names;
 use crate::{
+    cli::{
+        calls::build_caller,
+        columns::{
+            Context, age, ago, devices_of, duration, duration_of, record_table, size, verdict, verdict_style,
+        },
+        exit_status::{CommandError, ExitStatus},
+        help::help_end,
+        name_resolution::NameResolver,
+        next_command::next_command,
+        output::{JsonFlag, Output, terminal_width},
+        table::{Cell, Fit, Table},
+        tool_arguments::ProjectFlag,
+    },
     service::{
         api::{
             bugs::{BugDetail, RunBug},
