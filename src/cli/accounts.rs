@@ -63,7 +63,7 @@ impl Accounts {
     ) -> Result<T, KeyStoreError> {
         let work = tokio::time::timeout(KEYCHAIN_LIMIT, self.keys.in_background(work));
         let late = format!("no answer within {} s", KEYCHAIN_LIMIT.as_secs());
-        work.await.unwrap_or(Err(KeyStoreError::NoAccess(late)))
+        work.await.unwrap_or(Err(KeyStoreError::Keychain(late)))
     }
 
     /// Lists the accounts that have a profile, and the active one if it has a key.
