@@ -190,6 +190,9 @@ async fn run_uploads(
             biased;
             ended = running.next() => {
                 let Some((path, outcome)) = ended else { break None };
+                if outcome.is_err() {
+                    bars.remove(&path);
+                }
                 bars.display.suspend(|| outcomes.add(path, outcome))?;
             }
             signal = signals.receive() => break Some(signal),
@@ -197,8 +200,7 @@ async fn run_uploads(
         }
     };
 
-    // Bars that remain would be mixed with the result.
-    bars.display.clear()?;
+    bars.finish();
     if let Some(signal) = signal {
         let failure = Failure::new(Code::Cancelled, "upload: interrupted");
         outcomes.failures.print(&failure.hint("the same command continues the uploads"));
@@ -287,6 +289,20 @@ impl ProgressBars {
         });
 
         Self { bars: bars.collect(), display }
+    }
+
+    /// Removes the bar of a failed upload: its failure is what remains.
+    fn remove(&self, path: &str) {
+        let bars = self.bars.iter().filter(|(bar, _)| bar.prefix() == path);
+        bars.for_each(|(bar, _)| bar.finish_and_clear());
+    }
+
+    /// Draws the bars for the last time. The bars of unfinished uploads are removed.
+    fn finish(&self) {
+        self.update();
+        for (bar, progress) in &self.bars {
+            if progress.done() < progress.total() { bar.finish_and_clear() } else { bar.abandon() }
+        }
     }
 
     fn update(&self) {
