@@ -53,4 +53,37 @@ mod tests {
             assert_eq!(quoted(word), expected);
         }
     }
+
+    fn settings(arguments: &[&str]) -> Settings {
+        let command = clap::Command::new("tas-mcp").args(settings::flags());
+        let matches = command.get_matches_from([&["tas-mcp"], arguments].concat());
+        Settings::from_sources(&matches, |name| (name == "TAS_API_KEY").then_some("svc_secret"))
+    }
+
+    #[test]
+    fn advice_repeats_the_flags_but_no_secret() {
+        for (arguments, expected) in [
+            (&[][..], "continue with: tas-mcp wait --job-id j"),
+            (
+                &["--base-url", "https://tas.example/api/v1", "--project", "the arena", "--read-only"],
+                "continue with: tas-mcp --base-url https://tas.example/api/v1 --project 'the arena' --read-only wait --job-id j",
+            ),
+            (&["--project", "svc_secret"], "continue with: tas-mcp wait --job-id j"),
+        ] {
+            assert_eq!(continue_with(&settings(arguments), &["wait", "--job-id", "j"]), expected);
+        }
+    }
+
+    #[test]
+    fn every_word_of_advice_is_one_word_for_a_shell() {
+        let advice = continue_with(&settings(&[]), &["wait", "x;touch y #"]);
+        assert_eq!(advice, "continue with: tas-mcp wait 'x;touch y #'");
+    }
+
+    #[test]
+    fn advice_names_no_record_of_a_sandbox_that_has_ended() {
+        let advice = continue_with(&settings(&["--sandbox"]), &["wait", "--job-id", "j"]);
+
+        assert!(advice.contains("tas-mcp sandbox") && !advice.contains("--job-id"), "{advice}");
+    }
 }

@@ -321,4 +321,20 @@ mod tests {
         let csv = format!("2026-03-02,\"'=a, \"\"0\"\"\",m,,{}\n", id("0016157b1"));
         assert_eq!(table.csv().lines().nth(1), csv.lines().next());
     }
+
+    #[test]
+    fn a_spreadsheet_computes_no_name_in_csv() {
+        for (value, expected) in [
+            ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+            ("=HYPERLINK(\"http://a\",1)", "\"'=HYPERLINK(\"\"http://a\"\",1)\""),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("+1+1", "'+1+1"),
+            ("-1+1", "'-1+1"),
+            ("\u{FF1D}1", "'\u{FF1D}1"),
+            ("-1.5", "-1.5"),
+            ("a=b", "a=b"),
+        ] {
+            assert_eq!(csv_value(value), expected);
+        }
+    }
 }
