@@ -46,7 +46,7 @@ impl Backoff {
 pub struct RetryPolicy {
     /// Maximum number of successive attempts without progress, including the first.
     pub attempts: u32,
-    /// Pauses between them, where the service does not ask for longer ones.
+    /// Pauses between attempts, where the service does not ask for longer ones.
     pub backoff: Backoff,
 }
 

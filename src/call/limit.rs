@@ -234,6 +234,7 @@ impl Limits {
         match value {
             Value::String(text) => {
                 take(left, 2)?;
+
                 let mut used = 0;
                 for character in text.chars() {
                     used += character_length(character);
@@ -246,11 +247,13 @@ impl Limits {
                 }
                 take(left, used)
             }
+
             Value::Array(items) => {
                 take(left, 2)?;
                 let mut kept = items.iter().take(self.entries_at(place));
                 kept.try_for_each(|item| take(left, 1).and_then(|()| self.spend(item, "-", left)))
             }
+
             Value::Object(fields) => {
                 take(left, 2)?;
                 let mut kept = fields.iter().filter(|(name, _)| self.keeps_name(name)).take(self.fields);
@@ -281,16 +284,19 @@ impl Limits {
                     cuts.add(path, CutKind::Characters { omitted });
                 }
             }
+
             Value::Array(items) => {
                 let kept = self.entries_at(path.trim_start_matches('/')).min(items.len());
                 if kept < items.len() {
                     cuts.add(path, CutKind::Items { kept, omitted: items.len() - kept });
                     items.truncate(kept);
                 }
+
                 for (index, item) in items.iter_mut().enumerate() {
                     self.apply(item, &format!("{path}/{index}"), cuts);
                 }
             }
+
             Value::Object(fields) => {
                 let all = fields.len();
                 let mut left = self.fields;
@@ -299,10 +305,12 @@ impl Limits {
                     left -= usize::from(is_kept);
                     is_kept
                 });
+
                 if fields.len() < all {
                     let (kept, omitted) = (fields.len(), all - fields.len());
                     cuts.add(path, CutKind::Fields { kept, omitted });
                 }
+
                 for (name, value) in fields {
                     let name = name.replace('~', "~0").replace('/', "~1");
                     self.apply(value, &format!("{path}/{name}"), cuts);

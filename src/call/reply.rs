@@ -70,8 +70,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Converts an answer, and selects its fields. Returns all ids in it, too: the selection may leave ids out. Its pictures are
-    /// extracted; `with_decoded_pictures` decodes them.
+    /// Converts an answer of the service, and selects its fields. Returns the reply, and all ids in the answer, which the
+    /// selection may have left out. `with_decoded_pictures` decodes the pictures.
     ///
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
@@ -83,32 +83,10 @@ impl Reply {
         selection: Option<&FieldSelection>,
     ) -> Result<(Self, IndexSet<ResultId>), Failure> {
         let (kind, policy) = (request.operation.request.response_kind, settings.address_policy);
-        let is_empty = response.body.trim_ascii().is_empty();
-        let is_empty_deletion = is_empty && request.operation.request.method == Method::DELETE;
         let bad_response = |reason: &str| bad_response(request, response, key, reason);
 
-        let mut extracted = Vec::new();
-        let mut value = match kind {
-            // The status says that the record is gone. Its ids are the answer.
-            ResponseKind::Json if is_empty_deletion => Value::Object(request.arguments.clone()),
-            ResponseKind::Json => {
-                parse_json(&response.body).map_err(|error| bad_response(&format!("is not JSON ({error})")))?
-            }
-            ResponseKind::Status => parse_json(&response.body).unwrap_or_default(),
-            ResponseKind::Redirect => links::redirect_reply(response, policy)
-                .ok_or_else(|| bad_response("names no https address in `Location`"))?,
-            ResponseKind::File => {
-                let (value, picture) =
-                    files::part_reply(response, &request.arguments, settings.max_reply_chars)?;
-                extracted.extend(picture);
-                value
-            }
-        };
-
-        if kind == ResponseKind::Status && !value.is_object() {
-            // The status alone is the answer.
-            value = json!({});
-        }
+        let (mut value, picture) = read_value(request, response, key, settings)?;
+        let mut extracted = Vec::from_iter(picture);
         if let Some((answer, pictures)) = value.as_object_mut().zip(request.operation.request.pictures) {
             extracted.extend(pictures::extract(answer, pictures));
         }
@@ -123,7 +101,9 @@ impl Reply {
         // The service may repeat the key in any text of its answer.
         key.mask_fields(object);
         rename_tmsys_fields(object, &settings.tmsys_name);
-        if !is_empty_deletion && let Some(missing) = missing_field(request.operation, object) {
+        if !is_empty_deletion(request, response)
+            && let Some(missing) = missing_field(request.operation, object)
+        {
             return Err(bad_response(&missing));
         }
 
@@ -300,6 +280,40 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
     let has_known_field = object.keys().any(|name| known.contains_key(name));
 
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
+}
+
+/// Reads the value of an answer by the kind of the operation's response, and the picture that it is.
+fn read_value(
+    request: &Request,
+    response: &HttpResponse,
+    key: &ApiKey,
+    settings: &ReplySettings,
+) -> Result<(Value, Option<ExtractedPicture>), Failure> {
+    let bad_response = |reason: &str| bad_response(request, response, key, reason);
+
+    let value = match request.operation.request.response_kind {
+        // The status says that the record is gone. Its ids are the answer.
+        ResponseKind::Json if is_empty_deletion(request, response) => {
+            Value::Object(request.arguments.clone())
+        }
+        ResponseKind::Json => {
+            parse_json(&response.body).map_err(|error| bad_response(&format!("is not JSON ({error})")))?
+        }
+        // The status alone is the answer, if the body is no object.
+        ResponseKind::Status => {
+            parse_json(&response.body).ok().filter(Value::is_object).unwrap_or_else(|| json!({}))
+        }
+        ResponseKind::Redirect => links::redirect_reply(response, settings.address_policy)
+            .ok_or_else(|| bad_response("names no https address in `Location`"))?,
+        ResponseKind::File => {
+            return files::part_reply(response, &request.arguments, settings.max_reply_chars);
+        }
+    };
+    Ok((value, None))
+}
+
+fn is_empty_deletion(request: &Request, response: &HttpResponse) -> bool {
+    request.operation.request.method == Method::DELETE && response.body.trim_ascii().is_empty()
 }
 
 fn bad_response(request: &Request, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {

@@ -100,7 +100,7 @@ impl RequestSender<'_> {
     /// Sends a request. Returns the response whatever its status is.
     ///
     /// # Errors
-    /// The failure of the transport, or of the list that replaces the operation.
+    /// The request cannot be sent, or its record is not in the list that is read instead of it.
     pub(super) async fn send(&self, request: &Request) -> Result<HttpResponse, Failure> {
         let remaining = self.deadline.saturating_duration_since(Instant::now());
         if !request.operation.effect.is_read_only() && remaining < WRITE_RESERVE {

@@ -179,7 +179,7 @@ pub(super) fn reason(failure: &Failure) -> &str {
 }
 
 impl PermissionProbe {
-    /// Returns whether the key has the permission. A missing one is no defect: a key for reading does not need all of them.
+    /// A missing permission is no defect: a key for reading does not need all of them.
     fn finding(&self) -> Finding {
         let project = self.project.as_ref().map(|project| format!(" in {project}")).unwrap_or_default();
         let permission = match self.operation {

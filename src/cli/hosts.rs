@@ -15,7 +15,7 @@ pub(super) const KEY_HEADER: &str = "X-Api-Key";
 /// Variable with the API key, to which an entry refers.
 const KEY_VARIABLE: &str = "TAS_API_KEY";
 
-/// A host, in the order of the documentation.
+/// The hosts, in the order of the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Host {
     ClaudeDesktop,

@@ -70,7 +70,7 @@ impl WaitFlags {
         Duration::from_secs(self.timeout_seconds.unwrap_or(MAX_TIMEOUT_S))
     }
 
-    /// Checks that the flags of a wait, and the flag `other`, are used only with `--wait`.
+    /// A flag of the wait, or the flag `other`, is an error without `--wait`.
     pub(super) fn check(&self, other: Option<&str>) -> Result<(), Failure> {
         let junit = self.junit.junit.as_ref().map(|_| "junit");
         match junit.or(self.timeout_seconds.map(|_| "timeout-seconds")).or(other) {
@@ -289,7 +289,7 @@ impl<'a> WaitSubject<'a> {
             table.add_note(reason);
         };
 
-        let text = |text: &'_ Option<String>| text.clone().unwrap_or_default();
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
         for item in &completion.items {
             let state = item.verdict().or_else(|| item.status.clone()).unwrap_or_default();
             let attempts = item.attempts.map(|attempts| attempts.to_string()).unwrap_or_default();
