@@ -133,6 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_uncertain_failure_has_an_unknown_outcome() {
+        let failure = Failure::new(Code::ServiceUnavailable, "start_run: 503").uncertain("look");
+        assert_eq!(exit_status(&failure), ExitStatus::OutcomeUnknown);
+    }
+
+    #[test]
     fn violations_are_sentences_about_flags() {
         let violations = [
             Violation::new("page_size", "must be from 1 to 100, got 0"),
