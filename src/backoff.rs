@@ -77,16 +77,21 @@ impl Attempts {
         Some(asked.unwrap_or_default().max(self.policy.backoff.pause_before(self.number)))
     }
 
-    /// Pauses before another attempt after `failure`.
+    /// Pauses before another attempt after `error`.
     ///
     /// # Errors
-    /// `failure`, if no attempt is left, or if the service asks for a pause beyond `time_left`.
+    /// The failure, if another attempt would fail too, if none is left, or if the service asks for a pause beyond `time_left`.
     pub async fn pause_after(
         &mut self,
-        failure: Failure,
+        error: AttemptError,
         clock: &dyn Clock,
         time_left: Duration,
     ) -> Result<(), Failure> {
+        let AttemptError { failure, is_transient } = error;
+        if !is_transient {
+            return Err(failure);
+        }
+
         let asked = failure.facts.retry_after;
         if let Some(asked) = asked.filter(|asked| *asked > time_left) {
             let seconds = asked.as_secs();
@@ -103,6 +108,28 @@ impl Attempts {
     /// Counts from 1 again, because the work has made progress.
     pub fn begin_anew(&mut self) {
         self.number = 1;
+    }
+}
+
+/// Why an attempt failed.
+#[derive(Debug)]
+pub struct AttemptError {
+    /// The failure for the caller.
+    pub failure: Failure,
+    /// Whether another attempt may succeed.
+    pub is_transient: bool,
+}
+
+impl AttemptError {
+    /// Creates the error of an attempt after which another one may succeed.
+    pub fn transient(failure: Failure) -> Self {
+        Self { failure, is_transient: true }
+    }
+}
+
+impl From<Failure> for AttemptError {
+    fn from(failure: Failure) -> Self {
+        Self { failure, is_transient: false }
     }
 }
 

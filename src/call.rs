@@ -28,7 +28,7 @@ use tokio::time::Instant;
 pub(crate) use self::sender::LONG_WORK;
 pub use self::{
     arguments::CheckedArguments,
-    artifact::{Artifact, OpenRefusal},
+    artifact::Artifact,
     ids::{RecordId, record_ids},
 };
 use self::{

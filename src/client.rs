@@ -42,7 +42,7 @@ pub use self::{
     address::{AddressPolicy, HostUrl, MAIN_PATH, PresignedAddress},
     connection::read_certificates,
     document::{Document, DocumentClient},
-    download::{DownloadResponse, DownloadStream, OpenError, ResumeFrom, StreamError},
+    download::{DownloadResponse, DownloadStream, ResumeFrom, StreamError},
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{KeyPlace, KeyStore, KeyStoreError, StoredRecord},

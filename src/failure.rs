@@ -157,8 +157,8 @@ pub struct FailureFacts {
 pub enum Cause {
     /// The service refused a change because the record has another version.
     StaleRecord,
-    /// The storage host refused the address of a part of an upload, so that a new address may be accepted.
-    AddressRefused,
+    /// No local file can be written any more: the disk is full, or the directory cannot be written to.
+    Unwritable,
     /// A setting is missing, and not only unusable.
     MissingSetting,
     /// Read-only mode: the call would change something.

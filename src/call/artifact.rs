@@ -1,7 +1,5 @@
 //! Opens a file of a run as a stream. The checks are the same as those of a call, but size and time have no limit.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::{
@@ -9,11 +7,11 @@ use super::{
     arguments::{CommonArguments, ToolArguments},
 };
 use crate::{
+    backoff::AttemptError,
     client::{
-        DownloadResponse, DownloadStream, OpenError, PresignedAddress, RequestKind, ResumeFrom,
+        DownloadResponse, DownloadStream, PresignedAddress, RequestKind, ResumeFrom,
         reports_expired_address,
     },
-    failure::Failure,
     fields::Fields,
     service::{api::artifacts::GetRunArtifact, catalog::ListedOperation as _},
 };
@@ -31,29 +29,6 @@ pub struct Artifact {
     pub url: Option<String>,
 }
 
-/// Why a file could not be opened.
-#[derive(Debug)]
-pub struct OpenRefusal {
-    /// The failure that callers see.
-    pub failure: Failure,
-    /// Whether another attempt may succeed.
-    pub is_transient: bool,
-    /// How long to wait before another attempt, if the service states it.
-    pub wait: Option<Duration>,
-}
-
-impl From<Failure> for OpenRefusal {
-    fn from(failure: Failure) -> Self {
-        Self { failure, is_transient: false, wait: None }
-    }
-}
-
-impl From<OpenError> for OpenRefusal {
-    fn from(error: OpenError) -> Self {
-        Self { failure: error.failure, is_transient: error.is_transient, wait: None }
-    }
-}
-
 impl Caller {
     /// Opens a file from the position `resume_from`, in one attempt. As in every call, the owner of the run is
     /// confirmed.
@@ -61,7 +36,7 @@ impl Caller {
         &self,
         artifact: &Artifact,
         resume_from: &ResumeFrom,
-    ) -> Result<DownloadStream, OpenRefusal> {
+    ) -> Result<DownloadStream, AttemptError> {
         let checked = self.check(GetRunArtifact::entry(), artifact.arguments())?;
         let sender = self.sender().await?;
         let request = self.request(&sender, GetRunArtifact::entry(), checked).await?;
@@ -75,10 +50,9 @@ impl Caller {
         // An address of the storage host expires. The service redirects the next request to a new address.
         let has_expired =
             response.file.redirected_to.is_some() && reports_expired_address(response.status, &response.body);
-        Err(OpenRefusal {
+        Err(AttemptError {
             failure: sender.refusal(&request, &response),
             is_transient: has_expired || RequestKind::ServiceFile.is_transient_status(response.status),
-            wait: response.retry_after,
         })
     }
 

@@ -25,7 +25,7 @@ use super::{
     transport_error::TransportError,
 };
 use crate::{
-    failure::Failure,
+    backoff::AttemptError,
     service::request::{FileRange, Request},
 };
 
@@ -69,15 +69,6 @@ pub struct DownloadStream {
     pub etag: Option<String>,
     /// `Last-Modified`
     pub modified: Option<SystemTime>,
-}
-
-/// Why a request for a file has no response.
-#[derive(Debug)]
-pub struct OpenError {
-    /// The failure for the caller.
-    pub failure: Failure,
-    /// Whether an equal request may succeed later.
-    pub is_transient: bool,
 }
 
 /// Why a file was not received to its end.
@@ -129,11 +120,11 @@ impl Client {
         listed_url: Option<&str>,
         resume_from: &ResumeFrom,
         key: &ApiKey,
-    ) -> Result<DownloadResponse, OpenError> {
-        let host = self.hosts.find(request).map_err(|failure| OpenError { failure, is_transient: false })?;
+    ) -> Result<DownloadResponse, AttemptError> {
+        let host = self.hosts.find(request)?;
         let fail = |error: TransportError| {
             let is_transient = RequestKind::ServiceFile.is_transient_error(&error);
-            OpenError { failure: error.into_failure(request, key, 1), is_transient }
+            AttemptError { failure: error.into_failure(request, key, 1), is_transient }
         };
         let own_url = request_url(host, request);
 

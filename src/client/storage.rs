@@ -1,7 +1,7 @@
 //! Requests to presigned addresses of the storage host. They carry no API key: the address itself is the permission,
 //! which is valid for a limited time (service.md 10.6). The error documents of storage hosts are XML.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt::Display, path::PathBuf, time::Duration};
 
 use http::{StatusCode, header};
 use reqwest::{Body, Client, Response};
@@ -10,12 +10,15 @@ use url::Url;
 use super::{
     address::AddressPolicy,
     connection::Connections,
-    download::{DownloadResponse, ResumeFrom, open_file},
-    response::{header_text, read_start, retry_after},
+    download::{DownloadResponse, DownloadStream, ResumeFrom, open_file},
+    response::{HttpResponse, header_text, read_start, retry_after},
     retry::RequestKind,
     transport_error::TransportError,
 };
-use crate::failure::quote;
+use crate::{
+    backoff::AttemptError,
+    failure::{Code, Failure, quote},
+};
 
 /// Time limit that the limit of opening a connection is derived from.
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
@@ -60,20 +63,23 @@ impl StorageClient {
     }
 
     /// Opens the file at `address`, or where redirects lead, from the position in `resume_from`.
-    pub async fn get(
-        &self,
-        address: &str,
-        resume_from: &ResumeFrom,
-    ) -> Result<DownloadResponse, StorageError> {
+    pub async fn get(&self, address: &str, resume_from: &ResumeFrom) -> Result<DownloadStream, StorageError> {
         let (client, url) = self.http_client(address)?;
         let opening = open_file(client.get(url), resume_from.headers(), &self.connections, OPEN_LIMIT);
-        Ok(opening.await?)
+
+        match opening.await? {
+            DownloadResponse::Stream(stream) => Ok(stream),
+            DownloadResponse::Other(HttpResponse { status, body, retry_after, .. }) => {
+                let status = StatusCode::from_u16(status).unwrap_or_default();
+                Err(StorageError::from_response(status, &body, retry_after))
+            }
+        }
     }
 
     fn http_client(&self, address: &str) -> Result<(Client, Url), StorageError> {
-        let url = self.connections.policy.parse(address).map_err(StorageError::Address)?;
-        let client = self.connections.client_for_named(&url);
-        let client = client.map_err(|error| StorageError::Final(error.to_string()))?;
+        let unusable = |reason: &dyn Display| StorageError::Address(reason.to_string());
+        let url = self.connections.policy.parse(address).map_err(|reason| unusable(&reason))?;
+        let client = self.connections.client_for_named(&url).map_err(|error| unusable(&error))?;
 
         Ok((client, url))
     }
@@ -98,12 +104,14 @@ async fn require_success(response: Response) -> Result<Response, StorageError> {
 pub enum StorageError {
     /// Requests must not be sent to this address.
     #[error("the address {0}")]
-    Address(&'static str),
-    /// The address has expired or was never valid. Another address may be accepted.
-    #[error("the storage host refused the address: {message}")]
+    Address(String),
+    /// An equal request will fail again.
+    #[error("the storage host answered {message}")]
     Refused {
         /// HTTP status.
         status: u16,
+        /// Whether the address has expired or was never valid, so that another address may be accepted.
+        is_expired: bool,
         /// Status and error document.
         message: String,
     },
@@ -118,9 +126,6 @@ pub enum StorageError {
     /// The storage host accepted the bytes, but did not return the `ETag` that the completion of the upload needs.
     #[error("the storage host answered {0} without an ETag")]
     NoEtag(StatusCode),
-    /// An equal request will fail again.
-    #[error("the storage host answered {0}")]
-    Final(String),
 }
 
 impl StorageError {
@@ -134,16 +139,32 @@ impl StorageError {
         let message = format!("{status}: {}", describe_error(body));
 
         let status = status.as_u16();
-        if reports_expired_address(status, body) {
-            return Self::Refused { status, message };
-        }
-        if RequestKind::StorageObject.is_transient_status(status)
-            || String::from_utf8_lossy(body).contains(REQUEST_TIMEOUT)
-        {
+        let is_expired = reports_expired_address(status, body);
+        let is_transient = RequestKind::StorageObject.is_transient_status(status)
+            || String::from_utf8_lossy(body).contains(REQUEST_TIMEOUT);
+        if is_transient && !is_expired {
             return Self::Transient { message, retry_after };
         }
 
-        Self::Final(message)
+        Self::Refused { status, is_expired, message }
+    }
+
+    /// Returns the error of an attempt to do `what`.
+    pub fn into_attempt_error(self, what: &str) -> AttemptError {
+        let code = match self {
+            Self::Transient { .. } => Code::ServiceUnavailable,
+            Self::Refused { .. } => Code::Rejected,
+            Self::Address(_) | Self::NoEtag(_) => Code::BadResponse,
+        };
+        let is_transient = matches!(self, Self::Transient { .. });
+        let mut failure = Failure::new(code, format!("{what}: {self}"));
+        match self {
+            Self::Transient { retry_after: Some(wait), .. } => failure = failure.retry_after(wait),
+            Self::Refused { status, .. } => failure = failure.status(status),
+            _ => {}
+        }
+
+        AttemptError { failure, is_transient }
     }
 }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 pub use self::{
     changes::{ChangePlanTests, RerunResults},
-    downloads::DownloadRunFiles,
-    uploads::{UploadBuild, UploadBuildAnswer},
+    local_files::{UploadBuild, UploadBuildAnswer},
 };
+pub use super::download::DownloadRunFiles;
 use crate::{
     failure::{Code, Failure},
     service::{
@@ -33,8 +33,7 @@ use crate::{
 };
 
 mod changes;
-mod downloads;
-mod uploads;
+mod local_files;
 
 /// A composite tool.
 ///

@@ -4,36 +4,36 @@
 //! chooses are used unchanged or refused, and nothing is written outside the destination.
 
 mod plan;
-mod remote;
 mod transfer;
 
-use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
+use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use serde_with::skip_serializing_none;
 use tokio::time::Instant;
+use url::Url;
 
-pub(crate) use self::plan::RunListing;
-pub use self::remote::{LinkRequest, SavedLink};
+pub use self::plan::DownloadRunFiles;
+pub(crate) use self::plan::{RunListing, split_player_id};
 use self::{
-    plan::{DownloadPlan, FILE_REF_PREFIX, PlannedFile, split_player_id},
-    remote::RemoteFile,
-    transfer::{SaveError, SaveOutcome, TransferContext, save_file},
+    plan::{DownloadPlan, PlannedFile, file_ref},
+    transfer::{DownloadTarget, RemoteFile, TransferContext, save_file},
 };
 use crate::{
-    backoff::{Backoff, RetryPolicy},
-    call::{Artifact, Caller},
-    failure::{Code, Failure},
-    service::api::Id,
+    call::Caller,
+    failure::{Cause, Code, Failure},
+    service::api::{Id, runs::GetRun},
     text::guidance::Guidance,
     tools::{
         call_options::CallOptions,
-        files::{Destination, FilePattern, TransferProgress, sleep_until},
+        context::CallerWithFiles,
+        files::{Destination, TransferProgress, file_name, sleep_until},
+        project_client::ProjectClient,
     },
-    violation::Violation,
 };
 
 /// Hint for a download that the wait limit has interrupted.
@@ -48,90 +48,56 @@ const MAX_LISTED: usize = 50;
 /// Interval of progress messages.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A request to download files of a run.
-#[derive(Clone, Debug, Default)]
-pub struct DownloadRequest {
-    /// Project, if the caller names one.
-    pub project: Option<String>,
-    /// Id of a run, or of one of its players.
-    pub run_id: String,
-    /// Downloads only these files.
-    pub files: Option<Vec<RequestedFile>>,
-    /// Downloads only files of these players.
-    pub players: Option<Vec<u64>>,
-    /// Downloads only files whose names match one of these patterns.
-    pub patterns: Option<Vec<String>>,
-    /// Whether existing files with other content are replaced.
-    pub overwrite: bool,
-}
+/// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless answer would
+/// fill the disk.
+pub const MAX_UNSIZED_BYTES: u64 = 1 << 30;
 
-/// A file that a caller names.
-#[derive(Clone, Debug)]
-pub struct RequestedFile {
-    /// Id of the player.
-    pub run_id: Id,
-    /// `artifact:<path>`
-    pub file_ref: String,
-    /// File name below the destination, if the caller chooses one.
-    pub relative_path: Option<String>,
-}
-
-impl DownloadRequest {
-    /// Returns whether `file_ref` is a reference to a file (service.md 15).
-    pub(crate) fn is_file_ref(file_ref: &str) -> bool {
-        file_ref.strip_prefix(FILE_REF_PREFIX).is_some_and(|name| !name.is_empty())
-    }
-
-    /// Returns the id of the run to which `id`, the id of a run or of a player, belongs.
-    pub(crate) fn run_id_of(id: &str) -> &str {
-        split_player_id(id).0
-    }
-
-    /// Returns the compiled patterns, or `None` if all files match.
+impl DownloadRunFiles {
+    /// Saves the requested files, those of unknown size up to `max_unsized_bytes`. After the caller's wait limit no further file
+    /// is begun: the remaining files are left to the next call. Dropping the future leaves no incomplete file.
     ///
     /// # Errors
-    /// `invalid_arguments` with all invalid patterns.
-    fn compile_patterns(&self) -> Result<Option<Vec<FilePattern>>, Failure> {
-        let Some(patterns) = &self.patterns else { return Ok(None) };
+    /// `invalid_arguments` with all that is wrong with patterns and files; failures of `get_run`; the failure of the last
+    /// file if every file failed.
+    pub async fn save(
+        self,
+        caller: &Caller,
+        project: Option<String>,
+        destination: &Destination,
+        max_unsized_bytes: u64,
+        options: &CallOptions,
+    ) -> Result<DownloadReport, Failure> {
+        let deadline = options.wait_limit.map(|limit| Instant::now() + limit);
+        let (run_id, _) = split_player_id(&self.run_id.0);
+        let patterns = self.check(run_id)?;
 
-        let (mut compiled, mut violations) = (Vec::new(), Vec::new());
-        for (index, pattern) in patterns.iter().enumerate() {
-            match FilePattern::new(pattern) {
-                Ok(pattern) => compiled.push(pattern),
-                Err(problem) => violations.push(Violation::new(
-                    format!("patterns.{index}"),
-                    format!("is not a pattern: {problem}"),
-                )),
-            }
+        let client = ProjectClient { caller: caller.clone(), project: project.clone() };
+        let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
+        let listing = RunListing::from_run(run_id, run.view::<GetRun>());
+        let plan = DownloadPlan::new(project, &self, &patterns, &listing)?;
+        let mut report = DownloadReport::new(&listing, destination, plan.failed);
+        if plan.files.is_empty() {
+            return report.finished(0);
         }
 
-        if violations.is_empty() {
-            Ok(Some(compiled))
-        } else {
-            Err(Failure::invalid_arguments("download_run_files", &violations))
-        }
-    }
-}
+        let directory = destination.open()?;
+        report.destination = directory.path().display().to_string();
+        let total = plan.files.iter().filter_map(|file| file.target.size).sum();
+        let context = TransferContext {
+            directory,
+            replaces: self.overwrite == Some(true),
+            max_unsized_bytes,
+            progress: TransferProgress::new(total),
+            clock: Arc::clone(caller.clock()),
+            deadline,
+        };
+        context.progress.start_clock();
+        let saving = report.save_files(caller, plan.files, &context);
+        let remaining = context.progress.report_during(saving, options, PROGRESS_INTERVAL).await;
+        context.progress.report_to(options);
 
-/// Options of downloads. Programs use the default; tests use shorter pauses.
-#[derive(Clone, Debug)]
-pub struct DownloadOptions {
-    /// Attempts to get the bytes of a file.
-    pub retries: RetryPolicy,
-    /// Largest file that is saved if neither the list of files nor the answer states its size, in bytes. An endless
-    /// answer would fill the disk.
-    pub max_unsized_bytes: u64,
-}
-
-impl Default for DownloadOptions {
-    fn default() -> Self {
-        Self {
-            retries: RetryPolicy {
-                attempts: 5,
-                backoff: Backoff::new(Duration::from_millis(250), Duration::from_secs(4), 2.5),
-            },
-            max_unsized_bytes: 1 << 30,
-        }
+        report.progress = (remaining > 0).then(|| context.progress.describe());
+        report.finished(remaining)
     }
 }
 
@@ -191,175 +157,97 @@ pub struct FailedFile {
 impl FailedFile {
     /// Creates the entry of the file `name` of the player `run_id`.
     fn new(run_id: &str, name: &str, failure: Failure) -> Self {
+        let (code, message, hint) = (failure.code, failure.message.clone(), failure.hint.clone());
+        Self { run_id: run_id.to_owned(), file_ref: file_ref(name), code, message, hint, failure }
+    }
+}
+
+impl DownloadReport {
+    /// Creates the report of a download that saves nothing.
+    fn new(listing: &RunListing, destination: &Destination, failed: Vec<FailedFile>) -> Self {
         Self {
-            run_id: run_id.to_owned(),
-            file_ref: file_ref(name),
-            code: failure.code,
-            message: failure.message.clone(),
-            hint: failure.hint.clone(),
-            failure,
+            status: "downloaded",
+            run_id: listing.run_id.clone(),
+            destination: destination.requested().to_owned(),
+            file_count: 0,
+            total_bytes: 0,
+            files: Vec::new(),
+            failed,
+            remaining: None,
+            progress: None,
+            hint: Some(explain_no_files(listing)),
         }
     }
-}
 
-impl DownloadRequest {
-    /// Saves the requested files. After the caller's wait limit no further file is begun: the remaining files are left to the
-    /// next call. Dropping the future leaves no incomplete file.
-    ///
-    /// # Errors
-    /// Failures of `get_run`; `file_error` if no file can be written any more; the failure of the first file if every
-    /// file failed.
-    pub async fn run(
-        self,
-        caller: &Caller,
-        destination: &Destination,
-        options: &DownloadOptions,
-        call_options: &CallOptions,
-    ) -> Result<DownloadReport, Failure> {
-        let deadline = call_options.wait_limit.map(|limit| Instant::now() + limit);
-        let patterns = self.compile_patterns()?;
-        let run_id = split_player_id(&self.run_id).0;
-        let listing = RunListing::read(caller, self.project.as_deref(), run_id).await?;
-
-        let DownloadPlan { files, failed, .. } = DownloadPlan::new(&self, patterns.as_deref(), &listing)?;
-        let progress =
-            Arc::new(TransferProgress::new(files.iter().filter_map(|file| file.target.size).sum()));
-        progress.start_clock();
-        let paths = files.iter().map(|file| file.target.path.clone());
-        let mut job = DownloadJob { saved: BTreeMap::new(), failed, remaining: paths.enumerate().collect() };
-        if files.is_empty() {
-            return job.into_report(&listing, destination.requested(), &progress);
-        }
-
-        let directory = destination.open()?;
-        let path = directory.path().display().to_string();
-        let context = TransferContext {
-            directory,
-            options: options.clone(),
-            progress: Arc::clone(&progress),
-            clock: Arc::clone(caller.clock()),
-            deadline,
-        };
-        run_with_progress(job.save_files(caller, files, &context), &progress, call_options).await?;
-
-        job.into_report(&listing, &path, &progress)
-    }
-}
-
-/// Outcomes of the files so far, by their places in the plan.
-struct DownloadJob {
-    saved: BTreeMap<usize, SavedFile>,
-    failed: Vec<FailedFile>,
-    /// Local names of the files that are neither saved nor failed.
-    remaining: BTreeMap<usize, String>,
-}
-
-impl DownloadJob {
-    /// Saves the files until all are finished, the deadline passes or the disk fails.
+    /// Saves the files until all are finished, the deadline passes or no file can be written any more. Returns the number of
+    /// files that are neither saved nor failed.
     async fn save_files(
         &mut self,
         caller: &Caller,
         files: Vec<PlannedFile>,
         context: &TransferContext,
-    ) -> Result<(), Failure> {
-        let transfers = files.into_iter().enumerate().map(|(place, file)| async move {
-            let PlannedFile { artifact, target } = file;
-            let remote = RemoteFile::OfRun(Box::new(caller.clone()), artifact.clone());
-            (place, artifact, save_file(&remote, target, context.clone()).await)
+    ) -> usize {
+        let mut remaining = files.len();
+        let transfers = files.into_iter().map(|PlannedFile { artifact, target }| async move {
+            let (path, remote) = (target.path.clone(), RemoteFile::OfRun(caller, &artifact));
+            let outcome = save_file(&remote, target, context).await;
+            (artifact, path, outcome)
         });
         // A file that has begun is finished after the deadline, because another call would begin it anew.
         let started = stream::iter(transfers).take_until(sleep_until(context.deadline));
         let mut finished = pin!(started.buffer_unordered(PARALLEL_FILES));
 
-        while let Some((place, artifact, outcome)) = finished.next().await {
-            if let Err(failure) = self.record(place, &artifact, outcome) {
-                return Err(self.with_file_lists(failure));
+        while let Some((artifact, path, outcome)) = finished.next().await {
+            remaining -= 1;
+            match outcome {
+                Ok((size, kept)) => {
+                    let (run_id, file_ref) = (artifact.run_id, file_ref(&artifact.filename));
+                    self.files.push(SavedFile { run_id, file_ref, path, size, kept });
+                }
+                Err(failure) => {
+                    self.failed.push(FailedFile::new(&artifact.run_id, &artifact.filename, failure));
+                    if self.is_disk_unwritable() {
+                        break;
+                    }
+                }
             }
         }
 
-        Ok(())
+        remaining
     }
 
-    /// Records the outcome of a file.
+    /// Returns whether the last file failed because no file can be written any more.
+    fn is_disk_unwritable(&self) -> bool {
+        self.failed.last().is_some_and(|last| last.failure.facts.cause == Some(Cause::Unwritable))
+    }
+
+    /// Returns the report of a download that has ended and leaves `remaining` files.
     ///
     /// # Errors
-    /// The failure of the disk, if no other file can be written either.
-    fn record(
-        &mut self,
-        place: usize,
-        artifact: &Artifact,
-        outcome: Result<SaveOutcome, SaveError>,
-    ) -> Result<(), Failure> {
-        let outcome = match outcome {
-            Err(SaveError::Disk(failure)) => return Err(failure),
-            Err(SaveError::File(failure)) => Err(failure),
-            Ok(outcome) => Ok(outcome),
-        };
-
-        let path = self.remaining.remove(&place).unwrap_or_default();
-        match outcome {
-            Ok(SaveOutcome { size, is_kept: kept }) => {
-                let (run_id, file_ref) = (artifact.run_id.clone(), file_ref(&artifact.filename));
-                self.saved.insert(place, SavedFile { run_id, file_ref, path, size, kept });
-            }
-            Err(failure) => self.failed.push(FailedFile::new(&artifact.run_id, &artifact.filename, failure)),
-        }
-
-        Ok(())
-    }
-
-    /// Adds to the failure of the disk which files are saved and which are not.
-    fn with_file_lists(&self, failure: Failure) -> Failure {
-        let saved: Vec<_> = self.saved.values().map(|file| file.path.as_str()).take(MAX_LISTED).collect();
-        let remaining: Vec<_> = self.remaining.values().take(MAX_LISTED).collect();
-        failure
-            .hint("free disk space or choose another destination, and call again: saved files are not downloaded again")
-            .detail("saved_count", self.saved.len())
-            .detail("saved", saved)
-            .detail("remaining_count", self.remaining.len())
-            .detail("remaining", json!(remaining))
-    }
-
-    fn into_report(
-        self,
-        listing: &RunListing,
-        destination: &str,
-        progress: &TransferProgress,
-    ) -> Result<DownloadReport, Failure> {
-        if self.saved.is_empty()
-            && self.remaining.is_empty()
-            && let Some(first) = self.failed.first()
+    /// The last failure, if nothing is saved and nothing is left to the next call.
+    fn finished(mut self, remaining: usize) -> Result<Self, Failure> {
+        let is_paused = remaining > 0 && !self.is_disk_unwritable();
+        if self.files.is_empty()
+            && !is_paused
+            && let Some(last) = self.failed.last()
         {
             let failed: Vec<_> = self.failed.iter().take(MAX_LISTED).collect();
-            let failure = first.failure.clone().detail("failed_count", self.failed.len());
+            let failure = last.failure.clone().detail("failed_count", self.failed.len());
             return Err(failure.detail("failed", json!(failed)));
         }
 
-        let files: Vec<_> = self.saved.into_values().collect();
-        let is_paused = !self.remaining.is_empty();
-        let status = match (is_paused, self.failed.is_empty()) {
-            (true, _) => "downloading",
-            (false, true) => "downloaded",
-            (false, false) => "incomplete",
-        };
-        let hint = if is_paused {
-            Some(CONTINUE_HINT.into())
-        } else {
-            files.is_empty().then(|| explain_no_files(listing))
-        };
+        self.files.sort_by(|one, other| one.path.cmp(&other.path));
+        self.file_count = self.files.len();
+        self.total_bytes = self.files.iter().map(|file| file.size).sum();
+        self.remaining = (remaining > 0).then_some(remaining);
+        if is_paused {
+            (self.status, self.hint) = ("downloading", Some(CONTINUE_HINT.into()));
+        } else if !self.failed.is_empty() {
+            self.status = "incomplete";
+        }
+        self.hint = self.hint.filter(|_| is_paused || self.files.is_empty());
 
-        Ok(DownloadReport {
-            status,
-            run_id: listing.run_id.clone(),
-            destination: destination.to_owned(),
-            file_count: files.len(),
-            total_bytes: files.iter().map(|file| file.size).sum(),
-            files,
-            failed: self.failed,
-            remaining: is_paused.then_some(self.remaining.len()),
-            progress: is_paused.then(|| progress.describe()),
-            hint,
-        })
+        Ok(self)
     }
 }
 
@@ -374,27 +262,67 @@ fn explain_no_files(listing: &RunListing) -> Guidance {
     format!("the run has no files; its state is `{}`, and files are stored at its end", listing.state).into()
 }
 
-/// Waits for `work` and reports the progress.
-async fn run_with_progress<T>(
-    work: impl Future<Output = T>,
-    progress: &TransferProgress,
-    call_options: &CallOptions,
-) -> T {
-    let mut work = pin!(work);
-    let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
+/// Saves the file behind a presigned address, whose last segment is the name of the file. Returns the path of the file and its
+/// size in bytes.
+///
+/// # Errors
+/// `file_error` if another file has its name or nothing can be written; failures of the storage host.
+pub(crate) async fn save_link(
+    tools: &CallerWithFiles,
+    address: &str,
+    replaces: bool,
+    destination: &Destination,
+    options: &CallOptions,
+) -> Result<(String, u64), Failure> {
+    let name = file_name_of(address)?;
+    let context = TransferContext {
+        directory: destination.open()?,
+        replaces,
+        max_unsized_bytes: MAX_UNSIZED_BYTES,
+        progress: TransferProgress::new(0),
+        clock: Arc::clone(tools.caller.clock()),
+        deadline: None,
+    };
+    context.progress.start_clock();
+    let path = context.directory.path().join(&name).display().to_string();
 
-    loop {
-        tokio::select! {
-            done = &mut work => {
-                progress.report_to(call_options);
-                return done;
-            }
-            _ = ticks.tick() => progress.report_to(call_options),
+    let target = DownloadTarget { path: name, size: None, modified: None };
+    let remote = RemoteFile::AtAddress(&tools.files.storage, address);
+    let saving = save_file(&remote, target, &context);
+    let (size, _) = context.progress.report_during(saving, options, PROGRESS_INTERVAL).await?;
+    Ok((path, size))
+}
+
+/// Returns the last segment of an address.
+///
+/// # Errors
+/// `bad_response` if it cannot be a file name.
+fn file_name_of(address: &str) -> Result<String, Failure> {
+    let url = Url::parse(address).ok();
+    let last = url.as_ref().and_then(|url| url.path_segments()?.next_back()).unwrap_or_default();
+    let name = percent_decode_str(last).decode_utf8_lossy().into_owned();
+    let problem = if name.contains('/') { Some("has a directory") } else { file_name::path_problem(&name) };
+
+    match problem {
+        None => Ok(name),
+        Some(problem) => {
+            let message = format!("download: the name of the file {problem}: nothing was saved");
+            Err(Failure::new(Code::BadResponse, message))
         }
     }
 }
 
-/// Returns the reference to a file of a player.
-fn file_ref(name: &str) -> String {
-    format!("{FILE_REF_PREFIX}{name}")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_link_outside_the_destination_is_refused() {
+        for last in ["..%2Fevil", "%2e%2e", "", "nul.exe", "a%5Cb", "a%00b", ".x.part", "%2Fetc%2Fpasswd"] {
+            let address = format!("https://storage.example/files/{last}?signature=s");
+            assert!(file_name_of(&address).is_err(), "{last}");
+        }
+        let name = file_name_of("https://storage.example/files/minion%202.zip?signature=s");
+        assert_eq!(name.expect("a name"), "minion 2.zip");
+    }
 }

@@ -6,20 +6,17 @@ use globset::{GlobBuilder, GlobMatcher};
 use tokio::time::Instant;
 
 use crate::{
-    failure::{Code, Failure},
+    failure::{Cause, Code, Failure},
     text::first_characters,
 };
 
-mod destination;
 pub mod file_name;
 mod progress;
 mod root;
 
-pub use destination::Destination;
-pub(crate) use destination::{FileSlot, OpenDirectory};
 pub(crate) use progress::TransferProgress;
-pub use root::FilesRoot;
-pub(crate) use root::{FileId, OpenFile, change_time, file_id};
+pub use root::{Destination, FilesRoot};
+pub(crate) use root::{FileSlot, OpenDirectory};
 
 /// Longest file name in a failure, in characters.
 const MAX_NAME_CHARS: usize = 200;
@@ -41,11 +38,20 @@ pub(crate) fn read_error(name: &str, error: &io::Error) -> Failure {
 
 /// Returns the failure of a file that cannot be written.
 pub(crate) fn write_error(name: &str, error: &io::Error) -> Failure {
-    match error.kind() {
-        io::ErrorKind::StorageFull => file_error(name, "cannot be written: the disk is full")
-            .hint("free disk space and call again: saved files are not downloaded again"),
-        _ => file_error(name, &format!("cannot be written: {error}")),
+    use io::ErrorKind::{FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+
+    let mut failure = file_error(name, &format!("cannot be written: {error}"));
+    if matches!(
+        error.kind(),
+        FileTooLarge | PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull
+    ) {
+        failure.facts.cause = Some(Cause::Unwritable);
+        return failure.hint(
+            "free disk space or choose another destination, and call again: saved files are not downloaded again",
+        );
     }
+
+    failure
 }
 
 /// Returns whether a name was refused because it leads out of the directory in which it was resolved.
@@ -67,48 +73,14 @@ pub(crate) async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
-/// A compiled pattern such as `*.png` or `logs/**`. One without directories is matched with the last segment of a name.
-#[derive(Clone, Debug)]
-pub(crate) struct FilePattern {
-    matcher: GlobMatcher,
-    has_directories: bool,
-}
+/// Returns the compiled pattern, such as `*.png` or `logs/**`. One without directories is matched with the last segment of a
+/// name.
+pub(crate) fn compile_pattern(pattern: &str) -> Result<GlobMatcher, String> {
+    let anchored = match pattern.trim_start_matches('/') {
+        below if pattern.contains('/') => below.to_owned(),
+        last_segment => format!("**/{last_segment}"),
+    };
+    let glob = GlobBuilder::new(&anchored).literal_separator(true).backslash_escape(true).build();
 
-impl FilePattern {
-    pub(crate) fn new(pattern: &str) -> Result<Self, String> {
-        let mut builder = GlobBuilder::new(pattern.trim_start_matches('/'));
-        let glob = builder.literal_separator(true).backslash_escape(true).build();
-        let matcher = glob.map_err(|error| error.kind().to_string())?.compile_matcher();
-
-        Ok(Self { matcher, has_directories: pattern.contains('/') })
-    }
-
-    /// Returns whether `name`, with `/` between its segments, matches the pattern.
-    pub(crate) fn is_match(&self, name: &str) -> bool {
-        let last_segment = name.rsplit('/').next().unwrap_or(name);
-        self.matcher.is_match(if self.has_directories { name } else { last_segment })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_stay_within_a_segment_unless_doubled() {
-        for (pattern, name, expected) in [
-            ("*.png", "end.png", true),
-            ("*.png", "screenshots/end.png", true),
-            ("/*.png", "screenshots/end.png", false),
-            ("logs/*", "logs/old/agent.log", false),
-            ("logs/**", "logs/old/agent.log", true),
-            ("**/agent.log", "agent.log", true),
-            ("{a,b}?.log", "b1.log", true),
-        ] {
-            let compiled = FilePattern::new(pattern).expect("a valid pattern");
-            assert_eq!(compiled.is_match(name), expected, "{pattern} {name}");
-        }
-
-        assert!(FilePattern::new("[a").is_err());
-    }
+    Ok(glob.map_err(|error| error.kind().to_string())?.compile_matcher())
 }

@@ -12,12 +12,16 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::request::UploadRequest;
+pub use self::{
+    request::{BuildArguments, platform_from_file_name},
+    services::{FileServices, FilesConfig},
+};
 use self::{
-    parts::PartSender,
-    session::{CancelOutcome, UploadPlan, UploadSession, cancelled_failure, describe_cancellation},
+    session::{UploadSession, cancelled_failure, describe_cancellation},
     source::SourceFile,
     state::{StateFile, UploadState},
 };
@@ -25,9 +29,13 @@ use crate::{
     backoff::{Backoff, RetryPolicy},
     call::RequestPreview,
     client::{CALL_LIMIT, StorageClient},
-    failure::{Cause, Failure},
-    service::api::uploads::InitiateBuildUpload,
-    tools::{call_options::CallOptions, files::TransferProgress},
+    failure::Failure,
+    service::{
+        api::uploads::{InitiateBuildUpload, InitiatedUpload},
+        catalog::ListedOperation as _,
+    },
+    text::filled,
+    tools::{call_options::CallOptions, files::TransferProgress, project_client::ProjectClient},
 };
 
 pub mod origin;
@@ -37,10 +45,6 @@ mod services;
 mod session;
 mod source;
 mod state;
-
-pub use request::{BuildArguments, platform_from_file_name};
-pub(crate) use request::{UploadMethod, UploadRequest};
-pub use services::{FileServices, FilesConfig};
 
 /// Hint for an upload that failed and could not be cancelled.
 const CONTINUE_HINT: &str = "upload the same file again to continue: the parts that were sent are kept";
@@ -87,6 +91,14 @@ pub struct UploadIds {
     pub object_key: String,
 }
 
+impl UploadIds {
+    /// Returns the ids in the answer to an initiation, which are empty where they are missing.
+    fn of(answer: &InitiatedUpload) -> Self {
+        let upload_id = answer.upload_id.as_deref().and_then(filled);
+        Self { build_id: answer.build_id.clone(), upload_id, object_key: answer.object_key.clone() }
+    }
+}
+
 /// The end of a request to upload a file.
 #[derive(Clone, Debug)]
 pub(crate) enum UploadEnd {
@@ -130,27 +142,9 @@ pub(crate) struct UploadJob {
     time_limit: Duration,
     /// After this time no further part is begun.
     pause_at: Option<Instant>,
-    /// Directory of the states, and the digest of the arguments of the caller.
+    /// Directory of the states, and the arguments of the caller.
     states: Option<PathBuf>,
-    request_digest: String,
-}
-
-/// An upload at the service, new or continued.
-struct OpenUpload {
-    plan: UploadPlan,
-    state: UploadState,
-    stage: UploadStage,
-}
-
-/// State of an upload at the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UploadStage {
-    /// The service waits for parts or for the completion.
-    Initiated,
-    /// The upload was cancelled, and no other upload was initiated in its place.
-    Cancelled,
-    /// The upload has become a build.
-    Built,
+    request: String,
 }
 
 impl UploadJob {
@@ -173,19 +167,13 @@ impl UploadJob {
         wait_limit: Option<Duration>,
     ) -> Result<UploadEnd, Failure> {
         self.pause_at = wait_limit.map(|limit| Instant::now() + limit);
-        let progress = Arc::clone(&self.progress);
-        let mut ticks = tokio::time::interval(self.session.timing.progress_interval);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-
+        let (progress, interval) = (Arc::clone(&self.progress), self.session.timing.progress_interval);
         let (cancelled, shutdown) = (self.session.cancelled.clone(), options.stopping.calls.clone());
         let _cancel_on_drop = CancelOnDrop { cancelled, shutdown };
-        let mut running = tokio::spawn(self.run());
-        loop {
-            tokio::select! {
-                ended = &mut running => return ended.unwrap_or_else(|_| Err(cancelled_failure())),
-                _ = ticks.tick() => progress.report_to(options),
-            }
-        }
+
+        let running = tokio::spawn(self.run());
+        let ended = progress.report_during(running, options, interval).await;
+        ended.unwrap_or_else(|_| Err(cancelled_failure()))
     }
 
     /// Uploads the file. If this fails, the upload has been cancelled at the service, or the failure tells what
@@ -197,26 +185,104 @@ impl UploadJob {
     pub(crate) async fn run(mut self) -> Result<UploadEnd, Failure> {
         self.progress.start_clock();
         self.session.set_deadline_after(self.time_limit);
-        self.session.resolve_project::<InitiateBuildUpload>().await?;
+        let ProjectClient { caller, project } = &self.session.client;
+        let project = caller.resolve_project(InitiateBuildUpload::entry(), project.as_deref()).await?;
+        self.session.client.project = project;
 
         let file = self.state_file();
-        let mut upload = self.open(&file).await?;
-        let parts_resumed = upload.state.etags.len() as u64;
+        let (mut state, is_built) = self.open(&file).await?;
+        let parts_resumed = state.etags.len() as u64;
+        let present = state.etags.keys().map(|number| state.part_range(*number));
+        self.progress.add_present(present.map(|range| range.end - range.start).sum());
 
-        let sha256 = match self.transfer(&mut upload, &file).await {
-            Ok(Some(sha256)) => sha256,
-            Ok(None) => {
-                let (ids, progress) = (upload.plan.ids, self.progress.describe());
-                return Ok(UploadEnd::Paused { ids, progress });
+        match self.transfer(&mut state, is_built, &file).await {
+            Ok(Some(sha256)) => {
+                file.remove();
+                Ok(UploadEnd::Finished(Box::new(self.into_finished(state, parts_resumed, sha256))))
             }
-            Err(failure) => return Err(self.abandon(upload, &file, failure).await),
-        };
-        file.remove();
+            Ok(None) => Ok(UploadEnd::Paused { ids: state.ids, progress: self.progress.describe() }),
+            Err(failure) if is_built => Err(failure),
+            Err(failure) => Err(self.abandon(&state, &file, failure).await),
+        }
+    }
 
+    /// Returns the file that records this upload.
+    fn state_file(&self) -> StateFile {
+        let client = &self.session.client;
+        let path = self.source.path().to_string_lossy();
+        let project = client.project.as_deref().unwrap_or_default();
+        StateFile::new(self.states.as_deref(), [&path, client.caller.base_url(), project, &self.request])
+    }
+
+    /// Continues the unfinished upload of the same file and request, or initiates a new one. Returns its state, and whether it
+    /// has become a build.
+    async fn open(&self, file: &StateFile) -> Result<(UploadState, bool), Failure> {
+        if let Some(recorded) = file.read() {
+            if !recorded.can_continue(&self.source) {
+                self.session.cancel(&recorded.ids).await?;
+            } else if self.session.exists(&recorded).await? {
+                return Ok((recorded, false));
+            } else if recorded.is_complete() && self.session.is_built(&recorded.ids.build_id).await? {
+                // The process ended while it waited for the answer to the completion.
+                return Ok((recorded, true));
+            }
+        }
+
+        let state = self.initiate().await?;
+        file.write(&state);
+        Ok((state, false))
+    }
+
+    /// Initiates the upload. It is cancelled if the answer is unusable.
+    async fn initiate(&self) -> Result<UploadState, Failure> {
+        if self.session.cancelled.is_cancelled() {
+            return Err(cancelled_failure());
+        }
+
+        let answer = self.session.client.call(&self.initiation).await?.view::<InitiateBuildUpload>();
+        let failure = match UploadState::new(&self.source, &answer) {
+            Ok(state) => return Ok(state),
+            Err(failure) => failure,
+        };
+
+        let ids = UploadIds::of(&answer);
+        if ids.build_id.is_empty() || ids.object_key.is_empty() {
+            return Err(failure.hint("storage space may be reserved until the upload times out"));
+        }
+        Err(describe_cancellation(&ids, &self.session.cancel(&ids).await, failure))
+    }
+
+    /// Sends the parts and completes the upload. Returns the SHA-256 of the file, or `None` if parts are missing because the
+    /// time of the call is over.
+    async fn transfer(
+        &self,
+        state: &mut UploadState,
+        is_built: bool,
+        file: &StateFile,
+    ) -> Result<Option<String>, Failure> {
+        let digest = self.source.start_digest();
+        tokio::select! {
+            sent = self.send_parts(state, file) => sent?,
+            () = self.session.cancelled.cancelled() => return Err(cancelled_failure()),
+        }
+
+        // The parts of a file that changed during the transfer may belong to different versions.
+        self.source.check_unchanged()?;
+        if !state.is_complete() {
+            return Ok(None);
+        }
+        if !is_built {
+            self.session.complete(state).await?;
+        }
+
+        digest.await.unwrap_or_else(|_| Err(cancelled_failure())).map(Some)
+    }
+
+    fn into_finished(self, state: UploadState, parts_resumed: u64, sha256: String) -> FinishedUpload {
         let InitiateBuildUpload { name, platform, file, .. } = self.initiation;
-        Ok(UploadEnd::Finished(Box::new(FinishedUpload {
-            parts: upload.plan.total_parts(),
-            build_id: upload.plan.ids.build_id,
+        FinishedUpload {
+            parts: state.total_parts(),
+            build_id: state.ids.build_id,
             project_id: self.session.client.project,
             name,
             file_name: file.file_name,
@@ -226,149 +292,20 @@ impl UploadJob {
             seconds: (self.progress.elapsed().as_secs_f64() * 1_000.0).round() / 1_000.0,
             bytes_sent_again: self.progress.bytes_again(),
             sha256,
-        })))
-    }
-
-    /// Returns the file that records this upload.
-    fn state_file(&self) -> StateFile {
-        let client = &self.session.client;
-        let path = self.source.path().to_string_lossy();
-        let project = client.project.as_deref().unwrap_or_default();
-        StateFile::new(
-            self.states.as_deref(),
-            [&path, client.caller.base_url(), project, &self.request_digest],
-        )
-    }
-
-    /// Continues the unfinished upload of the same file and request, or initiates a new one.
-    async fn open(&self, file: &StateFile) -> Result<OpenUpload, Failure> {
-        if let Some(state) = file.read()
-            && let Some(upload) = self.continued(state).await?
-        {
-            let sent = upload.state.etags.keys().map(|number| upload.plan.part_range(*number));
-            self.progress.add_present(sent.map(|range| range.end - range.start).sum());
-            tracing::info!(build_id = upload.plan.ids.build_id, "an unfinished upload is continued");
-            return Ok(upload);
         }
-
-        let plan = self.initiate().await?;
-        let state = UploadState::new(&self.source, &plan);
-        file.write(&state);
-        Ok(OpenUpload { plan, state, stage: UploadStage::Initiated })
-    }
-
-    /// Returns the recorded upload if the service still has it. One that cannot be continued is cancelled.
-    async fn continued(&self, mut recorded: UploadState) -> Result<Option<OpenUpload>, Failure> {
-        let Some(plan) = recorded.plan(&self.source) else {
-            self.session.cancel_leftover(&recorded.ids).await?;
-            return Ok(None);
-        };
-        let total = plan.total_parts();
-        recorded.etags.retain(|number, _| (1..=total).contains(number));
-
-        let stage = if self.session.upload_exists(&plan).await? {
-            UploadStage::Initiated
-        } else if recorded.etags.len() as u64 == total && self.session.is_built(&plan.ids.build_id).await? {
-            // The process ended while it waited for the answer to the completion.
-            UploadStage::Built
-        } else {
-            return Ok(None);
-        };
-
-        Ok(Some(OpenUpload { plan, state: recorded, stage }))
-    }
-
-    /// Initiates the upload and returns the plan that the service chose.
-    async fn initiate(&self) -> Result<UploadPlan, Failure> {
-        if self.session.cancelled.is_cancelled() {
-            return Err(cancelled_failure());
-        }
-
-        let reply = self.session.client.call(&self.initiation).await?;
-        self.session.plan_of(reply.view::<InitiateBuildUpload>(), self.source.size()).await
-    }
-
-    /// Sends the parts and completes the upload. Returns the SHA-256 of the file, or `None` if parts are missing because the
-    /// time of the call is over.
-    async fn transfer(&self, upload: &mut OpenUpload, file: &StateFile) -> Result<Option<String>, Failure> {
-        let digest = self.source.start_digest();
-        if let Err(failure) = self.send_parts(upload, file).await {
-            if upload.plan.is_multipart() || failure.facts.cause != Some(Cause::AddressRefused) {
-                return Err(failure);
-            }
-            self.restart(upload, file, failure).await?;
-        }
-
-        // The parts of a file that changed during the transfer may belong to different versions.
-        self.source.check_unchanged()?;
-        if (upload.state.etags.len() as u64) < upload.plan.total_parts() {
-            return Ok(None);
-        }
-        if upload.stage != UploadStage::Built {
-            self.session.complete(&upload.plan.ids, &upload.state.etags).await?;
-        }
-
-        digest.finish().await.map(Some)
-    }
-
-    async fn send_parts(&self, upload: &mut OpenUpload, file: &StateFile) -> Result<(), Failure> {
-        let OpenUpload { plan, state, .. } = upload;
-        let sender = PartSender {
-            session: &self.session,
-            storage: &self.storage,
-            source: &self.source,
-            plan,
-            progress: &self.progress,
-        };
-
-        tokio::select! {
-            sent = sender.send_all(state, file, self.pause_at) => sent,
-            () = self.session.cancelled.cancelled() => Err(cancelled_failure()),
-        }
-    }
-
-    /// Initiates another upload in place of one whose only address was refused with `refusal`: the address of an upload in one
-    /// piece cannot be renewed (service.md 10.6). Sends the file.
-    async fn restart(
-        &self,
-        upload: &mut OpenUpload,
-        file: &StateFile,
-        refusal: Failure,
-    ) -> Result<(), Failure> {
-        if self.session.cancel_leftover(&upload.plan.ids).await.is_err() {
-            return Err(refusal);
-        }
-
-        upload.stage = UploadStage::Cancelled;
-        upload.plan = self.initiate().await?;
-        upload.stage = UploadStage::Initiated;
-        upload.state = UploadState::new(&self.source, &upload.plan);
-        file.write(&upload.state);
-
-        self.send_parts(upload, file).await
     }
 
     /// Cancels an upload that failed with `failure`, and adds to `failure` what remains at the service. The state of an
     /// upload that could not be cancelled is kept, so that the next upload of the file continues or cancels it.
-    async fn abandon(&self, upload: OpenUpload, file: &StateFile, failure: Failure) -> Failure {
-        let OpenUpload { plan, stage, .. } = upload;
-        match stage {
-            UploadStage::Built => return failure,
-            UploadStage::Cancelled => {
-                file.remove();
-                return failure;
-            }
-            UploadStage::Initiated => {}
-        }
-
-        let outcome = self.session.cancel(&plan.ids).await;
-        let is_left = matches!(outcome, CancelOutcome::Failed(_));
-        if !is_left {
+    async fn abandon(&self, state: &UploadState, file: &StateFile, failure: Failure) -> Failure {
+        let outcome = self.session.cancel(&state.ids).await;
+        let failure = describe_cancellation(&state.ids, &outcome, failure);
+        if outcome.is_ok() {
             file.remove();
+            return failure;
         }
 
-        let can_continue = is_left && plan.is_multipart() && self.source.check_unchanged().is_ok();
-        let failure = describe_cancellation(&plan.ids, outcome, failure);
+        let can_continue = state.is_multipart() && self.source.check_unchanged().is_ok();
         if can_continue { failure.and_hint(CONTINUE_HINT) } else { failure }
     }
 }
@@ -384,19 +321,5 @@ impl Drop for CancelOnDrop {
         if !self.shutdown.is_cancelled() {
             self.cancelled.cancel();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// See service.md 10.6.
-    #[test]
-    fn five_attempts_are_1_2_4_and_8_seconds_apart_and_a_stall_is_60_s() {
-        let timing = UploadTiming::default();
-        assert_eq!((timing.retries.attempts, timing.stall_limit), (5, Duration::from_secs(60)));
-        let pause = |attempt| timing.retries.backoff.without_jitter().pause_before(attempt);
-        assert_eq!([2, 3, 4, 5].map(pause), [1, 2, 4, 8].map(Duration::from_secs));
     }
 }

@@ -3,7 +3,6 @@
 use std::{
     env::consts::{ARCH, OS},
     path::PathBuf,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -11,7 +10,7 @@ use clap::{
     ArgMatches, Args, Command, FromArgMatches as _,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::files::FileSelection;
 use crate::{
@@ -28,14 +27,15 @@ use crate::{
         table::{Cell, Fit, Table},
     },
     failure::{Code, Failure},
-    service::api::minions::{GetMinionDownload, MinionPlatform},
+    service::api::{
+        Id,
+        minions::{GetMinionDownload, MinionPlatform},
+    },
     settings::Settings,
     tools::{
         context::CallerWithFiles,
-        download::{DownloadOptions, DownloadReport, DownloadRequest, LinkRequest},
-        files::Destination,
+        download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES, save_link},
         project_client::ProjectClient,
-        upload::FileServices,
     },
 };
 
@@ -131,15 +131,23 @@ async fn download_run(arguments: RunArguments, tools: &CallerWithFiles) -> Resul
     let RunArguments { mut selection, output, to, overwrite } = arguments;
     let output = Output::from(output);
     selection.run_id = NameResolver::new(&tools.caller, None).run(&selection.run_id).await?;
-    let destination = destination(to, &tools.files, &selection.run_id)?;
+    let directory = to.map_or_else(|| selection.run_id.clone(), |to| to.to_string_lossy().into_owned());
+    let destination = tools.files.root_for_user()?.destination(&directory)?;
     if selection.pattern.is_some() || selection.player.is_some() {
         selection.check(&selection.read(&tools.caller).await?)?;
     }
 
     let FileSelection { run_id, player: players, pattern: patterns } = selection;
-    let request = DownloadRequest { project: None, players, patterns, overwrite, run_id, files: None };
+    let request = DownloadRunFiles {
+        run_id: Id(run_id),
+        destination_dir: directory,
+        files: None,
+        players,
+        patterns,
+        overwrite: Some(overwrite),
+    };
     let (began, options) = (Instant::now(), Progress::bar(BAR).options());
-    let outcome = request.run(&tools.caller, &destination, &DownloadOptions::default(), &options).await;
+    let outcome = request.save(&tools.caller, None, &destination, MAX_UNSIZED_BYTES, &options).await;
     drop(options);
 
     let report = outcome.map_err(CommandError::AfterRequests)?;
@@ -195,19 +203,20 @@ async fn download_minion(
 ) -> Result<ExitStatus, CommandError> {
     let output = Output::from(arguments.output);
     let platform = arguments.platform.map_or_else(platform_here, Ok)?;
-    let destination = destination(arguments.to, &tools.files, ".")?;
+    let directory = arguments.to.unwrap_or_else(|| ".".into());
+    let destination = tools.files.root_for_user()?.destination(&directory.to_string_lossy())?;
 
     let client = ProjectClient { caller: tools.caller.clone(), project: None };
     let answer = client.call(&GetMinionDownload { platform }).await?.view::<GetMinionDownload>();
-    let request = LinkRequest { address: answer.download_url, overwrite: arguments.overwrite };
-    let (options, clock) = (Progress::bar(BAR).options(), Arc::clone(tools.caller.clock()));
-    let outcome = request.run(&tools.files.storage, clock, &destination, &options).await;
+    let options = Progress::bar(BAR).options();
+    let outcome = save_link(tools, &answer.download_url, arguments.overwrite, &destination, &options).await;
     drop(options);
 
-    let saved = outcome.map_err(CommandError::AfterRequests)?;
+    let (path, bytes) = outcome.map_err(CommandError::AfterRequests)?;
+    let saved = json!({"status": "downloaded", "path": path, "size": bytes});
     output.print(ExitStatus::Success, &saved, || {
         let mut table = Table::new(["file", "size"]);
-        table.add_row([Cell::from(saved.path.as_str()), size(saved.size)]);
+        table.add_row([Cell::from(path.as_str()), size(bytes)]);
         table
     })
 }
@@ -222,9 +231,4 @@ fn platform_here() -> Result<MinionPlatform, Failure> {
             Err(Failure::new(Code::InvalidArguments, message).hint("name another one with `--platform`"))
         }
     }
-}
-
-fn destination(to: Option<PathBuf>, files: &FileServices, default: &str) -> Result<Destination, Failure> {
-    let directory = to.map(|path| path.to_string_lossy().into_owned());
-    files.download_root_for_user()?.destination(directory.as_deref().unwrap_or(default))
 }

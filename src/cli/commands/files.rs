@@ -1,7 +1,7 @@
 //! `tas-mcp files`: lists the files of a run.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
-use jiff::Timestamp;
+use globset::GlobMatcher;
 use serde::Serialize;
 use serde_json::json;
 
@@ -19,9 +19,10 @@ use crate::{
     failure::{Code, Failure},
     service::api::{Id, runs::GetRun},
     settings::Settings,
+    text::filled,
     tools::{
-        download::{DownloadRequest, RunListing},
-        files::FilePattern,
+        download::{RunListing, split_player_id},
+        files::compile_pattern,
         project_client::ProjectClient,
     },
     violation::Violation,
@@ -92,7 +93,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
 
 impl FileSelection {
     pub(super) async fn read(&self, caller: &Caller) -> Result<RunListing, Failure> {
-        let run_id = DownloadRequest::run_id_of(&self.run_id).to_owned();
+        let run_id = split_player_id(&self.run_id).0.to_owned();
         let client = ProjectClient { caller: caller.clone(), project: None };
         let run = client.call(&GetRun { run_id: Id(run_id.clone()) }).await?;
 
@@ -121,17 +122,14 @@ impl FileSelection {
                 player_number: player.number,
                 filename: file.filename.clone(),
                 size: file.size,
-                uploaded_at: file
-                    .uploaded
-                    .and_then(|at| Timestamp::try_from(at).ok())
-                    .map(|at| at.to_string()),
+                uploaded_at: filled(&file.uploaded_at),
             })
         });
         let mut files: Vec<_> = files.collect();
 
         let Some(patterns) = &self.pattern else { return Ok(files) };
         let compiled = compile(patterns)?;
-        let is_match = |pattern: &FilePattern| files.iter().any(|file| pattern.is_match(&file.filename));
+        let is_match = |pattern: &GlobMatcher| files.iter().any(|file| pattern.is_match(&file.filename));
         if let Some((_, pattern)) = compiled.iter().zip(patterns).find(|(pattern, _)| !is_match(pattern)) {
             return Err(no_match(pattern, &files));
         }
@@ -141,9 +139,9 @@ impl FileSelection {
     }
 }
 
-fn compile(patterns: &[String]) -> Result<Vec<FilePattern>, Failure> {
+fn compile(patterns: &[String]) -> Result<Vec<GlobMatcher>, Failure> {
     let compile = |pattern: &String| {
-        FilePattern::new(pattern).map_err(|problem| {
+        compile_pattern(pattern).map_err(|problem| {
             let violation = Violation::new("pattern", format!("`{pattern}` is not a pattern: {problem}"));
             Failure::invalid_arguments("files", &[violation])
         })

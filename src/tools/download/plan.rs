@@ -1,26 +1,102 @@
-//! The plan of a download: which files of a run are saved, and under which names.
+//! The request of a download, and its plan: which files of a run are saved, and under which names.
 
 use std::{collections::BTreeSet, time::SystemTime};
 
+use globset::GlobMatcher;
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::{DownloadRequest, FailedFile, RequestedFile, transfer::DownloadTarget};
+use super::{FailedFile, transfer::DownloadTarget};
 use crate::{
-    call::{Artifact, Caller},
+    call::Artifact,
     failure::{Code, Failure, quote},
     service::api::{
         Id,
-        runs::{GetRun, RunArtifactRef, RunDetail, RunPlayerDetail},
+        runs::{RunArtifactRef, RunDetail, RunPlayerDetail},
     },
-    text::composed,
-    tools::{
-        files::{FilePattern, file_error, file_name},
-        project_client::ProjectClient,
-    },
+    text::{composed, filled},
+    tools::files::{compile_pattern, file_error, file_name},
+    violation::Violation,
 };
 
-/// Prefix of a reference to a file.
-pub(super) const FILE_REF_PREFIX: &str = "artifact:";
+/// Prefix of a reference to a file (service.md 15).
+const FILE_REF_PREFIX: &str = "artifact:";
+
+/// Saves the files of a run locally: recordings, logs, screenshots, reports.
+///
+/// Files of several players are saved in `player-1/`, `player-2/` and so on. Returns `status: downloading` after 45 s:
+/// repeat the same call to continue.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DownloadRunFiles {
+    /// Run, or `<run>-<player>` for one player[[; from `tool:list_runs`]].
+    pub run_id: Id,
+    /// Directory below the files root; created if missing.
+    pub destination_dir: String,
+    /// Single files. Not with `players` or `patterns`.
+    pub files: Option<Vec<FileChoice>>,
+    /// Numbers of players, from 1; default: all.
+    #[schemars(inner(range(min = 1)))]
+    pub players: Option<Vec<u64>>,
+    /// Glob patterns such as `*.png` or `logs/**`.
+    pub patterns: Option<Vec<String>>,
+    /// Replaces existing files; default false.
+    #[schemars(extend("default" = false))]
+    pub overwrite: Option<bool>,
+}
+
+// A selected file.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FileChoice {
+    /// Player `<run>-<player>`[[; `players[].id` of `tool:get_run`]].
+    pub run_id: Id,
+    /// `artifact:<path>`[[; paths from `tool:list_run_artifacts`]].
+    pub file_ref: String,
+    /// Path below `destination_dir`; default: its own.
+    pub relative_path: Option<String>,
+}
+
+impl FileChoice {
+    /// Returns the name that `file_ref` refers to.
+    fn name(&self) -> Option<&str> {
+        self.file_ref.strip_prefix(FILE_REF_PREFIX).filter(|name| !name.is_empty())
+    }
+}
+
+impl DownloadRunFiles {
+    /// Returns the compiled patterns.
+    ///
+    /// # Errors
+    /// `invalid_arguments` with all invalid patterns and files.
+    pub(super) fn check(&self, run: &str) -> Result<Vec<GlobMatcher>, Failure> {
+        let (mut patterns, mut violations) = (Vec::new(), Vec::new());
+        let mut add = |path: String, rule: String| violations.push(Violation::new(path, rule));
+
+        for (place, pattern) in self.patterns.iter().flatten().enumerate() {
+            match compile_pattern(pattern) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(problem) => add(format!("patterns.{place}"), format!("is not a pattern: {problem}")),
+            }
+        }
+        for (place, file) in self.files.iter().flatten().enumerate() {
+            if !matches!(split_player_id(&file.run_id.0), (of, Some(_)) if of == run) {
+                add(format!("files.{place}.run_id"), format!("must be the id of a player of `{run}`"));
+            }
+            if file.name().is_none() {
+                add(format!("files.{place}.file_ref"), "must be `artifact:<path>`".to_owned());
+            }
+            if let Some(problem) = file.relative_path.as_deref().and_then(file_name::path_problem) {
+                add(format!("files.{place}.relative_path"), format!("is not a valid name: it {problem}"));
+            }
+        }
+
+        if violations.is_empty() {
+            Ok(patterns)
+        } else {
+            Err(Failure::invalid_arguments("download_run_files", &violations))
+        }
+    }
+}
 
 /// The files of a run.
 #[derive(Clone, Debug)]
@@ -37,29 +113,10 @@ pub(crate) struct ListedPlayer {
     pub(crate) id: String,
     /// Number of the player, from 1.
     pub(crate) number: u64,
-    pub(crate) files: Vec<ListedFile>,
-    /// Number of files that are listed without a name.
-    pub(crate) nameless: usize,
-}
-
-/// A file of a player. The service does not guarantee that any of the fields is correct.
-#[derive(Clone, Debug)]
-pub(crate) struct ListedFile {
-    pub(crate) filename: String,
-    pub(crate) url: Option<String>,
-    pub(crate) size: Option<u64>,
-    pub(crate) uploaded: Option<SystemTime>,
+    pub(crate) files: Vec<RunArtifactRef>,
 }
 
 impl RunListing {
-    /// Reads the run. The call also confirms that the run belongs to the project.
-    pub(super) async fn read(caller: &Caller, project: Option<&str>, run_id: &str) -> Result<Self, Failure> {
-        let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
-        let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
-
-        Ok(Self::from_run(run_id, run.view::<GetRun>()))
-    }
-
     /// Creates the list from the full record of a run.
     pub(crate) fn from_run(run_id: &str, run: RunDetail) -> Self {
         let players = (1..).zip(run.players);
@@ -77,45 +134,24 @@ impl ListedPlayer {
     fn new(run_id: &str, position: u64, player: RunPlayerDetail) -> Self {
         let number = player.player.player_number.and_then(|number| u64::try_from(number).ok());
         let number = number.unwrap_or(position);
-        let id = Some(player.player.id).filter(|id| !id.is_empty());
-        let artifacts = player.artifacts.unwrap_or_default();
-        let listed = artifacts.len();
-        let files: Vec<_> = artifacts.into_iter().flatten().map(ListedFile::from).collect();
+        let id = filled(&player.player.id).unwrap_or_else(|| format!("{run_id}-{number}"));
+        // A file without a name stays in the list with an empty one, which is refused.
+        let files = player.artifacts.unwrap_or_default().into_iter().map(Option::unwrap_or_default);
 
-        Self {
-            id: id.unwrap_or_else(|| format!("{run_id}-{number}")),
-            number,
-            nameless: listed - files.len(),
-            files,
-        }
-    }
-}
-
-impl From<RunArtifactRef> for ListedFile {
-    fn from(file: RunArtifactRef) -> Self {
-        let uploaded = file.uploaded_at.parse::<Timestamp>().ok();
-        Self {
-            filename: file.filename,
-            url: Some(file.url).filter(|url| !url.is_empty()),
-            size: file.size,
-            uploaded: uploaded.and_then(|at| SystemTime::try_from(at).ok()),
-        }
+        Self { id, number, files: files.collect() }
     }
 }
 
 /// The plan of a download.
-#[derive(Debug)]
-pub(super) struct DownloadPlan<'a> {
-    request: &'a DownloadRequest,
-    /// Whether the files of each player are saved in a directory, because those of several players may have equal
-    /// names.
-    has_directories: bool,
+#[derive(Debug, Default)]
+pub(super) struct DownloadPlan {
     pub(super) files: Vec<PlannedFile>,
     /// Requested files that cannot be saved.
     pub(super) failed: Vec<FailedFile>,
     /// Local names of the files in lower case and with composed characters, because some file systems ignore the
     /// difference.
     taken_names: BTreeSet<String>,
+    project: Option<String>,
 }
 
 /// A file that is to be saved.
@@ -125,125 +161,78 @@ pub(super) struct PlannedFile {
     pub(super) target: DownloadTarget,
 }
 
-impl<'a> DownloadPlan<'a> {
-    /// Plans the files that `request` asks for. `patterns` are its compiled patterns.
+impl DownloadPlan {
+    /// Plans the files of a run of `project` that `request` asks for. `patterns` are its compiled patterns.
     ///
     /// # Errors
     /// `not_found` if the run does not have a requested player.
     pub(super) fn new(
-        request: &'a DownloadRequest,
-        patterns: Option<&[FilePattern]>,
+        project: Option<String>,
+        request: &DownloadRunFiles,
+        patterns: &[GlobMatcher],
         listing: &RunListing,
     ) -> Result<Self, Failure> {
-        let (_, single_player) = split_player_id(&request.run_id);
-        check_players(request, single_player, listing)?;
+        let (_, single_player) = split_player_id(&request.run_id.0);
+        check_players(request.players.iter().flatten().chain(&single_player), listing)?;
 
-        let mut plan = Self {
-            request,
-            has_directories: single_player.is_none() && listing.players.len() > 1,
-            files: Vec::new(),
-            failed: Vec::new(),
-            taken_names: BTreeSet::new(),
+        // The files of several players may have equal names.
+        let has_directories = single_player.is_none() && listing.players.len() > 1;
+        let default_path = |player: &ListedPlayer, name: &str| {
+            if has_directories { format!("player-{}/{name}", player.number) } else { name.to_owned() }
         };
-        match &request.files {
-            Some(files) => plan.add_named_files(files, listing),
-            None => plan.add_matching_files(single_player, patterns, listing),
+
+        let mut plan = Self { project, ..Self::default() };
+        for requested in request.files.iter().flatten() {
+            let (run_id, name) = (&requested.run_id.0, requested.name().unwrap_or_default());
+            let Some((player, file)) = find_file(listing, run_id, name) else {
+                plan.failed.push(FailedFile::new(run_id, name, not_listed(name)));
+                continue;
+            };
+            let path = requested.relative_path.clone();
+            plan.add(player, file, path.unwrap_or_else(|| default_path(player, name)));
         }
-        plan.refuse_directory_names();
+
+        if request.files.is_none() {
+            let is_match = |file: &&RunArtifactRef| {
+                request.patterns.is_none() || patterns.iter().any(|pattern| pattern.is_match(&file.filename))
+            };
+            let is_requested = |player: &&ListedPlayer| {
+                single_player.is_none_or(|number| number == player.number)
+                    && request.players.as_ref().is_none_or(|players| players.contains(&player.number))
+            };
+            for player in listing.players.iter().filter(is_requested) {
+                for file in player.files.iter().filter(is_match) {
+                    plan.add(player, file, default_path(player, &file.filename));
+                }
+            }
+        }
 
         Ok(plan)
     }
 
-    fn add_named_files(&mut self, files: &[RequestedFile], listing: &RunListing) {
-        for requested in files {
-            let name = requested.file_ref.strip_prefix(FILE_REF_PREFIX).unwrap_or(&requested.file_ref);
-            let Some((player, file)) = find_file(listing, &requested.run_id.0, name) else {
-                self.fail(&requested.run_id.0, name, not_listed(name));
-                continue;
-            };
-
-            let path = requested.relative_path.clone();
-            let path = path.unwrap_or_else(|| self.default_path(player, name));
-            self.add(player, file, path);
-        }
-    }
-
-    fn add_matching_files(
-        &mut self,
-        single_player: Option<u64>,
-        patterns: Option<&[FilePattern]>,
-        listing: &RunListing,
-    ) {
-        let players = self.request.players.as_ref();
-        let is_requested = |player: &&ListedPlayer| {
-            single_player.is_none_or(|number| number == player.number)
-                && players.is_none_or(|players| players.contains(&player.number))
-        };
-        let is_match = |file: &&ListedFile| {
-            patterns.is_none_or(|patterns| patterns.iter().any(|pattern| pattern.is_match(&file.filename)))
-        };
-
-        for player in listing.players.iter().filter(is_requested) {
-            for file in player.files.iter().filter(is_match) {
-                self.add(player, file, self.default_path(player, &file.filename));
-            }
-            for _ in 0..player.nameless {
-                self.fail(&player.id, "", nameless());
-            }
-        }
-    }
-
-    /// Returns the local name of a file for which the caller chooses none.
-    fn default_path(&self, player: &ListedPlayer, name: &str) -> String {
-        if self.has_directories { format!("player-{}/{name}", player.number) } else { name.to_owned() }
-    }
-
     /// Adds a file with the local name `path`, if it can have that name.
-    fn add(&mut self, player: &ListedPlayer, file: &ListedFile, path: String) {
+    fn add(&mut self, player: &ListedPlayer, file: &RunArtifactRef, path: String) {
         // The remote name becomes a part of an address, and the local name a part of a path.
-        let problem = file_name::shape_problem(&file.filename).or_else(|| file_name::path_problem(&path));
-        if let Some(problem) = problem {
-            let failure = file_error(&file.filename, &format!("is refused: the name {problem}"));
-            return self.fail(&player.id, &file.filename, failure);
-        }
-        if !self.taken_names.insert(composed(&path).to_lowercase()) {
-            let failure = file_error(&path, "is the name of another file of this run");
-            return self.fail(&player.id, &file.filename, failure);
-        }
-
-        let artifact = Artifact {
-            project: self.request.project.clone(),
-            run_id: player.id.clone(),
-            filename: file.filename.clone(),
-            url: file.url.clone(),
+        let name = &file.filename;
+        let refused = file_name::shape_problem(name).or_else(|| file_name::path_problem(&path));
+        let failure = if let Some(problem) = refused {
+            file_error(name, &format!("is refused: the name {problem}"))
+        } else if !self.taken_names.insert(composed(&path).to_lowercase()) {
+            file_error(&path, "is the name of another file of this run")
+        } else {
+            let artifact = Artifact {
+                project: self.project.clone(),
+                run_id: player.id.clone(),
+                filename: name.clone(),
+                url: filled(&file.url),
+            };
+            let uploaded = file.uploaded_at.parse::<Timestamp>().ok();
+            let modified = uploaded.and_then(|at| SystemTime::try_from(at).ok());
+            let target = DownloadTarget { path, size: file.size, modified };
+            return self.files.push(PlannedFile { artifact, target });
         };
-        let target = DownloadTarget {
-            path,
-            size: file.size,
-            modified: file.uploaded,
-            replaces: self.request.overwrite,
-        };
-        self.files.push(PlannedFile { artifact, target });
-    }
 
-    /// Refuses files whose local names are directories of other files.
-    fn refuse_directory_names(&mut self) {
-        let is_directory = |file: &PlannedFile| {
-            // `a` and `a/b` cannot both be files.
-            let prefix = format!("{}/", composed(&file.target.path).to_lowercase());
-            self.taken_names.range(prefix.clone()..).next().is_some_and(|next| next.starts_with(&prefix))
-        };
-        let (refused, files) = std::mem::take(&mut self.files).into_iter().partition(is_directory);
-        self.files = files;
-
-        for PlannedFile { artifact, target } in refused {
-            let failure = file_error(&target.path, "is the directory of another file of this run");
-            self.fail(&artifact.run_id, &artifact.filename, failure);
-        }
-    }
-
-    fn fail(&mut self, run_id: &str, name: &str, failure: Failure) {
-        self.failed.push(FailedFile::new(run_id, name, failure));
+        self.failed.push(FailedFile::new(&player.id, name, failure));
     }
 }
 
@@ -251,18 +240,16 @@ fn find_file<'a>(
     listing: &'a RunListing,
     run_id: &str,
     name: &str,
-) -> Option<(&'a ListedPlayer, &'a ListedFile)> {
+) -> Option<(&'a ListedPlayer, &'a RunArtifactRef)> {
     let player = listing.players.iter().find(|player| player.id == run_id)?;
     Some((player, player.files.iter().find(|file| file.filename == name)?))
 }
 
-fn check_players(
-    request: &DownloadRequest,
-    single_player: Option<u64>,
+fn check_players<'a>(
+    mut requested: impl Iterator<Item = &'a u64>,
     listing: &RunListing,
 ) -> Result<(), Failure> {
     let existing: Vec<_> = listing.players.iter().map(|player| player.number).collect();
-    let mut requested = request.players.iter().flatten().chain(&single_player);
     let Some(missing) = requested.find(|number| !existing.contains(number)) else { return Ok(()) };
 
     let message = format!("run `{}` has no player {missing}", listing.run_id);
@@ -274,13 +261,13 @@ fn not_listed(name: &str) -> Failure {
     Failure::new(Code::NotFound, message).hint("list the files with `tool:list_run_artifacts`")
 }
 
-fn nameless() -> Failure {
-    let message = "get_run: an artifact is listed without a `filename`";
-    Failure::new(Code::BadResponse, message).hint("it cannot be downloaded")
+/// Returns the reference to a file of a player.
+pub(super) fn file_ref(name: &str) -> String {
+    format!("{FILE_REF_PREFIX}{name}")
 }
 
 /// Splits the id of a player into the id of its run and the number of the player. The id of a run has no number.
-pub(super) fn split_player_id(id: &str) -> (&str, Option<u64>) {
+pub(crate) fn split_player_id(id: &str) -> (&str, Option<u64>) {
     let parts = id.rsplit_once('-').and_then(|(run, player)| Some((run, player.parse().ok()?)));
     parts.filter(|(run, _)| !run.is_empty()).map_or((id, None), |(run, player)| (run, Some(player)))
 }
@@ -291,14 +278,13 @@ mod tests {
 
     #[test]
     fn a_number_after_the_last_hyphen_is_that_of_a_player() {
-        let cases = [
+        for (id, expected) in [
             ("run_1-2", ("run_1", Some(2))),
             ("run_1", ("run_1", None)),
             ("a-b", ("a-b", None)),
             ("a-1-2", ("a-1", Some(2))),
             ("-2", ("-2", None)),
-        ];
-        for (id, expected) in cases {
+        ] {
             assert_eq!(split_player_id(id), expected, "{id}");
         }
     }

@@ -81,26 +81,3 @@ fn is_device(segment: &str) -> bool {
     let is_numbered = |device: &str| stem.strip_prefix(device).is_some_and(is_digit);
     DEVICES.contains(&stem.as_str()) || NUMBERED_DEVICES.into_iter().any(is_numbered)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::path_problem;
-    use crate::{
-        random_inputs::{check_texts, text},
-        text::has_hidden,
-    };
-
-    #[test]
-    fn an_accepted_name_stays_below_the_directory_and_starts_nothing() {
-        check_texts(&text(), |name| {
-            if path_problem(&name).is_none() {
-                let is_plain = |segment: &str| !segment.is_empty() && !segment.starts_with(['.', '-']);
-                assert!(name.split('/').all(is_plain), "{name:?}");
-                assert!(
-                    !name.contains(['\\', '\0']) && !has_hidden(&name) && !name.starts_with('/'),
-                    "{name:?}"
-                );
-            }
-        });
-    }
-}

@@ -1,6 +1,7 @@
 //! The progress of an upload or a download while it runs.
 
 use std::{
+    pin::pin,
     sync::{
         OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -9,6 +10,7 @@ use std::{
 };
 
 use indicatif::HumanBytes;
+use tokio::time::MissedTickBehavior;
 
 use crate::tools::call_options::CallOptions;
 
@@ -22,8 +24,6 @@ pub(crate) struct TransferProgress {
     present: AtomicU64,
     /// Bytes that had to be transferred again.
     again: AtomicU64,
-    /// Maximum that was ever reported, so that a part that starts again does not make the progress go back.
-    reported: AtomicU64,
     started: OnceLock<Instant>,
 }
 
@@ -62,10 +62,9 @@ impl TransferProgress {
         self.total.load(Relaxed)
     }
 
-    /// Returns the number of bytes at their destination. It never decreases.
+    /// Returns the number of bytes at their destination.
     pub(crate) fn done(&self) -> u64 {
-        let done = self.done.load(Relaxed).min(self.total());
-        self.reported.fetch_max(done, Relaxed).max(done)
+        self.done.load(Relaxed).min(self.total())
     }
 
     pub(crate) fn bytes_again(&self) -> u64 {
@@ -80,48 +79,33 @@ impl TransferProgress {
     pub(crate) fn describe(&self) -> String {
         let done = self.done();
         let transferred = done.saturating_sub(self.present.load(Relaxed));
-        describe(done, self.total(), transferred, self.elapsed())
+        let rate = u128::from(transferred) * 1000 / self.elapsed().as_millis().max(1);
+
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX);
+        let [done, total, rate] = [done, self.total(), rate].map(HumanBytes);
+        format!("{done} of {total}, {rate}/s")
     }
 
     pub(crate) fn report_to(&self, options: &CallOptions) {
         options.progress.report(self.done(), self.total(), &self.describe());
     }
-}
 
-fn describe(done: u64, total: u64, transferred: u64, elapsed: Duration) -> String {
-    let rate = u128::from(transferred) * 1000 / elapsed.as_millis().max(1);
-    let [done, total, rate] = [done, total, u64::try_from(rate).unwrap_or(u64::MAX)].map(HumanBytes);
-    format!("{done} of {total}, {rate}/s")
-}
+    /// Waits for `work`, and reports the progress meanwhile.
+    pub(crate) async fn report_during<T>(
+        &self,
+        work: impl Future<Output = T>,
+        options: &CallOptions,
+        interval: Duration,
+    ) -> T {
+        let mut work = pin!(work);
+        let mut ticks = tokio::time::interval(interval);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_reported_bytes_never_decrease() {
-        let progress = TransferProgress::new(100);
-        progress.add_transferred(60);
-        assert_eq!(progress.done(), 60);
-
-        progress.take_back(50);
-        assert_eq!((progress.done(), progress.bytes_again()), (60, 50));
-
-        progress.add_transferred(500);
-        assert_eq!(progress.done(), 100);
-    }
-
-    #[test]
-    fn the_rate_counts_only_transferred_bytes() {
-        const MIB: u64 = 1_048_576;
-
-        let cases = [
-            ((0, 0, 0, 0), "0 B of 0 B, 0 B/s"),
-            ((12, 12, 12, 1), "12 B of 12 B, 12 B/s"),
-            ((3 * MIB, 4 * MIB, 2 * MIB, 4), "3.00 MiB of 4.00 MiB, 512.00 KiB/s"),
-        ];
-        for ((done, total, transferred, seconds), expected) in cases {
-            assert_eq!(describe(done, total, transferred, Duration::from_secs(seconds)), expected);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                _ = ticks.tick() => self.report_to(options),
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The files root: the only directory from which tools read files for an upload, and into which they save files.
+//!
+//! Names are resolved relative to an open handle by the operating system, not by path. A link that leads out of the
+//! directory is therefore an error, even if another process creates it after the check.
 
 use std::{
-    fs::File,
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -12,7 +14,7 @@ use cap_std::{
     fs::{Dir, Metadata},
 };
 
-use super::{file_error, is_escape, read_error};
+use super::{file_error, file_name, is_escape, read_error, write_error};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home,
@@ -50,22 +52,15 @@ impl FilesRoot {
     /// `not_configured` if the working directory cannot be opened, or if it is a root of the file system or the home
     /// directory. Hosts start servers there, and most files there are none of the tools' business.
     pub(crate) fn working_directory() -> Result<Self, Failure> {
-        Self::working_directory_at(Path::new("."))
-    }
-
-    /// Returns what [`Self::working_directory`] returns to a process with the working directory `path`.
-    pub(crate) fn working_directory_at(path: &Path) -> Result<Self, Failure> {
-        let root = Self::new(path).map_err(|problem| unusable_working_directory(&problem))?;
+        let root = Self::new(Path::new(".")).map_err(|problem| unusable_working_directory(&problem))?;
         let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
-        if root.path.parent().is_none() || Some(&root.path) == home.as_ref() {
-            let place =
-                if root.path.parent().is_none() { "the whole file system" } else { "the home directory" };
-            return Err(unusable_working_directory(&format!(
-                "is {place}, which is too wide for files of tests"
-            )));
-        }
+        let place = match root.path.parent() {
+            None => "the whole file system",
+            Some(_) if Some(&root.path) == home.as_ref() => "the home directory",
+            Some(_) => return Ok(root),
+        };
 
-        Ok(root)
+        Err(unusable_working_directory(&format!("is {place}, which is too wide for files of tests")))
     }
 
     /// Returns the working directory as an unconfined root.
@@ -77,59 +72,24 @@ impl FilesRoot {
         Ok(Self { is_confined: false, ..root })
     }
 
-    /// Returns an unconfined root at which relative names begin at the working directory.
-    pub(crate) fn anywhere() -> Self {
-        Self { path: PathBuf::new(), is_confined: false, refused_file: None }
-    }
-
     /// Refuses to read `file`, under whatever name.
     #[must_use]
     pub(crate) fn refusing(self, file: Option<PathBuf>) -> Self {
         Self { refused_file: file, ..self }
     }
 
-    pub(super) fn refuses(&self, file: FileId) -> bool {
-        let refused = self.refused_file.as_ref().and_then(|path| path.metadata().ok());
-        refused.is_some_and(|refused| file_id(&Metadata::from_just_metadata(refused)) == file)
+    /// Returns the metadata of the file that is never read, if there is one.
+    pub(crate) fn refused_file(&self) -> Option<Metadata> {
+        self.refused_file.as_ref()?.metadata().map(Metadata::from_just_metadata).ok()
     }
 
     /// Returns the directory that files must not leave, or `None` if the root is unconfined.
-    pub(super) fn confinement(&self) -> Option<&Path> {
+    pub(crate) fn confinement(&self) -> Option<&Path> {
         self.is_confined.then_some(self.path.as_path())
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Opens the regular file `name`. The open file is inside a confined root even if another process replaces a
-    /// directory of its path by a link at the same time.
-    pub(crate) fn open(&self, name: &str) -> Result<OpenFile, Failure> {
-        let open_error = |error: io::Error| {
-            if is_escape(&error) {
-                return file_error(name, "leads out of the files root through a link");
-            }
-            read_error(name, &error)
-        };
-
-        let path = self.resolve_file(name)?;
-        let opened = match self.confinement() {
-            None => OpenFile::open_unconfined(path),
-            Some(root) => OpenFile::open_inside(root, path),
-        };
-        let opened = opened.map_err(open_error)?;
-
-        let metadata = opened.metadata().map_err(open_error)?;
-        // Another process may have replaced the file since the name was resolved.
-        if !metadata.is_file() {
-            return Err(file_error(name, "is not a regular file"));
-        }
-        if self.refuses(file_id(&metadata)) {
-            let failure = file_error(name, "holds the API key, which must not leave this machine");
-            return Err(failure.hint("name another file"));
-        }
-
-        Ok(opened)
     }
 
     /// Returns the resolved path of the regular file `name`.
@@ -168,113 +128,11 @@ impl FilesRoot {
         }
     }
 
-    pub(super) fn check_inside(&self, name: &str, resolved: &Path) -> Result<(), Failure> {
-        if self.confinement().is_none_or(|root| resolved.starts_with(root)) {
-            Ok(())
-        } else {
-            Err(self.outside_error(name))
-        }
-    }
-
     fn outside_error(&self, name: &str) -> Failure {
         let root = self.path.display();
         file_error(name, &format!("is outside the files root `{root}`"))
             .hint("name a file inside it, or set TAS_FILES_ROOT")
     }
-}
-
-/// An open file, and the name through which it was opened.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenFile {
-    file: Arc<File>,
-    path: PathBuf,
-    /// The files root and the name relative to it; `None` if the path is not confined.
-    location: Option<(Arc<Dir>, PathBuf)>,
-}
-
-impl OpenFile {
-    fn open_unconfined(path: PathBuf) -> io::Result<Self> {
-        Ok(Self { file: Arc::new(File::open(&path)?), path, location: None })
-    }
-
-    fn open_inside(root: &Path, path: PathBuf) -> io::Result<Self> {
-        let dir = Dir::open_ambient_dir(root, ambient_authority())?;
-        let name = path.strip_prefix(root).map_err(io::Error::other)?.to_owned();
-        let file = dir.open(&name)?.into_std();
-
-        Ok(Self { file: Arc::new(file), path, location: Some((Arc::new(dir), name)) })
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
-        Metadata::from_file(&self.file)
-    }
-
-    /// Returns the metadata of the file that has the name now.
-    pub(crate) fn current_metadata(&self) -> io::Result<Metadata> {
-        match &self.location {
-            Some((dir, name)) => dir.metadata(name),
-            None => self.path.metadata().map(Metadata::from_just_metadata),
-        }
-    }
-
-    /// Reads bytes at `offset` and returns how many were read; 0 at the end of the file.
-    pub(crate) fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        #[cfg(unix)]
-        use std::os::unix::fs::FileExt as _;
-        #[cfg(windows)]
-        use std::os::windows::fs::FileExt as _;
-
-        loop {
-            #[cfg(unix)]
-            let read = self.file.read_at(bytes, offset);
-            #[cfg(windows)]
-            let read = self.file.seek_read(bytes, offset);
-
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read,
-            }
-        }
-    }
-}
-
-/// Identifier of a file: device and inode number.
-#[cfg(unix)]
-pub(crate) type FileId = (u64, u64);
-
-/// Identifier of a file: its creation time, because there is no inode number.
-#[cfg(not(unix))]
-pub(crate) type FileId = Option<std::time::SystemTime>;
-
-/// Returns the identifier of a file. It is equal for two records of the same file and different for two files.
-#[cfg(unix)]
-pub(crate) fn file_id(metadata: &Metadata) -> FileId {
-    use cap_std::fs::MetadataExt as _;
-    (metadata.dev(), metadata.ino())
-}
-
-/// Returns the identifier of a file. It is equal for two records of the same file and different for two files.
-#[cfg(not(unix))]
-pub(crate) fn file_id(metadata: &Metadata) -> FileId {
-    metadata.created().ok().map(cap_std::time::SystemTime::into_std)
-}
-
-/// Returns the time of the last change to the content or attributes of a file, in nanoseconds. Unlike the modification
-/// time, a program cannot set it.
-#[cfg(unix)]
-pub(crate) fn change_time(metadata: &Metadata) -> i128 {
-    use cap_std::fs::MetadataExt as _;
-    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
-}
-
-/// Returns 0: this system does not record the time of the last change.
-#[cfg(not(unix))]
-pub(crate) fn change_time(_: &Metadata) -> i128 {
-    0
 }
 
 /// Returns `name` relative to `root`. An absolute name may lead to the root through a link. Returns `None` if it does
@@ -293,4 +151,147 @@ fn relative_name<'a>(root: &Path, name: &'a str) -> Option<&'a Path> {
 fn unusable_working_directory(problem: &str) -> Failure {
     Failure::new(Code::NotConfigured, format!("the working directory {problem}"))
         .hint("set TAS_FILES_ROOT to the directory of the files, and restart the server")
+}
+
+/// A directory to save files into. It need not exist: `Destination::open` creates it.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// The name as the caller wrote it.
+    requested: String,
+    /// The directory that the path must not leave; `None` if the path is not confined.
+    root: Option<PathBuf>,
+    /// Relative to `root`, if there is one.
+    path: PathBuf,
+}
+
+impl FilesRoot {
+    /// Returns the directory `name` as a destination. Relative names begin at the root.
+    ///
+    /// # Errors
+    /// `file_error` if the name leaves the root or cannot be a directory name.
+    pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
+        let (requested, expanded) = (name.to_owned(), expand_home(name));
+        let Some(root) = self.confinement() else {
+            let path = PathBuf::from(&*expanded);
+            return Ok(Destination { requested, root: None, path });
+        };
+
+        let relative = Path::new(&*expanded);
+        if relative.components().any(|component| component == Component::ParentDir) {
+            return Err(file_error(name, "must not contain `..`"));
+        }
+
+        // The part of the path that exists is resolved, because the caller may name the root through a link.
+        let absolute = root.join(relative);
+        let existing = absolute.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(root);
+        let resolved = existing.canonicalize().map_err(|error| read_error(name, &error))?;
+        if !resolved.starts_with(root) {
+            return Err(self.outside_error(name));
+        }
+
+        let missing = absolute.strip_prefix(existing).unwrap_or(Path::new(""));
+        let path = resolved.join(missing);
+        let path = path.strip_prefix(root).unwrap_or(Path::new("")).to_owned();
+
+        // Existing directories count too: programs act on files in directories such as `.git`.
+        for component in path.components() {
+            let segment = component.as_os_str().to_string_lossy();
+            if let Some(problem) = file_name::segment_problem(&segment) {
+                return Err(file_error(name, &format!("cannot be used: it {problem}")));
+            }
+        }
+
+        Ok(Destination { requested, root: Some(root.to_owned()), path })
+    }
+}
+
+impl Destination {
+    /// Returns the name as the caller wrote it.
+    pub(crate) fn requested(&self) -> &str {
+        &self.requested
+    }
+
+    /// Opens the directory, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// `file_error` if the directory cannot be created, is not a directory, or leaves the root through a link.
+    pub(crate) fn open(&self) -> Result<OpenDirectory, Failure> {
+        let (dir, path) = self.open_dir().map_err(|error| self.open_error(&error))?;
+        Ok(OpenDirectory { dir: Arc::new(dir), path: path.canonicalize().unwrap_or(path) })
+    }
+
+    fn open_dir(&self) -> io::Result<(Dir, PathBuf)> {
+        let Some(root) = &self.root else {
+            std::fs::create_dir_all(&self.path)?;
+            return Ok((Dir::open_ambient_dir(&self.path, ambient_authority())?, self.path.clone()));
+        };
+
+        let dir = Dir::open_ambient_dir(root, ambient_authority())?;
+        if self.path.as_os_str().is_empty() {
+            return Ok((dir, root.clone()));
+        }
+        dir.create_dir_all(&self.path)?;
+        Ok((dir.open_dir(&self.path)?, root.join(&self.path)))
+    }
+
+    fn open_error(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            _ if is_escape(error) => {
+                file_error(&self.requested, "leads out of the files root through a link")
+            }
+            io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+                file_error(&self.requested, "is not a directory")
+            }
+            _ => write_error(&self.requested, error),
+        }
+    }
+}
+
+/// An open directory.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenDirectory {
+    dir: Arc<Dir>,
+    path: PathBuf,
+}
+
+/// A file name in an open directory. The file need not exist.
+#[derive(Clone, Debug)]
+pub(crate) struct FileSlot {
+    /// The directory that directly contains the file.
+    pub(crate) dir: Arc<Dir>,
+    /// Last segment of the file's name.
+    pub(crate) name: String,
+}
+
+impl OpenDirectory {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn slot(&self, name: &str) -> io::Result<FileSlot> {
+        let Some((parent, last)) = name.rsplit_once('/') else {
+            return Ok(FileSlot { dir: Arc::clone(&self.dir), name: name.to_owned() });
+        };
+
+        let dir = match self.dir.open_dir(parent) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.dir.create_dir_all(parent)?;
+                self.dir.open_dir(parent)?
+            }
+            opened => opened?,
+        };
+
+        Ok(FileSlot { dir: Arc::new(dir), name: last.to_owned() })
+    }
+}
+
+impl FileSlot {
+    /// Returns the metadata of the existing file, or `None` if there is none. Links are not followed.
+    pub(crate) fn existing(&self) -> io::Result<Option<Metadata>> {
+        match self.dir.symlink_metadata(&self.name) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }

@@ -10,9 +10,9 @@ use tokio::task::spawn_blocking;
 
 use super::screenshots::{Screenshot, select};
 use crate::{
-    backoff::{Backoff, RetryPolicy},
+    backoff::{AttemptError, Backoff, RetryPolicy},
     call::{
-        Artifact, Caller, LONG_WORK, OpenRefusal,
+        Artifact, Caller, LONG_WORK,
         paging::{MAX_CONCURRENT_REQUESTS, Omission},
     },
     client::{MAX_RESPONSE_BYTES, ResumeFrom},
@@ -299,15 +299,12 @@ pub(crate) async fn download(client: &ProjectClient, source: &Screenshot) -> Res
     loop {
         match download_once(client, source).await {
             Ok(bytes) => return Ok(bytes),
-            Err(OpenRefusal { failure, is_transient: true, .. }) => {
-                attempts.pause_after(failure, &**client.caller.clock(), LONGEST_PAUSE).await?;
-            }
-            Err(refusal) => return Err(refusal.failure),
+            Err(error) => attempts.pause_after(error, &**client.caller.clock(), LONGEST_PAUSE).await?,
         }
     }
 }
 
-async fn download_once(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, OpenRefusal> {
+async fn download_once(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, AttemptError> {
     let artifact = Artifact {
         project: client.project.clone(),
         run_id: source.player_id.clone(),
@@ -327,8 +324,7 @@ async fn download_once(client: &ProjectClient, source: &Screenshot) -> Result<By
             Ok(None) => return Ok(bytes.freeze()),
             Err(error) => {
                 let message = format!("`{}`: {error}", source.file.filename);
-                let failure = Failure::new(Code::ServiceUnavailable, message);
-                return Err(OpenRefusal { failure, is_transient: true, wait: None });
+                return Err(AttemptError::transient(Failure::new(Code::ServiceUnavailable, message)));
             }
         }
     }

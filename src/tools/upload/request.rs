@@ -3,9 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ring::digest::{SHA256, digest};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +18,7 @@ use crate::{
     },
     text::quoted_argument,
     tools::{
-        files::{FilesRoot, TransferProgress, hexadecimal},
+        files::{FilesRoot, TransferProgress},
         project_client::ProjectClient,
     },
     violation::Violation,
@@ -104,17 +103,6 @@ fn choose_time_limit(initiation: &mut InitiateBuildUpload) -> Duration {
     Duration::from_secs(60 * u64::from(initiation.upload_timeout.unwrap_or(needed)))
 }
 
-/// How an upload was requested: the value of `details.upload.method`.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) enum UploadMethod {
-    /// With the subcommand `upload`.
-    #[serde(rename = "cli")]
-    CommandLine,
-    /// With the tool `upload_build`.
-    #[serde(rename = "mcp")]
-    Tool,
-}
-
 /// A request to upload a file.
 #[derive(Debug)]
 pub(crate) struct UploadRequest<'a> {
@@ -125,7 +113,8 @@ pub(crate) struct UploadRequest<'a> {
     pub(crate) build: BuildArguments,
     /// Fills in `details`.
     pub(crate) origin: &'a BuildOrigin,
-    pub(crate) method: UploadMethod,
+    /// How the upload was requested, for `details.upload.method`: `cli` or `mcp`.
+    pub(crate) method: &'static str,
 }
 
 impl UploadRequest<'_> {
@@ -138,21 +127,19 @@ impl UploadRequest<'_> {
         Ok(Arc::new(TransferProgress::new(source.size())))
     }
 
-    /// Opens the file and fills in the arguments that the caller did not set. `progress` is that of a file that was checked
-    /// before.
+    /// Opens the file and fills in the arguments that the caller did not set. `progress` is that of [`Self::check_file`].
     ///
     /// # Errors
     /// `file_error`, also if the size of the file has changed; `invalid_arguments` if the platform cannot be derived from the
     /// file name.
     pub(crate) fn into_job(
         self,
-        progress: Option<Arc<TransferProgress>>,
+        progress: Arc<TransferProgress>,
         caller: &Caller,
         files: &FileServices,
         root: &FilesRoot,
     ) -> Result<UploadJob, Failure> {
         let source = SourceFile::open(root, self.path)?;
-        let progress = progress.unwrap_or_else(|| Arc::new(TransferProgress::new(source.size())));
         if source.size() != progress.total() {
             return Err(source.modified_error());
         }
@@ -160,9 +147,9 @@ impl UploadRequest<'_> {
         let file = UploadedFile { file_name: source.file_name(), file_size: 0 };
         let mut initiation = self.build.into_initiation(file)?;
 
-        // The digest covers only what follows from the request: the details may differ at the next attempt, and an unfinished
-        // upload of a file that has changed is found and cancelled.
-        let request_digest = hexadecimal(digest(&SHA256, json!(initiation).to_string().as_bytes()));
+        // Only what follows from the request identifies an unfinished upload: the size may differ at the next attempt, and so may
+        // the details of a CI job.
+        let request = json!(initiation).to_string();
         initiation.file.file_size = source.size();
         let time_limit = choose_time_limit(&mut initiation);
         add_details(&mut initiation, self.origin, self.method);
@@ -184,13 +171,13 @@ impl UploadRequest<'_> {
             time_limit,
             pause_at: None,
             states: files.config.state.as_ref().map(|state| state.join("uploads")),
-            request_digest,
+            request,
         })
     }
 }
 
 /// Adds the parts of `details` that the caller did not set.
-fn add_details(initiation: &mut InitiateBuildUpload, origin: &BuildOrigin, method: UploadMethod) {
+fn add_details(initiation: &mut InitiateBuildUpload, origin: &BuildOrigin, method: &str) {
     let upload = json!({"method": method, "cli_version": env!("CARGO_PKG_VERSION")});
     let details = initiation.options.details.get_or_insert_default();
     for (part, value) in origin.details().into_iter().chain([("upload", Some(upload))]) {

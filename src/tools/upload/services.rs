@@ -69,21 +69,13 @@ impl FileServices {
         Ok(root.refusing(self.config.key_file.clone()))
     }
 
-    /// Returns the files root for uploads of a user at the command line: the configured root, or the working directory
-    /// without confinement.
+    /// Returns the files root for a user at the command line: the configured root, or the working directory without
+    /// confinement.
     ///
     /// # Errors
     /// `not_configured` if the configured root is unusable, or if the working directory cannot be opened.
-    pub(crate) fn upload_root_for_user(&self) -> Result<FilesRoot, Failure> {
+    pub(crate) fn root_for_user(&self) -> Result<FilesRoot, Failure> {
         let root = self.config.root.clone()?.map_or_else(FilesRoot::unconfined_working_directory, Ok)?;
         Ok(root.refusing(self.config.key_file.clone()))
-    }
-
-    /// Returns the files root for downloads of a user at the command line: the configured root, or every directory.
-    ///
-    /// # Errors
-    /// `not_configured` if the configured root is unusable.
-    pub(crate) fn download_root_for_user(&self) -> Result<FilesRoot, Failure> {
-        Ok(self.config.root.clone()?.unwrap_or_else(FilesRoot::anywhere))
     }
 }

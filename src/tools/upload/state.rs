@@ -5,8 +5,10 @@
 //! arguments. It is replaced after each part and removed at the end.
 
 use std::{
+    collections::BTreeMap,
     fs,
-    io::Write as _,
+    io::{self, Write as _},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -14,48 +16,104 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::{
-    UploadIds,
-    session::{PartEtags, UploadPlan},
-    source::SourceFile,
+use super::{UploadIds, source::SourceFile};
+use crate::{
+    failure::{Code, Failure},
+    service::api::uploads::InitiatedUpload,
+    text::filled,
+    tools::files::hexadecimal,
 };
-use crate::tools::files::hexadecimal;
 
 /// An unfinished upload.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct UploadState {
     /// Path of the file, for users who read the state.
     path: PathBuf,
     /// Size and times of the file, which change with its content.
     stamp: String,
+    size: u64,
     pub(super) ids: UploadIds,
+    /// Size of each part in bytes; the last part may be shorter.
     part_size: u64,
-    pub(super) etags: PartEtags,
+    /// The `ETag`s of the parts that the storage host has, by part number.
+    pub(super) etags: BTreeMap<u64, String>,
+    /// Address of an upload in one piece.
+    #[serde(skip)]
+    pub(super) upload_url: Option<String>,
 }
 
 impl UploadState {
-    pub(super) fn new(source: &SourceFile, plan: &UploadPlan) -> Self {
-        Self {
-            path: source.path().to_owned(),
-            stamp: source.stamp(),
-            ids: plan.ids.clone(),
-            part_size: plan.part_size,
-            etags: PartEtags::new(),
+    /// Reads the answer to the initiation, which decides how the bytes are sent (service.md 10.4).
+    ///
+    /// # Errors
+    /// `bad_response` if a field is missing or the number of parts does not match the size.
+    pub(super) fn new(source: &SourceFile, answer: &InitiatedUpload) -> Result<Self, Failure> {
+        let text = |field: &Option<String>| field.as_deref().and_then(filled);
+        let missing = |name: &str| unusable_answer(&format!("lacks `{name}`"));
+        let mut ids = UploadIds::of(answer);
+        let (size, mut part_size, mut upload_url) = (source.size(), source.size(), None);
+
+        // Only multipart uploads have an `upload_id`.
+        let is_single_part =
+            text(&answer.upload_type).map_or(ids.upload_id.is_none(), |kind| kind == "single-part");
+        if is_single_part {
+            upload_url = Some(text(&answer.upload_url).ok_or_else(|| missing("upload_url"))?);
+            ids.upload_id = None;
+        } else {
+            part_size = answer.part_size.ok_or_else(|| missing("part_size"))?;
+            let total_parts = answer.total_parts.ok_or_else(|| missing("total_parts"))?;
+            if part_size == 0 || size.div_ceil(part_size) != total_parts {
+                return Err(unusable_answer(&format!(
+                    "states {total_parts} parts of {part_size} bytes, which does not match the {size} bytes of the file"
+                )));
+            }
+            if ids.upload_id.is_none() {
+                return Err(missing("upload_id"));
+            }
         }
+        if ids.build_id.is_empty() {
+            return Err(missing("build_id"));
+        }
+        if ids.object_key.is_empty() {
+            return Err(missing("object_key"));
+        }
+
+        let (path, stamp, etags) = (source.path().to_owned(), source.stamp(), BTreeMap::new());
+        Ok(Self { path, stamp, size, ids, part_size, etags, upload_url })
     }
 
-    /// Returns the plan of the upload if it can be continued: the file is the same, and is sent in parts.
-    pub(super) fn plan(&self, source: &SourceFile) -> Option<UploadPlan> {
-        let can_continue = self.stamp == source.stamp() && self.ids.upload_id.is_some();
-        let (ids, size, part_size) = (self.ids.clone(), source.size(), self.part_size);
-        can_continue.then_some(UploadPlan { ids, size, part_size, upload_url: None })
+    /// Returns whether the upload can be continued: the file is the same, and is sent in parts.
+    pub(super) fn can_continue(&self, source: &SourceFile) -> bool {
+        self.stamp == source.stamp() && self.is_multipart()
     }
 
-    fn is_valid(&self) -> bool {
-        let UploadIds { build_id, object_key, upload_id } = &self.ids;
-        let has_ids = !build_id.is_empty() && !object_key.is_empty() && upload_id.as_deref() != Some("");
-        has_ids && self.part_size > 0 && self.etags.values().all(|etag| !etag.is_empty())
+    pub(super) fn is_multipart(&self) -> bool {
+        self.ids.upload_id.is_some()
     }
+
+    pub(super) fn total_parts(&self) -> u64 {
+        self.size.div_ceil(self.part_size.max(1))
+    }
+
+    /// Returns whether the storage host has all parts.
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing_parts().is_empty()
+    }
+
+    pub(super) fn missing_parts(&self) -> Vec<u64> {
+        (1..=self.total_parts()).filter(|number| !self.etags.contains_key(number)).collect()
+    }
+
+    /// Returns the bytes of part `number`, counted from 1.
+    pub(super) fn part_range(&self, number: u64) -> Range<u64> {
+        let start = number.saturating_sub(1).saturating_mul(self.part_size).min(self.size);
+        start..start.saturating_add(self.part_size).min(self.size)
+    }
+}
+
+fn unusable_answer(problem: &str) -> Failure {
+    Failure::new(Code::BadResponse, format!("initiate_build_upload: the service's answer {problem}"))
+        .hint("nothing was uploaded; try again later")
 }
 
 /// The file of a state.
@@ -71,8 +129,7 @@ impl StateFile {
 
     /// Returns the recorded upload. A damaged file records none.
     pub(super) fn read(&self) -> Option<UploadState> {
-        let bytes = fs::read(self.0.as_ref()?).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(UploadState::is_valid)
+        serde_json::from_slice(&fs::read(self.0.as_ref()?).ok()?).ok()
     }
 
     /// Records the upload. A process that ends leaves the old state or the new one.
@@ -92,44 +149,11 @@ impl StateFile {
     }
 }
 
-fn replace(path: &Path, state: &UploadState) -> std::io::Result<()> {
+fn replace(path: &Path, state: &UploadState) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
     let mut file = NamedTempFile::new_in(directory)?;
     file.write_all(&serde_json::to_vec(state)?)?;
     file.persist(path)?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_state_is_read_as_it_was_written_and_a_damaged_one_is_none() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let file = StateFile::new(Some(directory.path()), ["game.apk", "https://host", "demo", "d"]);
-        let ids = UploadIds {
-            build_id: "b".to_owned(),
-            upload_id: Some("u".to_owned()),
-            object_key: "o".to_owned(),
-        };
-        let etags = PartEtags::from([(2, "e".to_owned())]);
-        let state = UploadState { path: "game.apk".into(), stamp: "s".to_owned(), ids, part_size: 10, etags };
-
-        assert_eq!(file.read(), None);
-        file.write(&state);
-        assert_eq!(file.read().as_ref(), Some(&state));
-
-        let path = file.0.as_ref().expect("a path");
-        let text = fs::read_to_string(path).expect("a text");
-        let wrong_size = text.replace("\"part_size\":10", "\"part_size\":0");
-        for damaged in ["", &text[..text.len() - 1], &text.replace("\"b\"", "\"\""), &wrong_size] {
-            fs::write(path, damaged).expect("it can be written");
-            assert_eq!(file.read(), None, "{damaged}");
-        }
-
-        file.remove();
-        assert!(!path.exists());
-    }
 }

@@ -4,17 +4,15 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tas_mcp::{
-    backoff::{Backoff, RetryPolicy},
     failure::Failure,
     sandbox::{keys, seed},
     tools::{
         call_options::CallOptions,
-        download::{DownloadOptions, DownloadReport, DownloadRequest},
+        download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES},
         files::FilesRoot,
     },
 };
@@ -24,7 +22,6 @@ use crate::support::{
     service::Service,
 };
 
-mod choosing;
 mod ending;
 mod existing;
 mod names;
@@ -32,7 +29,6 @@ mod resuming;
 mod root;
 mod saving;
 mod scope;
-mod secrecy;
 mod sizes;
 mod terminal;
 
@@ -54,7 +50,14 @@ fn fixture() -> Fixture {
 
 /// Returns the arguments that save all files of a run in `out`.
 fn all_of(run: &str) -> Value {
-    json!({"run_id": run, "destination_dir": "out"})
+    with(run, json!({}))
+}
+
+/// Returns the arguments that save files of a run in `out`, with further arguments.
+fn with(run: &str, mut more: Value) -> Value {
+    more["run_id"] = json!(run);
+    more["destination_dir"] = json!("out");
+    more
 }
 
 /// Returns the id of a player of a run.
@@ -102,25 +105,17 @@ fn failures(report: &Value) -> Vec<(String, String, String)> {
     report["failed"].as_array().map(|failed| failed.iter().map(fields).collect()).unwrap_or_default()
 }
 
-/// A session whose downloads are called without the host, with options that no setting has.
+/// A session whose downloads are called without the host, with simulated time and a limit that no setting has.
 struct DirectDownload {
     session: Session,
-    options: DownloadOptions,
-    call_options: CallOptions,
+    max_unsized_bytes: u64,
+    options: CallOptions,
 }
 
 impl DirectDownload {
-    /// Opens a session with simulated time, and without pauses between attempts.
     async fn open(fixture: Fixture) -> Self {
-        let backoff = Backoff::new(Duration::ZERO, Duration::ZERO, 1.0);
-        Self {
-            session: fixture.simulated_time_alone().open().await,
-            options: DownloadOptions {
-                retries: RetryPolicy { attempts: 4, backoff },
-                ..DownloadOptions::default()
-            },
-            call_options: CallOptions::silent(),
-        }
+        let session = fixture.simulated_time_alone().open().await;
+        Self { session, max_unsized_bytes: MAX_UNSIZED_BYTES, options: CallOptions::silent() }
     }
 
     /// Returns the destination of the downloads.
@@ -130,20 +125,16 @@ impl DirectDownload {
 
     /// Saves the file with this name of the failed run.
     async fn save(&self, name: &str) -> Result<DownloadReport, Failure> {
-        let request = DownloadRequest {
-            run_id: seed::RUN_FAILED.to_owned(),
-            patterns: Some(vec![name.to_owned()]),
-            ..DownloadRequest::default()
-        };
-        self.run(request).await
+        self.run(with(seed::RUN_FAILED, json!({"patterns": [name]}))).await
     }
 
-    async fn run(&self, request: DownloadRequest) -> Result<DownloadReport, Failure> {
+    async fn run(&self, arguments: Value) -> Result<DownloadReport, Failure> {
         let caller = self.session.tools().caller;
         let root = FilesRoot::new(self.session.root()).expect("a directory");
         let destination = root.destination("out").expect("below the root");
+        let request: DownloadRunFiles = serde_json::from_value(arguments).expect("arguments");
 
-        request.run(&caller, &destination, &self.options, &self.call_options).await
+        request.save(&caller, None, &destination, self.max_unsized_bytes, &self.options).await
     }
 
     /// Returns the bytes of a file of the failed run as the sandbox serves them.

@@ -22,9 +22,9 @@ use crate::{
         catalog::ListedTool as _,
         composite::UploadBuild,
         context::CallerWithFiles,
-        files::{FilePattern, FilesRoot, TransferProgress, file_error, read_error},
+        files::{FilesRoot, TransferProgress, compile_pattern, file_error, read_error},
         upload::{
-            BuildArguments, FileServices, FinishedUpload, UploadEnd, UploadJob, UploadMethod, UploadRequest,
+            BuildArguments, FileServices, FinishedUpload, UploadEnd, UploadJob, UploadRequest,
             origin::{BuildOrigin, CiJob},
         },
     },
@@ -54,7 +54,7 @@ impl UploadBatch<'_> {
             project: self.project.as_deref(),
             build: self.build.clone(),
             origin: &self.origin,
-            method: UploadMethod::CommandLine,
+            method: "cli",
         }
     }
 }
@@ -82,7 +82,7 @@ impl FileUpload<'_> {
 
     fn job(&self) -> Result<UploadJob, Failure> {
         let Self { path, progress, batch } = self;
-        batch.request(path).into_job(Some(Arc::clone(progress)), batch.caller, batch.files, &batch.root)
+        batch.request(path).into_job(Arc::clone(progress), batch.caller, batch.files, &batch.root)
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn prepare_uploads<'a>(
     tools: &'a CallerWithFiles,
 ) -> Result<Vec<FileUpload<'a>>, CommandError> {
     let CallerWithFiles { caller, files } = tools;
-    let root = files.upload_root_for_user()?;
+    let root = files.root_for_user()?;
     let paths = expand_names(&root, arguments.files.iter()).map_err(CommandError::Failures)?;
     if paths.len() > 1 && arguments.name.is_some() {
         let message = format!("upload: `--name` is for a single file, but there are {}", paths.len());
@@ -190,7 +190,7 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     let variable = components.skip_while(is_fixed).map(|one| one.as_os_str().to_string_lossy());
     let segments: Vec<_> = variable.collect();
 
-    let pattern = FilePattern::new(&segments.join("/")).map_err(|problem| {
+    let pattern = compile_pattern(&segments.join("/")).map_err(|problem| {
         let message = format!("upload: `{name}` is not a pattern: {problem}");
         Failure::new(Code::InvalidArguments, message).hint("nothing was sent")
     })?;
@@ -200,7 +200,7 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
 
     files.retain(|path| {
         let below = path.strip_prefix(&directory).unwrap_or(path).to_string_lossy();
-        pattern.is_match(&below.replace(MAIN_SEPARATOR, "/"))
+        pattern.is_match(below.replace(MAIN_SEPARATOR, "/"))
     });
     files.sort();
     if files.is_empty() {

@@ -5,28 +5,21 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::{keys, seed},
-    tools::{
-        call_options::{CallOptions, ProgressSink},
-        download::DownloadRequest,
-    },
+    tools::call_options::{CallOptions, ProgressSink},
 };
 use tokio::process::Command;
 
 use super::{DirectDownload, NAMES, TOOL, all_of, fixture, names_below};
 use crate::support::{binary::binary, service::Service};
 
-fn request_for_all_files() -> DownloadRequest {
-    DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() }
-}
-
 #[tokio::test]
 async fn after_the_wait_limit_the_same_call_continues() {
     let mut download = DirectDownload::open(fixture()).await;
-    download.call_options.wait_limit = Some(Duration::from_secs(1));
+    download.options.wait_limit = Some(Duration::from_secs(1));
     let slow = json!({"delay_ms": 1_500, "times": 4});
     download.fault("get_run_artifact", slow).await;
 
-    let paused = download.run(request_for_all_files()).await.expect("a report");
+    let paused = download.run(all_of(seed::RUN_FAILED)).await.expect("a report");
 
     // The files that have begun are finished.
     assert_eq!((paused.status, paused.file_count, paused.remaining), ("downloading", 4, Some(1)));
@@ -35,8 +28,8 @@ async fn after_the_wait_limit_the_same_call_continues() {
     assert_eq!(names_below(&download.out()).len(), 4);
 
     let before = download.file_requests().await.len();
-    download.call_options.wait_limit = None;
-    let done = download.run(request_for_all_files()).await.expect("a report");
+    download.options.wait_limit = None;
+    let done = download.run(all_of(seed::RUN_FAILED)).await.expect("a report");
 
     assert_eq!((done.status, done.file_count), ("downloaded", NAMES.len()));
     assert!(download.file_requests().await.len() <= before + 2, "only one file is requested");
@@ -116,7 +109,7 @@ async fn a_disk_that_takes_no_more_bytes_ends_the_call_and_leaves_no_file() {
 
     assert_eq!((&error["code"], output.status.code()), (&json!("file_error"), Some(1)), "{error}");
     assert!(error["message"].as_str().is_some_and(|text| text.contains("cannot be written")), "{error}");
-    assert_eq!(error["details"]["remaining"], json!(["recording.mp4"]));
+    assert_eq!(error["details"]["failed"][0]["file_ref"], "artifact:recording.mp4");
     assert_eq!(names_below(directory.path()), [""; 0]);
 }
 
@@ -134,10 +127,9 @@ impl ProgressSink for ByteProgress {
 async fn progress_increases_to_the_total() {
     let mut download = DirectDownload::open(fixture()).await;
     let log = Arc::new(ByteProgress::default());
-    download.call_options =
-        CallOptions { progress: Arc::<ByteProgress>::clone(&log), ..CallOptions::silent() };
+    download.options = CallOptions { progress: Arc::<ByteProgress>::clone(&log), ..CallOptions::silent() };
 
-    let report = download.run(request_for_all_files()).await.expect("a report");
+    let report = download.run(all_of(seed::RUN_FAILED)).await.expect("a report");
     let entries = log.0.lock().expect("no test panics here");
 
     assert_eq!(entries.last(), Some(&(report.total_bytes, report.total_bytes)));

@@ -6,13 +6,10 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    sandbox::{keys, seed},
-    tools::download::DownloadRequest,
-};
+use tas_mcp::sandbox::{keys, seed};
 
 use super::{
-    DirectDownload, NAMES, TOOL, all_of, failures, files_below, fixture, names_below, player, served,
+    DirectDownload, NAMES, TOOL, all_of, failures, files_below, fixture, names_below, player, served, with,
 };
 
 #[tokio::test]
@@ -23,8 +20,7 @@ async fn saved_files_are_not_downloaded_again() {
     let before = session.service.requests().await.len();
 
     for overwrite in [false, true] {
-        let mut arguments = all_of(seed::RUN_FAILED);
-        arguments["overwrite"] = json!(overwrite);
+        let arguments = with(seed::RUN_FAILED, json!({"overwrite": overwrite}));
         let again = session.host.succeed(TOOL, arguments).await;
         assert_eq!((&again["status"], &again["total_bytes"]), (&json!("downloaded"), &first["total_bytes"]));
         assert!(again["files"].as_array().expect("files").iter().all(|file| file["kept"] == true), "{again}");
@@ -62,10 +58,7 @@ async fn another_file_is_replaced_only_with_overwrite() {
         assert!(files_below(&out)["agent.log"] == content);
     }
 
-    let mut arguments = all_of(seed::RUN_FAILED);
-    arguments["overwrite"] = json!(true);
-
-    let report = session.host.succeed(TOOL, arguments).await;
+    let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"overwrite": true}))).await;
 
     assert_eq!((&report["status"], &report["file_count"]), (&json!("downloaded"), &json!(NAMES.len())));
     assert!(files_below(&out)["agent.log"] == log);
@@ -78,10 +71,7 @@ async fn a_directory_is_never_replaced() {
     let path = session.root().join("out/agent.log");
     fs::create_dir_all(&path).expect("a directory");
 
-    let mut arguments = all_of(seed::RUN_FAILED);
-    arguments["overwrite"] = json!(true);
-
-    let report = session.host.succeed(TOOL, arguments).await;
+    let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"overwrite": true}))).await;
 
     assert!(failures(&report)[0].2.ends_with("is a directory"), "{report}");
     assert!(path.is_dir());
@@ -93,8 +83,7 @@ async fn a_file_created_during_the_download_is_not_replaced() {
     let out = session.root().join("out");
     session.service.fault(json!({"operation": "get_run_artifact", "delay_ms": 60_000})).await;
 
-    let mut arguments = all_of(seed::RUN_FAILED);
-    arguments["patterns"] = json!(["agent.log"]);
+    let arguments = with(seed::RUN_FAILED, json!({"patterns": ["agent.log"]}));
     let call = session.host.start("tools/call", json!({"name": TOOL, "arguments": arguments})).await;
     while !session.service.requests().await.iter().any(|line| line.contains("/artifacts/")) {
         tokio::task::yield_now().await;
@@ -130,14 +119,8 @@ async fn a_file_of_unknown_time_is_kept_only_without_overwrite() {
 
     for overwrite in [false, true] {
         remove_upload_times(&download).await;
-        let patterns = Some(vec!["agent.log".to_owned()]);
-        let request = DownloadRequest {
-            run_id: seed::RUN_FAILED.to_owned(),
-            patterns,
-            overwrite,
-            ..DownloadRequest::default()
-        };
-        let report = download.run(request).await.expect("a report");
+        let arguments = with(seed::RUN_FAILED, json!({"patterns": ["agent.log"], "overwrite": overwrite}));
+        let report = download.run(arguments).await.expect("a report");
         assert_eq!(report.files[0].kept, !overwrite);
         assert_eq!(files_below(&download.out())["agent.log"] == mine, !overwrite);
     }

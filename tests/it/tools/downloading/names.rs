@@ -188,7 +188,7 @@ async fn only_the_name_inside_an_existing_file_fails() {
 
     let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert!(failures(&report)[0].2.ends_with("would be inside a path that is a file"), "{report}");
+    assert!(failures(&report)[0].2.contains("cannot be written: "), "{report}");
     assert_eq!(names_below(&session.root().join("out")), ["a", "agent.log"]);
 }
 
@@ -208,25 +208,7 @@ async fn an_invalid_listing_is_reported() {
 
     let error = session.host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert_eq!((&error["code"], &error["details"]["failed_count"]), (&json!("bad_response"), &json!(3)));
-}
-
-/// The order in the list does not matter.
-#[tokio::test]
-async fn a_file_whose_name_is_a_directory_of_another_is_refused() {
-    let mut session = fixture().open().await;
-    list_files(&mut session, &["AGENT.log/under"]).await;
-    session.service.fault(json!({"operation": "get_run_artifact", "body": "x", "status": 200})).await;
-
-    let report = session.host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
-
-    // The other file has another size than listed.
-    assert_eq!(report["details"]["failed_count"], 2, "{report}");
-    assert!(
-        report.to_string().contains("`agent.log` is the directory of another file of this run"),
-        "{report}"
-    );
-    assert_eq!(names_below(session.root()), [""; 0]);
+    assert_eq!((&error["code"], &error["details"]["failed_count"]), (&json!("file_error"), &json!(3)));
 }
 
 #[tokio::test]
@@ -250,9 +232,7 @@ async fn a_file_without_a_name_is_reported() {
 
     assert_eq!(failed.len(), nameless);
 
-    let said = "get_run: an artifact is listed without a `filename`";
-    let expected = ("artifact:".to_owned(), "bad_response".to_owned(), said.to_owned());
-
-    assert!(failed.iter().all(|one| *one == expected), "{failed:?}");
+    let said = "`` is refused: the name is empty";
+    assert!(failed.iter().all(|(_, _, message)| message == said), "{failed:?}");
     assert_eq!(names_below(session.root()), ["out/agent.log"]);
 }

@@ -6,10 +6,9 @@ use serde_json::json;
 use tas_mcp::{
     failure::{Code, Failure},
     sandbox::{keys, seed},
-    tools::download::DownloadRequest,
 };
 
-use super::{DirectDownload, files_below, fixture, names_below};
+use super::{DirectDownload, all_of, files_below, fixture, names_below, with};
 
 const LOG: &str = "agent.log";
 const VIDEO: &str = "recording.mp4";
@@ -19,7 +18,7 @@ const ARTIFACT: &str = "get_run_artifact";
 const STORAGE: &str = "get_file";
 
 /// Number of requests that are sent without receiving a byte.
-const ALL_ATTEMPTS: u32 = 4;
+const ALL_ATTEMPTS: u32 = 5;
 
 impl DirectDownload {
     /// Saves a file, which must be complete and the only file. Returns the requests for it.
@@ -63,10 +62,8 @@ async fn an_etag_without_quotes_continues_a_file_too() {
     let download = DirectDownload::open(fixture().key(keys::ARENA)).await;
     download.fault(ARTIFACT, json!({"cut": 1_000})).await;
 
-    let patterns = Some(vec![LOG.to_owned()]);
-    let request =
-        DownloadRequest { run_id: seed::ARENA_RUN_FAILED.to_owned(), patterns, ..DownloadRequest::default() };
-    let report = download.run(request).await.expect("a report");
+    let arguments = with(seed::ARENA_RUN_FAILED, json!({"patterns": [LOG]}));
+    let report = download.run(arguments).await.expect("a report");
 
     assert_eq!(download.file_requests().await, ["knowledge 200", "knowledge 206"]);
 
@@ -131,8 +128,7 @@ async fn only_the_file_that_the_service_has_deleted_fails() {
     download.fault(STORAGE, json!({"cut": 1_000})).await;
     download.fault(STORAGE, json!({"status": 404, "after": false})).await;
 
-    let request = DownloadRequest { run_id: seed::RUN_FAILED.to_owned(), ..DownloadRequest::default() };
-    let report = download.run(request).await.expect("a report");
+    let report = download.run(all_of(seed::RUN_FAILED)).await.expect("a report");
 
     assert_eq!((report.status, report.file_count, report.failed.len()), ("incomplete", 4, 1));
     assert_eq!(
@@ -192,7 +188,7 @@ async fn retry_after_sets_the_length_of_a_pause() {
 async fn a_pause_beyond_the_wait_limit_is_an_error() {
     for (wait_limit, asked) in [(Some(Duration::from_secs(45)), 46), (None, 3_601)] {
         let mut download = DirectDownload::open(fixture()).await;
-        download.call_options.wait_limit = wait_limit;
+        download.options.wait_limit = wait_limit;
 
         let fault = json!({"status": 503, "headers": {"retry-after": asked.to_string()}});
         download.fault(ARTIFACT, fault).await;
@@ -223,8 +219,8 @@ async fn repeated_bytes_are_not_progress() {
     let failure = download.save_must_fail(LOG).await;
 
     assert_eq!(failure.code, Code::ServiceUnavailable);
-    // Two requests that brought new bytes, and three more attempts.
-    assert_eq!(download.file_requests().await.len(), 5);
+    // Two requests that brought new bytes, and the attempts after the second one.
+    assert_eq!(download.file_requests().await.len(), 1 + ALL_ATTEMPTS as usize);
 }
 
 #[tokio::test]
@@ -239,7 +235,7 @@ async fn a_part_at_another_offset_is_not_accepted() {
     assert_eq!(download.save_complete(LOG).await, ["knowledge 206", "knowledge 200"]);
 
     fs::remove_dir_all(download.out()).expect("a directory");
-    other["times"] = json!(2);
+    other["times"] = json!(ALL_ATTEMPTS);
     download.fault(ARTIFACT, other).await;
 
     let failure = download.save_must_fail(LOG).await;

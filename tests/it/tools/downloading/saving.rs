@@ -1,4 +1,4 @@
-//! Saved files equal the served files.
+//! The selection of files, and their local names. Saved files equal the served files.
 
 use std::{fs, time::SystemTime};
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{NAMES, TOOL, all_of, files_below, fixture, names_below, paths, player, served};
+use super::{NAMES, TOOL, all_of, failures, files_below, fixture, names_below, paths, player, served, with};
 
 #[tokio::test]
 async fn every_file_of_a_run_is_saved_byte_by_byte() {
@@ -40,6 +40,12 @@ async fn every_file_of_a_run_is_saved_byte_by_byte() {
     });
 
     assert_eq!(log, Some(&expected));
+
+    let run = session.host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
+    let uploaded = run["players"][0]["artifacts"][0]["uploaded_at"].as_str().expect("a time");
+    let uploaded: Timestamp = uploaded.parse().expect("ISO 8601");
+    let modified = fs::metadata(out.join("agent.log")).and_then(|log| log.modified()).expect("a time");
+    assert_eq!(modified, SystemTime::try_from(uploaded).expect("a time"));
 }
 
 #[tokio::test]
@@ -63,36 +69,14 @@ async fn several_players_get_folders() {
 }
 
 #[tokio::test]
-async fn a_file_has_the_time_at_which_it_was_uploaded() {
-    let mut session = fixture().open().await;
-    let run = session.host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
-    let uploaded = run["players"][0]["artifacts"][0]["uploaded_at"].as_str().expect("a time");
-    let uploaded: Timestamp = uploaded.parse().expect("ISO 8601");
-
-    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-    let saved = fs::metadata(session.root().join("out/agent.log")).expect("a file");
-
-    assert_eq!(saved.modified().expect("a time"), SystemTime::try_from(uploaded).expect("a time"));
-}
-
-#[tokio::test]
-async fn a_run_without_files_creates_no_directory() {
+async fn a_run_without_files_and_an_unknown_run_create_no_directory() {
     let mut session = fixture().open().await;
     let report = session.host.succeed(TOOL, all_of(seed::RUN_RUNNING)).await;
-
     assert_eq!((&report["status"], &report["file_count"]), (&json!("downloaded"), &json!(0)));
-    assert!(
-        report["hint"].as_str().expect("a hint").contains("the run has no files; its state is"),
-        "{report}"
-    );
-    assert!(!session.root().join("out").exists());
-}
+    let hint = report["hint"].as_str().expect("a hint");
+    assert!(hint.contains("the run has no files; its state is"), "{report}");
 
-#[tokio::test]
-async fn an_unknown_run_is_not_found_and_creates_nothing() {
-    let mut session = fixture().open().await;
     assert_eq!(session.host.fail(TOOL, all_of("nosuchrun01")).await["code"], "not_found");
-    assert_eq!(names_below(session.root()), [""; 0]);
     assert!(!session.root().join("out").exists());
 }
 
@@ -114,14 +98,141 @@ async fn an_empty_file_is_saved() {
 }
 
 #[tokio::test]
-async fn the_annotations_of_the_tool_say_that_it_writes() {
-    let mut session = fixture().open().await;
-    let tools = session.host.request("tools/list", json!({})).await["result"]["tools"].clone();
-    let hints = |name: &str| {
-        let tool =
-            tools.as_array().expect("tools").iter().find(|tool| tool["name"] == name).expect("the tool");
-        ["readOnlyHint", "destructiveHint", "idempotentHint"].map(|hint| tool["annotations"][hint] == true)
-    };
+async fn patterns_select_files_by_name() {
+    let cases: [(&[&str], &[&str]); 11] = [
+        (&["*.png"], &["screenshots/end.png", "screenshots/step-2.png"]),
+        (&["agent.log", "*.mp4"], &["agent.log", "recording.mp4"]),
+        (&["deliverables/*"], &["deliverables/report.json"]),
+        (&["**/*"], &NAMES),
+        (&["**"], &NAMES),
+        (&["/*.png"], &[]),
+        (&["{agent,end}.*"], &["agent.log", "screenshots/end.png"]),
+        (&["**/*.json"], &["deliverables/report.json"]),
+        (&["?gent.lo?"], &["agent.log"]),
+        (&["*/agent.log", "agent", "Agent.log", "*.lo", "scre*png/"], &[]),
+        (&["deliverables/report.json", "*.json"], &["deliverables/report.json"]),
+    ];
 
-    assert_eq!(hints(TOOL), [false, true, true], "it replaces files with `overwrite`");
+    for (patterns, expected) in cases {
+        let mut session = fixture().open().await;
+        let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"patterns": patterns}))).await;
+        assert_eq!(paths(&report), expected, "{patterns:?}");
+        assert_eq!(names_below(&session.root().join("out")), expected, "{patterns:?}");
+        if expected.is_empty() {
+            let none = "none of the run's 5 files matches: list them with `list_run_artifacts`";
+            assert_eq!(report["hint"], none);
+        }
+    }
+}
+
+#[tokio::test]
+async fn players_are_selected_by_number_or_id() {
+    let id = player(seed::RUN_TWO_PLAYERS, 2);
+    for (run, more, path) in [
+        (seed::RUN_TWO_PLAYERS, json!({"players": [2]}), "player-2/agent.log"),
+        // The files of a single player need no folder.
+        (&id, json!({}), "agent.log"),
+    ] {
+        let mut session = fixture().open().await;
+        let mut arguments = with(run, more);
+        arguments["patterns"] = json!(["agent.log"]);
+        let report = session.host.succeed(TOOL, arguments).await;
+        assert_eq!(paths(&report), [path]);
+
+        let saved = files_below(&session.root().join("out"));
+        assert_eq!(saved.keys().collect::<Vec<_>>(), [path]);
+        assert!(saved[path] == served(&session.service, &id, "agent.log").await);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_player_is_not_found() {
+    let mut session = fixture().open().await;
+    for arguments in [
+        with(seed::RUN_TWO_PLAYERS, json!({"players": [1, 3]})),
+        with(&player(seed::RUN_FAILED, 3), json!({})),
+    ] {
+        let error = session.host.fail(TOOL, arguments).await;
+        assert_eq!(error["code"], "not_found");
+        assert!(error["message"].as_str().expect("a message").ends_with("has no player 3"), "{error}");
+    }
+
+    assert!(!session.root().join("out").exists());
+}
+
+#[tokio::test]
+async fn single_files_can_be_saved_under_other_names() {
+    let mut session = fixture().open().await;
+    let ids = [player(seed::RUN_TWO_PLAYERS, 1), player(seed::RUN_TWO_PLAYERS, 2)];
+    let files = json!([
+        {"run_id": ids[0], "file_ref": "artifact:agent.log", "relative_path": "logs/one.log"},
+        {"run_id": ids[1], "file_ref": "artifact:screenshots/end.png"},
+        {"run_id": ids[1], "file_ref": "artifact:missing.txt"},
+    ]);
+    let report = session.host.succeed(TOOL, with(seed::RUN_TWO_PLAYERS, json!({"files": files}))).await;
+
+    assert_eq!(
+        (&report["status"], paths(&report)),
+        (&json!("incomplete"), vec!["logs/one.log", "player-2/screenshots/end.png"])
+    );
+
+    let failed = failures(&report);
+
+    assert_eq!(
+        (failed.len(), failed[0].0.as_str(), failed[0].1.as_str()),
+        (1, "artifact:missing.txt", "not_found")
+    );
+
+    let saved = files_below(&session.root().join("out"));
+
+    assert!(saved["logs/one.log"] == served(&session.service, &ids[0], "agent.log").await);
+    assert!(
+        saved["player-2/screenshots/end.png"]
+            == served(&session.service, &ids[1], "screenshots/end.png").await
+    );
+}
+
+#[tokio::test]
+async fn invalid_arguments_are_refused_before_any_request() {
+    let mut session = fixture().open().await;
+    let id = player(seed::RUN_FAILED, 1);
+    let file = |run_id: &str, file_ref: &str, path: &str| json!({"run_id": run_id, "file_ref": file_ref, "relative_path": path});
+    let files = json!([
+        file(seed::RUN_FAILED, "artifact:a", "a"),
+        file("other-1", "artifact:a", "b"),
+        file(&id, "agent.log", "c"),
+        file(&id, "artifact:", "d"),
+        file(&id, "artifact:a", "../a"),
+        file(&id, "artifact:a", "/a"),
+        file(&id, "artifact:a", "nul.txt"),
+    ]);
+
+    let expected = [
+        format!("files.0.run_id: must be the id of a player of `{}`", seed::RUN_FAILED),
+        format!("files.1.run_id: must be the id of a player of `{}`", seed::RUN_FAILED),
+        "files.2.file_ref: must be `artifact:<path>`".to_owned(),
+        "files.3.file_ref: must be `artifact:<path>`".to_owned(),
+        "files.4.relative_path: is not a valid name: it has the segment `..`".to_owned(),
+        "files.5.relative_path: is not a valid name: it is absolute".to_owned(),
+        "files.6.relative_path: is not a valid name: it has a segment that Windows takes for a device"
+            .to_owned(),
+    ];
+
+    assert_eq!(
+        session.host.violations(TOOL, with(seed::RUN_FAILED, json!({"files": files}))).await,
+        expected
+    );
+
+    let both = with(seed::RUN_FAILED, json!({"files": [], "players": [1], "patterns": ["*"]}));
+
+    assert_eq!(session.host.violations(TOOL, both).await.len(), 2);
+
+    let broken = with(seed::RUN_FAILED, json!({"patterns": ["[a"]}));
+
+    assert!(session.host.violations(TOOL, broken).await[0].starts_with("patterns.0: is not a pattern: "));
+
+    let zero = with(seed::RUN_FAILED, json!({"players": [0]}));
+
+    assert_eq!(session.host.violations(TOOL, zero).await, ["players.0: must be 1 or more, got 0"]);
+    assert_eq!(session.service.requests().await, [""; 0]);
 }

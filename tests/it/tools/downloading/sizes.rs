@@ -59,7 +59,7 @@ async fn more_bytes_than_listed_are_an_error() {
 async fn a_file_of_unknown_size_is_saved_up_to_a_limit() {
     for (max_unsized_bytes, is_saved) in [(3_000_000, true), (2_999_999, false)] {
         let mut download = DirectDownload::open(fixture()).await;
-        download.options.max_unsized_bytes = max_unsized_bytes;
+        download.max_unsized_bytes = max_unsized_bytes;
         let mut run = failed_run(&download).await;
         for file in run["players"][0]["artifacts"].as_array_mut().expect("files") {
             file.as_object_mut().expect("an object").remove("size");

@@ -161,7 +161,7 @@ async fn an_installer_is_saved_in_the_named_directory() {
 
     service.fault(json!({"operation": "get_file", "status": 404})).await;
     let (code, _, error) = download(&service, directory.path(), &overwriting, &[]).await;
-    assert_eq!((code, &error["code"], &error["status"]), (Some(1), &json!("not_found"), &json!(404)));
+    assert_eq!((code, &error["code"], &error["status"]), (Some(1), &json!("rejected"), &json!(404)));
 
     let unknown = download(&service, directory.path(), &["minion", "--platform", "linux"], &[]).await;
     assert_eq!(unknown.0, Some(2));

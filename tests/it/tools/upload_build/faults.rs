@@ -35,52 +35,6 @@ async fn an_expired_address_is_replaced() {
     assert_eq!(requests.count(), 1 + 3);
 }
 
-/// The address of a single-part upload is only in the answer to its initiation (service.md 10.6).
-#[tokio::test]
-async fn a_refused_address_of_a_single_part_upload_initiates_another_upload_once() {
-    for (refusals, outcome) in [(1, "uploaded"), (2, "rejected")] {
-        let mut session = fixture().open().await;
-        session.write("game.apk", b"abc");
-        session.service.fault(json!({"operation": "put_part", "status": 403, "times": refusals})).await;
-
-        let result = session.host.call("upload_build", json!({"path": "game.apk", "multipart": false})).await;
-        let error: Value = serde_json::from_str(text(&result["content"][0]["text"])).expect("JSON");
-        let end = if outcome == "uploaded" { &error["status"] } else { &error["error"]["code"] };
-
-        assert_eq!(end, outcome, "{result}");
-
-        let initiations = session
-            .service
-            .writes()
-            .await
-            .iter()
-            .filter(|line| line.starts_with("POST") && line.ends_with("/upload 200"))
-            .count();
-
-        assert_eq!((initiations, session.leftovers().await.0), (2, 0));
-    }
-}
-
-/// The first upload has been cancelled, and there is no second upload.
-#[tokio::test]
-async fn a_second_initiation_that_fails_is_reported() {
-    let mut session = fixture().open().await;
-    session.write("game.apk", b"abc");
-    session.service.fault(json!({"operation": "put_part", "status": 401})).await;
-    session.service.fault(json!({"operation": "initiate_build_upload", "delay_ms": 0})).await;
-    session.service.fault(json!({"operation": "initiate_build_upload", "status": 402})).await;
-
-    let error = session.host.fail("upload_build", json!({"path": "game.apk", "multipart": false})).await;
-
-    assert_eq!((&error["code"], &error["details"]["upload"]), (&json!("quota_exceeded"), &Value::Null));
-    assert!(!error.to_string().contains("upload_timeout"), "{error}");
-
-    let writes = session.service.writes().await;
-
-    assert_eq!(writes.iter().filter(|line| line.starts_with("DELETE")).count(), 1, "{writes:?}");
-    assert_eq!(session.leftovers().await, (0, 0));
-}
-
 /// The service ends an upload that takes longer than its `upload_timeout`.
 #[tokio::test]
 async fn an_upload_that_timed_out_at_the_service_is_reported() {

@@ -1,4 +1,4 @@
-//! The tool `upload_build`.
+//! The tools that read or write local files: `upload_build` and `download_run_files`.
 #![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
 use schemars::JsonSchema;
@@ -15,7 +15,8 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        upload::{BuildArguments, FinishedUpload, UploadEnd, UploadIds, UploadMethod, UploadRequest},
+        download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES},
+        upload::{BuildArguments, FinishedUpload, UploadEnd, UploadIds, UploadRequest},
     },
 };
 
@@ -87,9 +88,11 @@ impl CompositeTool for UploadBuild {
             project: context.project.as_deref(),
             build: self.build,
             origin: files.origin(),
-            method: UploadMethod::Tool,
+            method: "mcp",
         };
-        let job = request.into_job(None, &context.caller, files, &files.root()?)?;
+        let root = files.root()?;
+        let progress = request.check_file(&root)?;
+        let job = request.into_job(progress, &context.caller, files, &root)?;
         if context.is_dry_run {
             let request = Some(job.preview().await?);
             return Ok(UploadBuildAnswer { status: DRY_RUN, request, ..UploadBuildAnswer::default() });
@@ -98,5 +101,26 @@ impl CompositeTool for UploadBuild {
         // With `wait: true` the caller accepts a call of any duration.
         let wait_limit = context.options.wait_limit.filter(|_| self.wait != Some(true));
         job.run_for_host(&context.options, wait_limit).await.map(UploadBuildAnswer::from)
+    }
+}
+
+impl CompositeTool for DownloadRunFiles {
+    const TOOL: ToolInfo =
+        ToolInfo::replaces("download_run_files", "Download the files of a run", Toolset::Artifacts)
+            .needs("project:read-runs")
+            .rules(&[Rule::Excludes("files", "players"), Rule::Excludes("files", "patterns")])
+            .uses_local_files()
+            .requires_fields(&["status"])
+            .recovery_hint("call again: files that exist are not downloaded again");
+    type Answer = DownloadReport;
+
+    async fn run(self, context: ToolContext) -> Result<DownloadReport, Failure> {
+        let ToolContext { caller, files, project, options, .. } = context;
+        let destination = files.root()?.destination(&self.destination_dir)?;
+        let mut report = self.save(&caller, project, &destination, MAX_UNSIZED_BYTES, &options).await?;
+
+        let hints = report.failed.iter_mut().map(|file| &mut file.hint).chain(&mut report.hint);
+        hints.for_each(|hint| hint.address(&*options.tools));
+        Ok(report)
     }
 }
