@@ -9,8 +9,7 @@ use super::{
 use crate::{
     backoff::AttemptError,
     client::{
-        DownloadResponse, DownloadStream, PresignedAddress, RequestKind, ResumeFrom,
-        reports_expired_address,
+        DownloadResponse, DownloadStream, PresignedAddress, RequestKind, ResumeFrom, reports_expired_address,
     },
     fields::Fields,
     service::{api::artifacts::GetRunArtifact, catalog::ListedOperation as _},

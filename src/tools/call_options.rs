@@ -46,8 +46,8 @@ impl CallOptions {
 
 /// Receives the progress of a call.
 pub trait ProgressSink: std::fmt::Debug + Send + Sync {
-    /// Reports that `done` of `total` units are complete, with a text for users. Called at most once per second, each
-    /// time with a greater `done`.
+    /// Reports that `done` of `total` units are complete, with a text for users. Called at most once per second. What has to be
+    /// done again takes `done` back.
     fn report(&self, done: u64, total: u64, message: &str);
 
     /// Returns whether the messages of a wait shall contain the steps of the players, which takes further requests.

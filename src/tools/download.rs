@@ -81,7 +81,7 @@ impl DownloadRunFiles {
         }
 
         let directory = destination.open()?;
-        report.destination = directory.path().display().to_string();
+        report.destination = directory.path.display().to_string();
         let total = plan.files.iter().filter_map(|file| file.target.size).sum();
         let context = TransferContext {
             directory,
@@ -168,7 +168,7 @@ impl DownloadReport {
         Self {
             status: "downloaded",
             run_id: listing.run_id.clone(),
-            destination: destination.requested().to_owned(),
+            destination: destination.requested.clone(),
             file_count: 0,
             total_bytes: 0,
             files: Vec::new(),
@@ -284,7 +284,7 @@ pub(crate) async fn save_link(
         deadline: None,
     };
     context.progress.start_clock();
-    let path = context.directory.path().join(&name).display().to_string();
+    let path = context.directory.path.join(&name).display().to_string();
 
     let target = DownloadTarget { path: name, size: None, modified: None };
     let remote = RemoteFile::AtAddress(&tools.files.storage, address);

@@ -60,11 +60,6 @@ pub(crate) fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-/// Returns `bytes` as lower-case hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
-    bytes.as_ref().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
-}
-
 /// Sleeps until `deadline`. Never returns if there is none.
 pub(crate) async fn sleep_until(deadline: Option<Instant>) {
     match deadline {

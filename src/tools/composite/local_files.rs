@@ -1,24 +1,52 @@
 //! The tools that read or write local files: `upload_build` and `download_run_files`.
 #![expect(missing_docs, reason = "the names of the service are self-explanatory")]
 
+use std::path::{MAIN_SEPARATOR, Path};
+
+use indicatif::HumanBytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::CompositeTool;
 use crate::{
     call::RequestPreview,
     failure::Failure,
+    fields::Fields,
     service::{
-        api::{Open, uploads::automatic_deletion_question},
+        api::{
+            Open,
+            uploads::{InitiateBuildUpload, automatic_deletion_question},
+        },
+        catalog::ListedOperation as _,
         rule::Rule,
         tool::{DRY_RUN, ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
-        download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES},
+        download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES, split_player_id},
+        files::{FilesRoot, file_error},
         upload::{BuildArguments, FinishedUpload, UploadEnd, UploadIds, UploadRequest},
     },
 };
+
+/// Endings of the names of builds, and of archives with builds. A tool sends other files only if a person agrees.
+const BUILD_ENDINGS: [&str; 14] = [
+    ".apk",
+    ".aab",
+    ".xapk",
+    ".ipa",
+    ".exe",
+    ".msi",
+    ".dmg",
+    ".pkg",
+    ".deb",
+    ".rpm",
+    ".appimage",
+    ".zip",
+    ".tar.gz",
+    ".7z",
+];
 
 /// Uploads a build of the game or app from a local file.
 ///
@@ -76,13 +104,15 @@ impl CompositeTool for UploadBuild {
         .needs("project:manage-build-storage")
         .requires_fields(&["status"])
         .recovery_hint("check with `tool:list_builds` before another upload")
-        .asks_confirmation(automatic_deletion_question)
+        .asks_confirmation(deletion_question)
         .rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
         .uses_local_files();
     type Answer = UploadBuildAnswer;
 
     async fn run(self, context: ToolContext) -> Result<UploadBuildAnswer, Failure> {
         let files = &context.files;
+        let root = files.root()?;
+        let is_build = refuse_hidden(&root, &self.path)?;
         let request = UploadRequest {
             path: &self.path,
             project: context.project.as_deref(),
@@ -90,8 +120,10 @@ impl CompositeTool for UploadBuild {
             origin: files.origin(),
             method: "mcp",
         };
-        let root = files.root()?;
         let progress = request.check_file(&root)?;
+        if !is_build && !context.is_dry_run {
+            require_agreement(&self.path, progress.total(), &context).await?;
+        }
         let job = request.into_job(progress, &context.caller, files, &root)?;
         if context.is_dry_run {
             let request = Some(job.preview().await?);
@@ -102,6 +134,39 @@ impl CompositeTool for UploadBuild {
         let wait_limit = context.options.wait_limit.filter(|_| self.wait != Some(true));
         job.run_for_host(&context.options, wait_limit).await.map(UploadBuildAnswer::from)
     }
+}
+
+/// Returns the confirmation question. It names the file, because the agreement counts for the file, too.
+fn deletion_question(arguments: &Fields) -> Option<String> {
+    let deletes = automatic_deletion_question(arguments)?;
+    let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
+    Some(format!("sends `{path}`, and {deletes}"))
+}
+
+/// Refuses a file that lies at a hidden path, as secrets and settings do. A model may name any file, on the word of a text that
+/// somebody else has written. Returns whether the name of the file is that of a build.
+fn refuse_hidden(root: &FilesRoot, path: &str) -> Result<bool, Failure> {
+    let resolved = root.resolve_file(path)?;
+    let below = resolved.strip_prefix(root.path()).unwrap_or(&resolved).to_string_lossy();
+    if below.split(MAIN_SEPARATOR).any(|segment| segment.starts_with('.')) {
+        let failure = file_error(path, "is not sent by a tool: a segment of its path begins with a dot");
+        return Err(failure.hint("if it is a build, a person can send it with the command `tas-mcp upload`"));
+    }
+
+    let name = below.to_lowercase();
+    Ok(BUILD_ENDINGS.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// Asks a person about a file whose name is not that of a build.
+async fn require_agreement(path: &str, size: u64, context: &ToolContext) -> Result<(), Failure> {
+    let ToolContext { caller, project, is_confirmed, .. } = context;
+    let project = caller.resolve_project(InitiateBuildUpload::entry(), project.as_deref()).await?;
+    let project = project.map_or_else(|| "the project of the key".to_owned(), |id| format!("project `{id}`"));
+
+    caller.require_agreement(*is_confirmed, || {
+        let size = HumanBytes(size);
+        format!("upload_build sends `{path}` ({size}) to {project}, although its name is not that of a build")
+    })
 }
 
 impl CompositeTool for DownloadRunFiles {
@@ -116,7 +181,9 @@ impl CompositeTool for DownloadRunFiles {
 
     async fn run(self, context: ToolContext) -> Result<DownloadReport, Failure> {
         let ToolContext { caller, files, project, options, .. } = context;
-        let destination = files.root()?.destination(&self.destination_dir)?;
+        // Files with names of the service's choice lie in a directory of their own, where no program looks for its settings.
+        let directory = Path::new(&self.destination_dir).join(split_player_id(&self.run_id.0).0);
+        let destination = files.root()?.destination(&directory.to_string_lossy())?;
         let mut report = self.save(&caller, project, &destination, MAX_UNSIZED_BYTES, &options).await?;
 
         let hints = report.failed.iter_mut().map(|file| &mut file.hint).chain(&mut report.hint);

@@ -31,7 +31,7 @@ const FILE_REF_PREFIX: &str = "artifact:";
 pub struct DownloadRunFiles {
     /// Run, or `<run>-<player>` for one player[[; from `tool:list_runs`]].
     pub run_id: Id,
-    /// Directory below the files root; created if missing.
+    /// Directory below the files root; the files are saved in its subdirectory `<run>`.
     pub destination_dir: String,
     /// Single files. Not with `players` or `patterns`.
     pub files: Option<Vec<FileChoice>>,
@@ -52,7 +52,7 @@ pub struct FileChoice {
     pub run_id: Id,
     /// `artifact:<path>`[[; paths from `tool:list_run_artifacts`]].
     pub file_ref: String,
-    /// Path below `destination_dir`; default: its own.
+    /// Path below that subdirectory; default: its own.
     pub relative_path: Option<String>,
 }
 
@@ -173,7 +173,11 @@ impl DownloadPlan {
         listing: &RunListing,
     ) -> Result<Self, Failure> {
         let (_, single_player) = split_player_id(&request.run_id.0);
-        check_players(request.players.iter().flatten().chain(&single_player), listing)?;
+        let numbers = single_player.map(|number| vec![number]).or_else(|| request.players.clone());
+        let is_listed = |number: &u64| listing.players.iter().any(|player| player.number == *number);
+        if let Some(missing) = numbers.iter().flatten().find(|number| !is_listed(number)) {
+            return Err(no_player(*missing, listing));
+        }
 
         // The files of several players may have equal names.
         let has_directories = single_player.is_none() && listing.players.len() > 1;
@@ -197,8 +201,7 @@ impl DownloadPlan {
                 request.patterns.is_none() || patterns.iter().any(|pattern| pattern.is_match(&file.filename))
             };
             let is_requested = |player: &&ListedPlayer| {
-                single_player.is_none_or(|number| number == player.number)
-                    && request.players.as_ref().is_none_or(|players| players.contains(&player.number))
+                numbers.as_ref().is_none_or(|numbers| numbers.contains(&player.number))
             };
             for player in listing.players.iter().filter(is_requested) {
                 for file in player.files.iter().filter(is_match) {
@@ -245,15 +248,10 @@ fn find_file<'a>(
     Some((player, player.files.iter().find(|file| file.filename == name)?))
 }
 
-fn check_players<'a>(
-    mut requested: impl Iterator<Item = &'a u64>,
-    listing: &RunListing,
-) -> Result<(), Failure> {
+fn no_player(missing: u64, listing: &RunListing) -> Failure {
     let existing: Vec<_> = listing.players.iter().map(|player| player.number).collect();
-    let Some(missing) = requested.find(|number| !existing.contains(number)) else { return Ok(()) };
-
     let message = format!("run `{}` has no player {missing}", listing.run_id);
-    Err(Failure::new(Code::NotFound, message).hint("see `details.players`").detail("players", existing))
+    Failure::new(Code::NotFound, message).hint("see `details.players`").detail("players", existing)
 }
 
 fn not_listed(name: &str) -> Failure {
@@ -270,22 +268,4 @@ pub(super) fn file_ref(name: &str) -> String {
 pub(crate) fn split_player_id(id: &str) -> (&str, Option<u64>) {
     let parts = id.rsplit_once('-').and_then(|(run, player)| Some((run, player.parse().ok()?)));
     parts.filter(|(run, _)| !run.is_empty()).map_or((id, None), |(run, player)| (run, Some(player)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_after_the_last_hyphen_is_that_of_a_player() {
-        for (id, expected) in [
-            ("run_1-2", ("run_1", Some(2))),
-            ("run_1", ("run_1", None)),
-            ("a-b", ("a-b", None)),
-            ("a-1-2", ("a-1", Some(2))),
-            ("-2", ("-2", None)),
-        ] {
-            assert_eq!(split_player_id(id), expected, "{id}");
-        }
-    }
 }

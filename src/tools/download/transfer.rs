@@ -119,26 +119,24 @@ pub(super) async fn save_file(
 /// # Errors
 /// The existing file is another file and must not be replaced.
 fn keeps(existing: &Metadata, target: &DownloadTarget, replaces: bool) -> Result<bool, Failure> {
-    let modified = existing.modified().ok().map(cap_std::time::SystemTime::into_std);
-    let has_equal_time = match (modified, target.modified) {
-        (Some(existing), Some(expected)) => {
-            let difference = existing.duration_since(expected).or_else(|_| expected.duration_since(existing));
-            difference.is_ok_and(|difference| difference < TIME_TOLERANCE)
+    let modified = existing.modified().map(cap_std::time::SystemTime::into_std).ok();
+    let has_equal_time = match modified.zip(target.modified) {
+        Some((existing, expected)) => {
+            let difference = existing.duration_since(expected).unwrap_or_else(|error| error.duration());
+            difference < TIME_TOLERANCE
         }
         // A caller who wants to replace the file does not want to keep a file of unknown age.
-        _ => !replaces,
+        None => !replaces,
     };
     if existing.is_file() && Some(existing.len()) == target.size && has_equal_time {
         return Ok(true);
     }
-
-    if existing.is_dir() {
-        return Err(file_error(&target.path, "is a directory"));
-    }
-    if replaces {
+    if replaces && !existing.is_dir() {
         return Ok(false);
     }
-    Err(file_error(&target.path, "exists already and is another file").hint(OVERWRITE_HINT))
+
+    let what = if existing.is_dir() { "is a directory" } else { "exists already and is another file" };
+    Err(file_error(&target.path, what).hint(OVERWRITE_HINT))
 }
 
 /// The transfer of one file. Its temporary file is removed with this value, unless it has got its name.

@@ -157,7 +157,7 @@ fn unusable_working_directory(problem: &str) -> Failure {
 #[derive(Clone, Debug)]
 pub struct Destination {
     /// The name as the caller wrote it.
-    requested: String,
+    pub(crate) requested: String,
     /// The directory that the path must not leave; `None` if the path is not confined.
     root: Option<PathBuf>,
     /// Relative to `root`, if there is one.
@@ -172,8 +172,7 @@ impl FilesRoot {
     pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
         let (requested, expanded) = (name.to_owned(), expand_home(name));
         let Some(root) = self.confinement() else {
-            let path = PathBuf::from(&*expanded);
-            return Ok(Destination { requested, root: None, path });
+            return Ok(Destination { requested, root: None, path: PathBuf::from(&*expanded) });
         };
 
         let relative = Path::new(&*expanded);
@@ -206,11 +205,6 @@ impl FilesRoot {
 }
 
 impl Destination {
-    /// Returns the name as the caller wrote it.
-    pub(crate) fn requested(&self) -> &str {
-        &self.requested
-    }
-
     /// Opens the directory, and creates it if it does not exist.
     ///
     /// # Errors
@@ -251,7 +245,7 @@ impl Destination {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenDirectory {
     dir: Arc<Dir>,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 /// A file name in an open directory. The file need not exist.
@@ -264,10 +258,6 @@ pub(crate) struct FileSlot {
 }
 
 impl OpenDirectory {
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub(crate) fn slot(&self, name: &str) -> io::Result<FileSlot> {
         let Some((parent, last)) = name.rsplit_once('/') else {
             return Ok(FileSlot { dir: Arc::clone(&self.dir), name: name.to_owned() });

@@ -13,12 +13,12 @@ use cap_std::{
     ambient_authority,
     fs::{Dir, Metadata},
 };
-use ring::digest::{Context, SHA256};
+use ring::digest::{Context, Digest, SHA256};
 use tokio::{sync::oneshot, task::spawn_blocking};
 
 use crate::{
     failure::Failure,
-    tools::files::{FilesRoot, file_error, hexadecimal, is_escape, read_error},
+    tools::files::{FilesRoot, file_error, is_escape, read_error},
 };
 
 /// Number of bytes that are read, hashed and sent at a time.
@@ -174,6 +174,11 @@ impl SourceFile {
             _ => read_error(&self.requested, error),
         }
     }
+}
+
+/// Returns a digest as lower-case hexadecimal digits.
+pub(super) fn hexadecimal(digest: Digest) -> String {
+    digest.as_ref().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }
 
 /// Opens the file at `path`, which was resolved below `root`. Returns also its location, if the root is confined.

@@ -16,12 +16,14 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::{UploadIds, source::SourceFile};
+use super::{
+    UploadIds,
+    source::{SourceFile, hexadecimal},
+};
 use crate::{
     failure::{Code, Failure},
     service::api::uploads::InitiatedUpload,
     text::filled,
-    tools::files::hexadecimal,
 };
 
 /// An unfinished upload.

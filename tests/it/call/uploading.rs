@@ -9,7 +9,6 @@ mod answers;
 mod deleting;
 mod ending;
 mod expiry;
-mod faults;
 mod flows;
 mod quota;
 mod rules;

@@ -60,6 +60,11 @@ fn with(run: &str, mut more: Value) -> Value {
     more
 }
 
+/// Returns the directory in which the tool saves the files of the failed run.
+fn out(session: &Session) -> PathBuf {
+    session.root().join("out").join(seed::RUN_FAILED)
+}
+
 /// Returns the id of a player of a run.
 fn player(run: &str, number: u64) -> String {
     format!("{run}-{number}")

@@ -7,16 +7,6 @@ use super::{file, fixture, upload_build, uploads_and_files};
 use crate::support::fixture::Session;
 
 #[tokio::test]
-async fn a_deletion_requires_a_confirmation() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let error = host.fail("delete_build", json!({"build_id": seed::BUILD_ANDROID})).await;
-    assert_eq!(error["code"], "confirmation_required");
-    let message = error["message"].as_str().expect("a message");
-    assert!(message.contains(seed::BUILD_ANDROID) && message.contains("permanently"), "{message}");
-    assert_eq!(service.requests().await, [""; 0]);
-}
-
-#[tokio::test]
 async fn the_bytes_of_a_deleted_build_are_deleted() {
     let Session { service, mut host, .. } = fixture().open().await;
     let build = upload_build(&mut host, &file(2_500)).await;
@@ -30,15 +20,6 @@ async fn the_bytes_of_a_deleted_build_are_deleted() {
     assert_eq!((uploads_and_files(&service).await, service.content(&build).await), ((0, 0), None));
     assert_eq!(host.fail("get_build", json!({"build_id": build})).await["code"], "not_found");
     assert_eq!(host.fail("delete_build", arguments).await["code"], "not_found");
-}
-
-/// Pinning prevents automatic deletion only (service.md 10.1).
-#[tokio::test]
-async fn a_pinned_build_can_be_deleted() {
-    let Session { service: _service, mut host, .. } = fixture().open().await;
-    let build = host.succeed("get_build", json!({"build_id": seed::BUILD_PLAYSTATION})).await;
-    assert_eq!(build["pinned"], true);
-    host.succeed("delete_build", json!({"build_id": seed::BUILD_PLAYSTATION, "confirm": true})).await;
 }
 
 #[tokio::test]

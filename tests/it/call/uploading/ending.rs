@@ -1,25 +1,12 @@
 //! Uploads that are cancelled, interrupted or completed twice.
 
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
 
 use super::{
     build, file, fixture, part_urls, put_accepted, put_parts, put_refused, text, upload_build, upload_ids,
     uploads_and_files, with,
 };
-use crate::support::{fixture::Session, host::Host, service::Service};
-
-/// Writes a request as it stands and reads the answer to its end.
-pub(super) async fn raw_answer(address: &str, request: &str) -> String {
-    let mut stream = TcpStream::connect(address).await.expect("the sandbox is up");
-    stream.write_all(request.as_bytes()).await.expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-    answer
-}
+use crate::support::fixture::Session;
 
 #[tokio::test]
 async fn a_cancelled_upload_leaves_no_files() {
@@ -60,26 +47,6 @@ async fn an_upload_in_one_piece_is_cancelled_without_an_upload_id() {
 }
 
 #[tokio::test]
-async fn a_cancellation_requires_all_three_ids_of_the_upload() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(3)).await;
-    // This is the form for an upload in one piece.
-    let without_upload = json!({"build_id": upload["build_id"], "object_key": upload["object_key"]});
-    let wrong = [
-        without_upload,
-        with(upload_ids(&upload), json!({"upload_id": "upl_other"})),
-        with(upload_ids(&upload), json!({"object_key": "other"})),
-        with(upload_ids(&upload), json!({"build_id": "6d5c4b3a-2918-4706-a5f4-e3d2c1b0a998"})),
-    ];
-
-    for arguments in wrong {
-        assert_eq!(host.fail("cancel_build_upload", arguments).await["code"], "not_found");
-    }
-
-    assert_eq!(uploads_and_files(&service).await, (1, 0));
-}
-
-#[tokio::test]
 async fn an_upload_is_completed_once() {
     let Session { service, mut host, .. } = fixture().open().await;
     let upload = host.succeed("initiate_build_upload", build(3)).await;
@@ -93,53 +60,6 @@ async fn an_upload_is_completed_once() {
     assert_eq!(host.fail("cancel_build_upload", upload_ids(&upload)).await["code"], "not_found");
     assert_eq!(put_refused(&urls[0], b"xyz").await, (404, "NoSuchUpload".to_owned()));
     assert_eq!(service.content(text(&upload["build_id"])).await, Some(b"abc".to_vec()));
-}
-
-/// Sends the head and the first half of a part of 1,000 bytes, and waits until the sandbox writes it.
-async fn send_half_a_part(service: &Service, host: &mut Host, upload: &Value) -> TcpStream {
-    let url = part_urls(host, upload, &[1]).await.remove(0);
-    let (address, target) =
-        url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
-    let head = format!(
-        "PUT /{target} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/octet-stream\r\ncontent-length: 1000\r\n\r\n"
-    );
-    let mut stream = TcpStream::connect(address).await.expect("the sandbox is up");
-
-    stream.write_all(&[head.as_bytes(), &file(500)].concat()).await.expect("it reads");
-    while uploads_and_files(service).await != (1, 1) {
-        tokio::task::yield_now().await;
-    }
-
-    stream
-}
-
-#[tokio::test]
-async fn an_interrupted_part_is_not_kept() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(1_000)).await;
-    drop(send_half_a_part(&service, &mut host, &upload).await);
-
-    while uploads_and_files(&service).await != (1, 0) {
-        tokio::task::yield_now().await;
-    }
-
-    assert_eq!(service.control("uploads").await["data"][0]["parts"], json!([]));
-}
-
-#[tokio::test]
-async fn a_part_is_not_kept_if_its_upload_ends_meanwhile() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(1_000)).await;
-    let mut stream = send_half_a_part(&service, &mut host, &upload).await;
-
-    host.succeed("cancel_build_upload", upload_ids(&upload)).await;
-    stream.write_all(&file(500)).await.expect("it reads");
-
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-
-    assert!(answer.starts_with("HTTP/1.1 404 ") && answer.contains("NoSuchUpload"), "{answer}");
-    assert_eq!(uploads_and_files(&service).await, (0, 0));
 }
 
 #[tokio::test]

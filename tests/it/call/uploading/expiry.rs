@@ -2,49 +2,10 @@
 
 use serde_json::json;
 
-use super::{
-    build, fixture, part_urls, put_accepted, put_refused, refusal, upload_ids, uploads_and_files, with,
-};
+use super::{build, fixture, part_urls, put_accepted, put_refused, upload_ids, uploads_and_files, with};
 use crate::support::fixture::Session;
 
 const MINUTE: f64 = 60.0;
-
-#[tokio::test]
-async fn a_part_url_accepts_only_a_put_with_a_length() {
-    let Session { service: _service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(3)).await;
-    let urls = part_urls(&mut host, &upload, &[1]).await;
-    let client = crate::support::plain_client().build().expect("a client");
-    let answer = client.get(&urls[0]).send().await.expect("an answer");
-
-    assert_eq!(refusal(answer).await, (405, "MethodNotAllowed".to_owned()));
-
-    let head = urls[0].strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("an address");
-    let request = format!(
-        "PUT /{} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-        head.1, head.0
-    );
-    let answer = super::ending::raw_answer(head.0, &request).await;
-
-    assert!(answer.starts_with("HTTP/1.1 411 ") && answer.contains("MissingContentLength"), "{answer}");
-}
-
-#[tokio::test]
-async fn a_part_url_accepts_only_bytes_with_the_content_type_of_bytes() {
-    let Session { service: _service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(3)).await;
-    let urls = part_urls(&mut host, &upload, &[1]).await;
-    let client = crate::support::plain_client().build().expect("a client");
-
-    for kind in [None, Some("application/json")] {
-        let request = client.put(&urls[0]).body("abc");
-        let request = kind.into_iter().fold(request, |request, kind| request.header("content-type", kind));
-        let answer = request.send().await.expect("an answer");
-        assert_eq!(refusal(answer).await, (400, "InvalidArgument".to_owned()), "{kind:?}");
-    }
-
-    put_accepted(&urls[0], b"abc").await;
-}
 
 #[tokio::test]
 async fn an_upload_ends_at_its_timeout_and_leaves_no_files() {

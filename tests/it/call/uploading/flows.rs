@@ -4,8 +4,7 @@ use serde_json::json;
 use tas_mcp::sandbox::seed;
 
 use super::{
-    build, file, fixture, part_urls, put_accepted, put_parts, text, upload_build, upload_ids,
-    uploads_and_files, with,
+    build, file, fixture, part_urls, put_accepted, put_parts, text, upload_ids, uploads_and_files, with,
 };
 use crate::support::fixture::Session;
 
@@ -49,24 +48,6 @@ async fn an_upload_in_one_piece_keeps_the_bytes() {
 
     assert_eq!(done, json!({"status": "success"}));
     assert_eq!(service.content(text(build_id)).await, Some(file));
-}
-
-#[tokio::test]
-async fn the_documented_body_gets_the_answer_of_an_upload_in_parts() {
-    let Session { service: _service, mut host, .. } = fixture().open().await;
-    for size in [1_000, 2_999_999_999_u64, 3_000_000_000] {
-        let arguments = json!({"name": "n", "file_name": "f", "file_size": size, "platform": "xbox"});
-        let upload = host.succeed("initiate_build_upload", arguments).await;
-        assert!(upload.get("upload_id").is_some() && upload.get("upload_url").is_none(), "{size}: {upload}");
-    }
-}
-
-#[tokio::test]
-async fn a_large_file_has_larger_parts() {
-    let Session { service: _service, mut host, .. } = fixture().open().await;
-    // An upload has at most 10,000 parts, so that 10,000 parts of 1,000 bytes are one byte too few.
-    let upload = host.succeed("initiate_build_upload", build(10_000_001)).await;
-    assert_eq!((&upload["part_size"], &upload["total_parts"]), (&json!(1_001), &json!(9_991)));
 }
 
 #[tokio::test]
@@ -129,12 +110,4 @@ async fn parts_are_accepted_in_any_order_and_the_last_upload_of_a_part_counts() 
     host.succeed("complete_build_upload", with_second(&second)).await;
 
     assert_eq!(service.content(text(&upload["build_id"])).await, Some(file));
-}
-
-#[tokio::test]
-async fn builds_of_the_seed_have_no_bytes() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    assert_eq!(service.content(seed::BUILD_ANDROID).await, None);
-    let build = upload_build(&mut host, &file(3)).await;
-    assert_eq!(service.content(&build).await, Some(file(3)));
 }

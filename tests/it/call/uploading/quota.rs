@@ -20,18 +20,6 @@ async fn an_upload_above_the_quota_is_refused_with_the_numbers() {
 }
 
 #[tokio::test]
-async fn a_deletion_of_old_builds_needs_a_confirmation() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = with(build(600_000_000), json!({"auto_delete": true, "deletion_policy": "oldest"}));
-    let error = host.fail("initiate_build_upload", upload.clone()).await;
-
-    assert_eq!(error["code"], "confirmation_required");
-    assert_eq!(service.writes().await, [""; 0]);
-
-    host.succeed("initiate_build_upload", with(upload, json!({"confirm": true}))).await;
-}
-
-#[tokio::test]
 async fn a_file_beyond_the_limits_is_too_large() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
     let single = json!({"multipart": false});

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{build, file, fixture, part_urls, upload_build};
+use super::{build, file, fixture, upload_build};
 use crate::support::fixture::Session;
 
 /// Every request with the id of its key.
@@ -41,22 +41,6 @@ async fn only_the_main_api_gets_the_key() {
     .map(|(line, key)| (line.to_owned(), key.clone()));
 
     assert_eq!(seen, expected);
-}
-
-/// Without these records the test above would prove nothing.
-#[tokio::test]
-async fn the_sandbox_records_every_key_that_it_gets() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(3)).await;
-    let urls = part_urls(&mut host, &upload, &[1]).await;
-
-    for (key, id) in [(tas_mcp::sandbox::keys::DEMO, "key_demo"), ("svc_any", "unknown")] {
-        let client = crate::support::plain_client().build().expect("a client");
-        client.put(&urls[0]).header("x-api-key", key).body("abc").send().await.expect("an answer");
-        let (line, seen) = requests_with_keys(&service).await.pop().expect("a request");
-        assert!(line.starts_with("PUT /storage/builds/"), "{line}");
-        assert_eq!(seen, id);
-    }
 }
 
 #[tokio::test]

@@ -1,15 +1,13 @@
 //! Files that exist before a download.
 
-use std::{
-    fs::{self, File},
-    time::SystemTime,
-};
+use std::fs;
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
 use super::{
-    DirectDownload, NAMES, TOOL, all_of, failures, files_below, fixture, names_below, player, served, with,
+    DirectDownload, NAMES, TOOL, all_of, failures, files_below, fixture, names_below, out, player, served,
+    with,
 };
 
 #[tokio::test]
@@ -27,16 +25,16 @@ async fn saved_files_are_not_downloaded_again() {
     }
 
     assert_eq!(session.service.requests().await.len(), before + 2, "only the run is requested");
-    assert_eq!(names_below(&session.root().join("out")), NAMES);
+    assert_eq!(names_below(&out(&session)), NAMES);
 }
 
 #[tokio::test]
 async fn another_file_is_replaced_only_with_overwrite() {
     let mut session = fixture().open().await;
     let log = served(&session.service, &player(seed::RUN_FAILED, 1), "agent.log").await;
-    let (out, mine) = (session.root().join("out"), vec![b'x'; log.len()]);
+    let (out, mine) = (out(&session), vec![b'x'; log.len()]);
 
-    fs::create_dir(&out).expect("a directory");
+    fs::create_dir_all(&out).expect("a directory");
     // A file of another size, and a file of the same size that was not downloaded.
     for content in [b"mine".to_vec(), mine] {
         fs::write(out.join("agent.log"), &content).expect("a file");
@@ -68,7 +66,7 @@ async fn another_file_is_replaced_only_with_overwrite() {
 #[tokio::test]
 async fn a_directory_is_never_replaced() {
     let mut session = fixture().open().await;
-    let path = session.root().join("out/agent.log");
+    let path = out(&session).join("agent.log");
     fs::create_dir_all(&path).expect("a directory");
 
     let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"overwrite": true}))).await;
@@ -80,7 +78,7 @@ async fn a_directory_is_never_replaced() {
 #[tokio::test]
 async fn a_file_created_during_the_download_is_not_replaced() {
     let mut session = fixture().open().await;
-    let out = session.root().join("out");
+    let out = out(&session);
     session.service.fault(json!({"operation": "get_run_artifact", "delay_ms": 60_000})).await;
 
     let arguments = with(seed::RUN_FAILED, json!({"patterns": ["agent.log"]}));
@@ -124,14 +122,4 @@ async fn a_file_of_unknown_time_is_kept_only_without_overwrite() {
         assert_eq!(report.files[0].kept, !overwrite);
         assert_eq!(files_below(&download.out())["agent.log"] == mine, !overwrite);
     }
-}
-
-#[tokio::test]
-async fn a_file_with_another_time_is_not_kept() {
-    let mut session = fixture().open().await;
-    session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-    let log = File::options().write(true).open(session.root().join("out/agent.log")).expect("a file");
-    log.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
-    let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-    assert_eq!(failures(&report).len(), 1, "{report}");
 }

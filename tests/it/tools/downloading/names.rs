@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{sandbox::seed, tools::files::file_name};
 
-use super::{TOOL, all_of, failures, files_below, fixture, names_below, player, served};
+use super::{TOOL, all_of, failures, files_below, fixture, names_below, out, player, served};
 use crate::support::fixture::Session;
 
 /// Lets the service list files with these names, and after them a file that exists.
@@ -81,7 +81,7 @@ async fn names_with_invisible_or_special_characters_are_refused() {
     let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
     assert_eq!(failures(&report).len(), HIDDEN.len(), "{report}");
-    assert_eq!(names_below(&session.root().join("out")), ["agent.log"]);
+    assert_eq!(names_below(&out(&session)), ["agent.log"]);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn refused_names_do_not_stop_the_other_files() {
         assert!(message.ends_with(&format!("is refused: the name {reason}")), "{message}: {reason}");
     }
 
-    assert_eq!(names_below(session.root()), ["out/agent.log"]);
+    assert_eq!(names_below(&out(&session)), ["agent.log"]);
 
     let fetched = session.service.requests().await.into_iter().filter(|line| line.contains("/artifacts/"));
 
@@ -173,7 +173,7 @@ async fn unusual_names_are_requested_unchanged() {
     arguments["patterns"] = json!(["a b*"]);
 
     let report = session.host.succeed(TOOL, arguments).await;
-    let saved = files_below(&session.root().join("out"));
+    let saved = files_below(&out(&session));
 
     assert_eq!(report["status"], "downloaded", "{report}");
     assert!(saved["a b#c%2F?d.log"] == body);
@@ -182,14 +182,14 @@ async fn unusual_names_are_requested_unchanged() {
 #[tokio::test]
 async fn only_the_name_inside_an_existing_file_fails() {
     let mut session = fixture().open().await;
-    std::fs::create_dir(session.root().join("out")).expect("a directory");
-    std::fs::write(session.root().join("out/a"), "mine").expect("a file");
+    std::fs::create_dir_all(out(&session)).expect("a directory");
+    std::fs::write(out(&session).join("a"), "mine").expect("a file");
     list_files(&mut session, &["a/b.log"]).await;
 
     let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
     assert!(failures(&report)[0].2.contains("cannot be written: "), "{report}");
-    assert_eq!(names_below(&session.root().join("out")), ["a", "agent.log"]);
+    assert_eq!(names_below(&out(&session)), ["a", "agent.log"]);
 }
 
 #[tokio::test]
@@ -209,30 +209,4 @@ async fn an_invalid_listing_is_reported() {
     let error = session.host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
 
     assert_eq!((&error["code"], &error["details"]["failed_count"]), (&json!("file_error"), &json!(3)));
-}
-
-#[tokio::test]
-async fn a_file_without_a_name_is_reported() {
-    let mut session = fixture().open().await;
-    let mut run = session.host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
-    let files = run["players"][0]["artifacts"].as_array_mut().expect("files");
-
-    for file in files.iter_mut().filter(|file| file["filename"] != "agent.log") {
-        file.as_object_mut().expect("a file").remove("filename");
-    }
-
-    let nameless = files.len() - 1;
-    session.service.fault(json!({"operation": "get_run", "body": run})).await;
-
-    let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-
-    assert_eq!((&report["status"], &report["file_count"]), (&json!("incomplete"), &json!(1)));
-
-    let failed = failures(&report);
-
-    assert_eq!(failed.len(), nameless);
-
-    let said = "`` is refused: the name is empty";
-    assert!(failed.iter().all(|(_, _, message)| message == said), "{failed:?}");
-    assert_eq!(names_below(session.root()), ["out/agent.log"]);
 }

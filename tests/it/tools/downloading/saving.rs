@@ -6,13 +6,15 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
 
-use super::{NAMES, TOOL, all_of, failures, files_below, fixture, names_below, paths, player, served, with};
+use super::{
+    NAMES, TOOL, all_of, failures, files_below, fixture, names_below, out, paths, player, served, with,
+};
 
 #[tokio::test]
 async fn every_file_of_a_run_is_saved_byte_by_byte() {
     let mut session = fixture().open().await;
     let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-    let out = session.root().join("out");
+    let out = out(&session);
     let saved = files_below(&out);
 
     assert_eq!(saved.keys().collect::<Vec<_>>(), NAMES);
@@ -55,7 +57,7 @@ async fn several_players_get_folders() {
 
     assert_eq!(report["file_count"], 8);
 
-    let saved = files_below(&session.root().join("out"));
+    let saved = files_below(&session.root().join("out").join(seed::RUN_TWO_PLAYERS));
     for number in [1, 2] {
         // The run passed, so that it has no screenshot of a failed step.
         for name in NAMES.into_iter().filter(|name| !name.contains("step")) {
@@ -92,7 +94,7 @@ async fn an_empty_file_is_saved() {
     session.service.fault(empty).await;
     session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    let saved = files_below(&session.root().join("out"));
+    let saved = files_below(&out(&session));
 
     assert_eq!((saved.len(), saved["empty.txt"].len()), (1, 0));
 }
@@ -117,7 +119,7 @@ async fn patterns_select_files_by_name() {
         let mut session = fixture().open().await;
         let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"patterns": patterns}))).await;
         assert_eq!(paths(&report), expected, "{patterns:?}");
-        assert_eq!(names_below(&session.root().join("out")), expected, "{patterns:?}");
+        assert_eq!(names_below(&out(&session)), expected, "{patterns:?}");
         if expected.is_empty() {
             let none = "none of the run's 5 files matches: list them with `list_run_artifacts`";
             assert_eq!(report["hint"], none);
@@ -139,7 +141,7 @@ async fn players_are_selected_by_number_or_id() {
         let report = session.host.succeed(TOOL, arguments).await;
         assert_eq!(paths(&report), [path]);
 
-        let saved = files_below(&session.root().join("out"));
+        let saved = files_below(&session.root().join("out").join(seed::RUN_TWO_PLAYERS));
         assert_eq!(saved.keys().collect::<Vec<_>>(), [path]);
         assert!(saved[path] == served(&session.service, &id, "agent.log").await);
     }
@@ -183,7 +185,7 @@ async fn single_files_can_be_saved_under_other_names() {
         (1, "artifact:missing.txt", "not_found")
     );
 
-    let saved = files_below(&session.root().join("out"));
+    let saved = files_below(&session.root().join("out").join(seed::RUN_TWO_PLAYERS));
 
     assert!(saved["logs/one.log"] == served(&session.service, &ids[0], "agent.log").await);
     assert!(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{NAMES, TOOL, all_of, files_below, fixture, names_below, player, served};
+use super::{NAMES, TOOL, all_of, files_below, fixture, names_below, out, player, served};
 use crate::support::{fixture::Session, peer::Peer};
 
 const PROJECT_SCOPE: (&str, &str) = ("TAS_PROJECT_ID", "demo");
@@ -117,7 +117,7 @@ async fn an_address_of_another_host_is_used_without_the_key() {
     list_file_at(&mut session, &url, 8).await;
     session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert_eq!(files_below(session.root())["out/agent.log"], b"far away");
+    assert_eq!(files_below(&out(&session))["agent.log"], b"far away");
 
     let requests = peer.requests();
 
@@ -135,7 +135,7 @@ async fn an_address_of_the_service_itself_is_used_with_the_key() {
     list_file_at(&mut session, &url, log.len()).await;
     session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
 
-    assert!(files_below(session.root())["out/agent.log"] == log);
+    assert!(files_below(&out(&session))["agent.log"] == log);
 
     let seen = session.service.control("requests").await;
     let last = seen["data"].as_array().and_then(|seen| seen.last()).expect("a request").clone();
@@ -163,7 +163,7 @@ async fn a_failing_address_is_replaced_by_the_operation_itself() {
         let log = served(&session.service, &player(seed::RUN_FAILED, 1), "agent.log").await;
         list_file_at(&mut session, &address, log.len()).await;
         session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
-        assert!(files_below(session.root())["out/agent.log"] == log, "{address}");
+        assert!(files_below(&out(&session))["agent.log"] == log, "{address}");
     }
 }
 

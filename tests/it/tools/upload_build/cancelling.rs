@@ -37,32 +37,6 @@ async fn a_cancelled_call_cancels_the_upload_at_the_service() {
     }
 }
 
-/// The request to cancel is sent again until it is answered.
-#[tokio::test]
-async fn a_failed_cancellation_is_repeated() {
-    let mut session = fixture().open().await;
-    session.write("game.apk", &bytes(2_500));
-    hold_parts(&session.service, 0).await;
-
-    for fault in [json!({"status": 503}), json!({"reset": true}), json!({"status": 500, "after": true})] {
-        let mut fault = fault;
-        fault["operation"] = json!("cancel_build_upload");
-        session.service.fault(fault).await;
-    }
-
-    let call = session.start_upload(json!({"path": "game.apk"})).await;
-
-    session.wait_for_pending_parts(3).await;
-    let cancelled = json!({"requestId": call});
-    session
-        .host
-        .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled}))
-        .await;
-    session.wait_for_cleanup().await;
-
-    session.wait_for_state_removal().await;
-}
-
 /// Starts the server with an upload that the storage host holds back after `free` parts.
 async fn start_server_with_held_upload(
     session: &Session,
@@ -116,41 +90,6 @@ async fn a_server_shutdown_leaves_a_resumable_upload() {
 
     assert_eq!((&build["parts_resumed"], &build["parts"]), (&json!(3), &json!(7)));
     assert_eq!((session.leftovers().await.0, session.states()), (0, vec![]));
-}
-
-/// Returns the number of unanswered requests for addresses.
-async fn pending_address_requests(session: &Session) -> usize {
-    let log = session.service.control("requests").await;
-    let request = log["data"].as_array().expect("a list").iter();
-    let is_open = |request: &&Value| {
-        request["status"].is_null() && super::text(&request["path"]).contains("/upload/parts")
-    };
-    request.filter(is_open).count()
-}
-
-#[tokio::test]
-async fn a_server_shutdown_during_a_resumption_leaves_the_upload() {
-    let mut session = fixture().open().await;
-    super::resuming::interrupt_upload(&session, 3).await;
-
-    // The answer arrives during the shutdown, when the server sends no further request.
-    let late = json!({"operation": "get_build_upload_parts", "delay_ms": 700, "times": 50});
-    session.service.fault(late).await;
-    hold_parts(&session.service, 0).await;
-
-    let (mut child, input) = start_server_with_call(&session, true).await;
-    while pending_address_requests(&session).await == 0 {}
-    drop(input);
-
-    assert!(child.wait().await.expect("a status").success());
-
-    session.service.heal().await;
-
-    assert_eq!((session.leftovers().await.0, session.states().len()), (1, 1));
-
-    let build = session.upload("game.apk").await;
-
-    assert_eq!(build["parts_resumed"], 3);
 }
 
 /// An upload in one part cannot be continued.
@@ -240,11 +179,6 @@ async fn a_cancelled_upload_waits_only_briefly_for_its_completion() {
     // The time limit of a request is longer.
     let cleanup = tokio::time::timeout(Duration::from_secs(20), session.wait_for_cleanup()).await;
     cleanup.expect("the upload ends at once");
-}
-
-#[test]
-fn the_default_time_limit_of_a_cancellation_is_short() {
-    assert_eq!(UploadTiming::default().cancel_limit, Duration::from_secs(12));
 }
 
 /// The cancellation proves that there is no build.

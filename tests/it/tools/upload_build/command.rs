@@ -135,12 +135,6 @@ async fn invalid_arguments_are_reported_before_any_request() {
 }
 
 #[tokio::test]
-async fn a_call_without_files_is_a_usage_error() {
-    let output = command(&fixture().open().await, &[]).output().await.expect("an output");
-    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(2), true));
-}
-
-#[tokio::test]
 async fn a_failed_upload_does_not_stop_the_others() {
     let session = fixture().open().await;
     session.write("one.apk", &bytes(10));

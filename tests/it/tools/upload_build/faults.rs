@@ -3,37 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    backoff::{Backoff, RetryPolicy},
-    tools::upload::UploadTiming,
-};
+use tas_mcp::tools::upload::UploadTiming;
 
 use super::{bytes, fixture, hold_parts, short_pauses, text};
 
 /// Two parts of 1,000 bytes and one of 500.
 const SIZE: usize = 2_500;
-
-#[tokio::test]
-async fn an_expired_address_is_replaced() {
-    let mut session = fixture().open().await;
-    let file = bytes(SIZE);
-    session.write("game.apk", &file);
-    session.service.fault(json!({"operation": "put_part", "status": 403, "times": 3})).await;
-
-    let build = session.upload("game.apk").await;
-
-    assert_eq!(build["bytes_sent_again"], SIZE);
-    assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
-
-    let mut puts = session.puts().await;
-    puts.sort();
-
-    assert_eq!(puts, ["1 200", "1 403", "2 200", "2 403", "3 200", "3 403"]);
-
-    let requests = session.service.requests().await.into_iter().filter(|line| line.contains("/upload/parts"));
-
-    assert_eq!(requests.count(), 1 + 3);
-}
 
 /// The service ends an upload that takes longer than its `upload_timeout`.
 #[tokio::test]
@@ -80,18 +55,4 @@ async fn a_stalled_part_is_sent_again() {
 
     assert_eq!(session.service.content(text(&build["build_id"])).await, Some(file));
     assert!(build["bytes_sent_again"].as_u64().is_some_and(|again| again > 0), "{build}");
-}
-
-#[tokio::test]
-async fn attempts_are_separated_by_pauses() {
-    let backoff = Backoff::new(Duration::from_millis(40), Duration::from_millis(80), 2.0);
-    let retries = RetryPolicy { backoff, ..short_pauses().retries };
-    let mut session = fixture().upload_timing(UploadTiming { retries, ..short_pauses() }).open().await;
-    session.write("game.apk", b"abc");
-    session.service.fault(json!({"operation": "put_part", "status": 500, "times": 2})).await;
-
-    let build = session.upload("game.apk").await;
-
-    // The jitter shortens a pause to half of its length at most: (40 ms + 80 ms) / 2.
-    assert!(build["seconds"].as_f64().is_some_and(|seconds| seconds >= 0.06), "{build}");
 }

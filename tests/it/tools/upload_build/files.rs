@@ -147,53 +147,42 @@ async fn an_upload_of_a_deleted_file_is_not_completed() {
     assert_eq!(error["message"], "`game.apk` was removed while it was uploaded");
 }
 
-/// The other parts would contain bytes of the changed file.
+/// The other parts would contain bytes of the changed file, or of the target of the link.
 #[tokio::test]
-async fn no_further_part_of_a_changed_file_is_sent() {
-    let mut session = fixture().open().await;
-    session.write("game.apk", &bytes(30 * super::PART));
-    hold_parts(&session.service, 0).await;
-
-    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
-    let call = session.host.start("tools/call", call).await;
-
-    session.wait_for_pending_parts(4).await;
-    session.write("game.apk", b"abc");
-    session.service.heal().await;
-    session.service.release().await;
-
-    assert_eq!(session.host.answer(call).await["result"]["isError"], true);
-    assert_eq!(session.leftovers().await, (0, 0));
-    assert!(session.puts().await.len() < 10, "{:?}", session.puts().await);
-}
-
-/// The target of the link is outside the root and has the same size and time as the file.
-#[cfg(unix)]
-#[tokio::test]
-async fn a_link_that_replaces_the_file_is_not_followed() {
-    let mut session = fixture().open().await;
-    let path = session.write("game.apk", &bytes(30 * super::PART));
-    let modified = path.metadata().and_then(|found| found.modified()).expect("a time");
+async fn no_further_part_of_a_file_that_was_changed_or_replaced_by_a_link_is_sent() {
     let secret = tempfile::NamedTempFile::new().expect("a file");
-
     fs::write(secret.path(), vec![b's'; 30 * super::PART]).expect("it can be written");
-    secret.as_file().set_modified(modified).expect("a time");
-    hold_parts(&session.service, 0).await;
+    let change = |session: &Session| drop(session.write("game.apk", b"abc"));
+    // The target of the link is outside the root and has the same size and time as the file.
+    #[cfg(unix)]
+    let link = |session: &Session| {
+        let path = session.root().join("game.apk");
+        let modified = path.metadata().and_then(|found| found.modified()).expect("a time");
+        secret.as_file().set_modified(modified).expect("a time");
+        fs::remove_file(&path).expect("it can be removed");
+        std::os::unix::fs::symlink(secret.path(), &path).expect("a link");
+    };
+    let damages: &[&dyn Fn(&Session)] = &[
+        &change,
+        #[cfg(unix)]
+        &link,
+    ];
 
-    let call = json!({"name": "upload_build", "arguments": {"path": "game.apk"}});
-    let call = session.host.start("tools/call", call).await;
+    for damage in damages {
+        let mut session = fixture().open().await;
+        session.write("game.apk", &bytes(30 * super::PART));
+        hold_parts(&session.service, 0).await;
 
-    session.wait_for_pending_parts(4).await;
-    fs::remove_file(&path).expect("it can be removed");
-    std::os::unix::fs::symlink(secret.path(), &path).expect("a link");
-    session.service.heal().await;
-    session.service.release().await;
+        let call = session.start_upload(json!({"path": "game.apk"})).await;
+        session.wait_for_pending_parts(4).await;
+        damage(&session);
+        session.service.heal().await;
+        session.service.release().await;
 
-    let result = session.host.answer(call).await["result"].clone();
-
-    assert_eq!(result["isError"], true, "{result}");
-    assert_eq!(session.leftovers().await, (0, 0));
-    assert!(session.puts().await.len() < 10, "{:?}", session.puts().await);
+        assert_eq!(session.host.answer(call).await["result"]["isError"], true);
+        assert_eq!(session.leftovers().await, (0, 0));
+        assert!(session.puts().await.len() < 10, "{:?}", session.puts().await);
+    }
 }
 
 #[tokio::test]

@@ -54,8 +54,3 @@ async fn wait_true_waits_for_the_end() {
     let build: Value = session.host.answer(call).await["result"]["structuredContent"].clone();
     assert_eq!((&build["status"], &build["parts"]), (&json!("uploaded"), &json!(10)));
 }
-
-#[test]
-fn the_default_wait_limit_is_45_seconds() {
-    assert_eq!(UploadTiming::default().wait_limit, Duration::from_secs(45));
-}

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 use tas_mcp::sandbox::keys;
 
-use super::{fixture, text};
+use super::{command, fixture, text};
 
 #[tokio::test]
 async fn the_file_of_the_key_is_not_uploaded_under_any_name() {
@@ -52,4 +52,39 @@ async fn a_failure_does_not_tell_whether_a_file_outside_the_root_exists() {
         }
         assert_eq!(messages[0], messages[1]);
     }
+}
+
+/// A text that a model reads may ask it for the secrets of the repository.
+#[tokio::test]
+async fn a_model_sends_no_file_at_a_hidden_path_and_other_files_than_builds_only_with_an_agreement() {
+    let mut session = fixture().open().await;
+    fs::create_dir(session.root().join(".git")).expect("a directory");
+    for name in [".env", ".git/config", "id_rsa"] {
+        session.write(name, b"abc");
+    }
+    let mut hidden = vec![".env", ".git/config", "./.env"];
+    if cfg!(unix) {
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(".env", session.root().join("link.apk")).expect("a link");
+        hidden.push("link.apk");
+    }
+
+    for path in hidden {
+        let arguments = json!({"path": path, "platform": "linux", "confirm": true});
+        let error = session.host.fail("upload_build", arguments).await;
+        assert_eq!(error["code"], "file_error", "{error}");
+        assert!(text(&error["message"]).contains("a segment of its path begins with a dot"), "{error}");
+    }
+
+    let mut arguments = json!({"path": "id_rsa", "platform": "linux"});
+    let error = session.host.fail("upload_build", arguments.clone()).await;
+    let asked = "sends `id_rsa` (3 B) to project `demo`, although its name is not that of a build";
+    assert_eq!((&error["code"], session.service.writes().await), (&json!("confirmation_required"), vec![]));
+    assert!(text(&error["message"]).contains(asked), "{error}");
+
+    arguments["confirm"] = json!(true);
+    assert_eq!(session.host.succeed("upload_build", arguments).await["status"], "uploaded");
+
+    let (code, built, _) = command::upload(&session, &[".env", "id_rsa", "--platform", "linux"]).await;
+    assert_eq!((code, built.len()), (Some(0), 2), "a person chooses the files");
 }

@@ -115,11 +115,6 @@ async fn a_host_on_standard_input_gets_at_most_one_message_a_second() {
     assert!((2..=seconds + 1).contains(&notifications.len()), "{seconds} s: {notifications:?}");
 }
 
-#[test]
-fn the_default_progress_interval_is_one_second() {
-    assert_eq!(UploadTiming::default().progress_interval, Duration::from_secs(1));
-}
-
 /// Hosts give up calls without progress.
 #[tokio::test]
 async fn a_stalled_upload_reports_progress_too() {
