@@ -109,7 +109,7 @@ impl Settings {
         };
         let default_state = || Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("tas-mcp"));
         let files = FilesConfig {
-            root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()),
+            root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()).transpose(),
             state: server.state_dir.clone().or_else(default_state),
             ca_file: server.ca_file.clone(),
             origin: self.build_origin.clone(),

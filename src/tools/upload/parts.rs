@@ -66,9 +66,8 @@ impl UploadJob {
                 Err(error) => self.session.pause_after(error, &mut attempts).await?,
             }
             // An address can expire before its part is sent.
-            for (_, renewed) in self.session.part_addresses(upload, vec![number]).await? {
-                address = renewed;
-            }
+            let renewed = self.session.part_addresses(upload, vec![number]).await?;
+            address = renewed.into_iter().next().map_or(address, |(_, renewed)| renewed);
         }
     }
 

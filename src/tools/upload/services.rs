@@ -10,10 +10,10 @@ use crate::{
 };
 
 /// Configuration of the tools that read or write local files.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FilesConfig {
     /// The files root, if one is set; or the failure of the calls that need it.
-    pub root: Result<Option<FilesRoot>, Failure>,
+    pub root: Option<Result<FilesRoot, Failure>>,
     /// Directory in which unfinished uploads are recorded; `None` if they are not recorded.
     pub state: Option<PathBuf>,
     /// PEM file of certificates that are trusted in addition to the system's.
@@ -26,20 +26,6 @@ pub struct FilesConfig {
     pub address_policy: AddressPolicy,
     /// File of the API key, which is never uploaded.
     pub key_file: Option<PathBuf>,
-}
-
-impl Default for FilesConfig {
-    fn default() -> Self {
-        Self {
-            root: Ok(None),
-            state: None,
-            ca_file: None,
-            origin: BuildOrigin::default(),
-            timing: UploadTiming::default(),
-            address_policy: AddressPolicy::default(),
-            key_file: None,
-        }
-    }
 }
 
 /// Services that the tools for local files share.
@@ -65,7 +51,7 @@ impl FileServices {
     /// # Errors
     /// `not_configured` if the configured root is unusable, or if the working directory is unsuitable as a root.
     pub(crate) fn root(&self) -> Result<FilesRoot, Failure> {
-        let root = self.config.root.clone()?.map_or_else(FilesRoot::working_directory, Ok)?;
+        let root = self.config.root.clone().unwrap_or_else(FilesRoot::working_directory)?;
         Ok(root.refusing(self.config.key_file.clone()))
     }
 
@@ -75,7 +61,7 @@ impl FileServices {
     /// # Errors
     /// `not_configured` if the configured root is unusable, or if the working directory cannot be opened.
     pub(crate) fn root_for_user(&self) -> Result<FilesRoot, Failure> {
-        let root = self.config.root.clone()?.map_or_else(FilesRoot::unconfined_working_directory, Ok)?;
+        let root = self.config.root.clone().unwrap_or_else(FilesRoot::unconfined_working_directory)?;
         Ok(root.refusing(self.config.key_file.clone()))
     }
 }
