@@ -1,6 +1,5 @@
-"""Runs the conformance suite against a fixture program, and against the server, directly and behind nginx with three
-replicas. Without `--all` only the first revision. Usage: run.py NODE SUITE OUTPUT [--fixture PROGRAM] [--server BINARY]
-[--nginx] [--all]"""
+"""Runs the conformance suite against the server with the first revision. With `--all`: every revision, also behind nginx
+with three replicas. Usage: run.py NODE SUITE OUTPUT BINARY [--all]"""
 
 import argparse
 import contextlib
@@ -14,21 +13,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "deploy"))
 
-from processes import Nginx, Process, Replica, Sandbox, free_port  # noqa: E402
+from processes import Nginx, Replica, Sandbox, free_port  # noqa: E402
 
 REVISIONS = ("2025-11-25", "2026-07-28")
-# The suite runs these without counting them. They need no fixture.
+# The suite runs these without counting them, or they belong to extensions.
 UNSCORED = {
     "2025-11-25": ("server-session-lifecycle", "server-sse-polling"),
-    "2026-07-28": ("http-header-validation",),
+    "2026-07-28": ("http-header-validation", "sep-2640-skills-enumeration", "sep-2640-skills-manifest"),
 }
-# The shipped server must pass these of the extensions, too. They need no fixture, which has no skills.
-UNSCORED_SERVER = {
-    "2025-11-25": (),
-    "2026-07-28": ("sep-2640-skills-enumeration", "sep-2640-skills-manifest"),
-}
-# Of those without a score, the fixture must also pass these.
-UNSCORED_FIXTURE = ("json-schema-2020-12",)
 # The suite sends requests as fast as it can, with one credential.
 SETTINGS = {"TAS_HTTP_RATE": "10000", "TAS_HTTP_CONCURRENCY": "512"}
 SECONDS = 300
@@ -107,38 +99,24 @@ def behind_nginx(arguments):
         yield f"http://{nginx.address}/mcp"
 
 
-@contextlib.contextmanager
-def fixture(arguments):
-    with Process([arguments.fixture, "--listen", "127.0.0.1:0"]) as server:
-        yield server.find(r"listening on (http://\S+/mcp)")[1]
-
-
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("node", "suite", "output"):
+    for name in ("node", "suite", "output", "server"):
         parser.add_argument(name)
-    parser.add_argument("--fixture")
-    parser.add_argument("--server")
-    parser.add_argument("--nginx", action="store_true")
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
 
     suite = Suite(arguments.node, arguments.suite, arguments.output)
-    servers = {}
-    if arguments.fixture:
-        servers["fixture"] = fixture
-    if arguments.server:
-        servers["direct"] = direct
-    if arguments.server and arguments.nginx:
+    servers = {"direct": direct}
+    if arguments.all:
         servers["three replicas behind nginx"] = behind_nginx
 
     results = []
     for title, start in servers.items():
-        baseline = "fixture" if start is fixture else "server"
         for revision in REVISIONS if arguments.all else REVISIONS[:1]:
-            unscored = UNSCORED[revision] + (UNSCORED_FIXTURE if start is fixture else UNSCORED_SERVER[revision])
+            baseline = HERE / f"server-{revision}.yaml"
             with start(arguments) as url:
-                results.append(suite.check(title, url, revision, HERE / f"{baseline}-{revision}.yaml", unscored))
+                results.append(suite.check(title, url, revision, baseline, UNSCORED[revision]))
     sys.exit(not all(results))
 
 
