@@ -219,13 +219,8 @@ impl<'a> WaitSubject<'a> {
     async fn wait(&self, timeout: Duration, interval: Option<Duration>) -> Result<Completion, Failure> {
         // The progress bar begins after everything that is said once.
         self.report_chosen_build().await;
-        let wait = Wait {
-            target: self.target.clone(),
-            expected_jobs: self.jobs.clone(),
-            project: self.project.map(str::to_owned),
-            timeout,
-            interval,
-        };
+        let wait =
+            Wait { target: self.target.clone(), project: self.project.map(str::to_owned), timeout, interval };
 
         let completion = wait.run(self.caller, &Progress::of_wait().options()).await;
         completion.map_err(|failure| match &self.started {

@@ -151,7 +151,6 @@ impl CompositeTool for WaitForCompletion {
             interval: self.poll_interval_seconds.map(Duration::from_secs),
             project: context.project,
             target: self.target()?,
-            expected_jobs: Vec::new(),
         };
         let mut completion = wait.run(&context.caller, &context.options).await?;
         completion.next.iter_mut().for_each(|next| next.address(&*context.options.tools));

@@ -59,8 +59,6 @@ const INTERVALS: Backoff = Backoff::new(SHORTEST_INTERVAL, Duration::from_secs(3
 pub struct Wait {
     /// The run, the jobs or the execution to wait for.
     pub target: ResultTarget,
-    /// Ids of jobs that belong to the execution. They are waited for even if its list of jobs does not contain them.
-    pub expected_jobs: Vec<String>,
     /// The project, if the caller names one.
     pub project: Option<String>,
     /// The time limit that the caller asks for.
@@ -86,7 +84,7 @@ impl Wait {
         };
 
         let clock = Arc::clone(caller.clock());
-        let state = TargetState::new(self.target, self.expected_jobs, caller.clone(), self.project);
+        let state = TargetState::new(self.target, caller.clone(), self.project);
         let (_, total) = state.progress();
         let last_report = ProgressReport { done: 0, total, message: "reading the status".to_owned() };
 
@@ -358,22 +356,5 @@ impl PollLoop {
 
     fn elapsed(&self) -> Duration {
         self.clock.now().saturating_sub(self.started)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::should_give_up;
-
-    #[test]
-    fn a_wait_ends_only_after_many_failures_over_a_long_time() {
-        for (failures, seconds, expected) in
-            [(4, 600, false), (5, 119, false), (5, 120, true), (6, 600, true)]
-        {
-            let gives_up = should_give_up(failures, Duration::from_secs(seconds));
-            assert_eq!(gives_up, expected, "{failures} {seconds}");
-        }
     }
 }

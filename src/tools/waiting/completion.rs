@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_with::skip_serializing_none;
 
 use super::{
     item::{MOST_NAMES, ResultItem},
@@ -31,31 +32,30 @@ pub enum WaitStatus {
 }
 
 /// The result of a wait: how it ended, and what was read.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Completion {
     /// `true`: something is missing; see `unread` and `last_failure`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<bool>,
     /// How to get what is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<String>,
     /// `completed` or `timed_out`.
     #[schemars(with = "String")]
     pub status: WaitStatus,
     /// Why the wait ended before `timeout_seconds`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<String>,
     /// `job`, `jobs`, `run` or `test_plan_execution`.
     pub target_type: String,
+    #[serialize_always]
     pub target_id: Option<String>,
     /// Number of polls.
     pub polls: u32,
     pub elapsed_seconds: f64,
     /// Last status or state; of several jobs, that of the first unfinished one.
+    #[serialize_always]
     pub last_status: Option<String>,
     /// Everything is finished, and every verdict is SUCCESS. Absent: not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all_passed: Option<bool>,
     /// Number of finished tests.
     pub finished: usize,
@@ -66,11 +66,9 @@ pub struct Completion {
     /// Ids of unfinished jobs, or of the run.
     pub still_running: Vec<String>,
     /// What to do next.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub next: Option<Guidance>,
     /// Why the last poll failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
     /// Jobs in the order of the request, or the run.
     pub items: Vec<ResultItem>,
@@ -78,7 +76,6 @@ pub struct Completion {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Omission>,
     /// Record of the job, run or execution; absent with several jobs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource: Option<Open>,
     #[serde(skip)]
     pub(crate) plan_name: Option<String>,

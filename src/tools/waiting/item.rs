@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::{
     service::api::{
@@ -23,31 +24,28 @@ const RESULTS: [&str; 8] =
     ["SUCCESS", "FAILED", "SKIPPED", "BLOCKED", "TIMEOUT", "ERROR", "STOPPED", "MAX_STEPS"];
 
 /// A job, or a run if the target is a run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names of the service are self-explanatory")]
 #[serde(default)]
 pub struct ResultItem {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub job_id: Option<String>,
     /// The attempt that decides: the last started.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
     /// As the service writes it; null: not known yet.
+    #[serialize_always]
     pub status: Option<String>,
     /// Once completed.
+    #[serialize_always]
     pub result: Option<String>,
     /// Number of attempts, if above one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<usize>,
     /// Results of the attempts that were retried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<String>,
     /// Why nothing was run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -158,40 +156,10 @@ fn earlier_result(run: &JobRun) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
-    use super::{ResultItem, attempts_in_order, canonical_result, is_completed};
+    use super::ResultItem;
     use crate::service::{api::jobs::Job, lenient::view};
-
-    #[test]
-    fn known_results_are_written_in_capitals_and_others_unchanged() {
-        for (result, expected) in [("success", "SUCCESS"), ("Max_Steps", "MAX_STEPS"), ("Odd", "Odd")] {
-            assert_eq!(canonical_result(result), expected);
-        }
-    }
-
-    #[test]
-    fn only_the_word_completed_means_completed() {
-        for (status, expected) in
-            [(Some("completed"), true), (Some("COMPLETED"), true), (Some("running"), false), (None, false)]
-        {
-            assert_eq!(is_completed(status), expected, "{status:?}");
-        }
-    }
-
-    #[test]
-    fn the_verdict_of_a_job_is_known_once_the_job_is_completed() {
-        let run = |result: Value| json!([{"multiplayer_run_id": "r1", "result": result}]);
-        let cases: [(Value, Option<&str>); 4] = [
-            (json!({"status": "RUNNING", "runs": run(json!("FAILED"))}), None),
-            (json!({"status": "completed", "runs": run(json!("failed"))}), Some("FAILED")),
-            (json!({"status": "COMPLETED", "runs": run(Value::Null)}), Some("no_result")),
-            (json!({"status": "COMPLETED", "runs": []}), Some("no_run")),
-        ];
-        for (job, expected) in cases {
-            assert_eq!(ResultItem::from_job(&view(&job)).verdict().as_deref(), expected, "{job}");
-        }
-    }
 
     #[test]
     fn the_results_of_retried_attempts_are_shown() {
@@ -201,27 +169,5 @@ mod tests {
         ]}));
         let item = ResultItem::from_job(&job);
         assert_eq!((item.attempts, item.earlier), (Some(2), vec!["ERROR".to_owned()]));
-    }
-
-    #[test]
-    fn the_attempt_with_the_latest_start_decides() {
-        let cases: [(Value, Option<&str>); 4] = [
-            (json!([]), None),
-            (json!([{"state": "1"}, {"state": "2"}]), Some("2")),
-            (json!([{"state": "1", "started_at": "2026-03-01T10:00:00Z"}, {"state": "2"}]), Some("1")),
-            (
-                json!([
-                    {"state": "1", "started_at": "2026-03-01T10:00:00Z"},
-                    {"state": "2", "started_at": "2026-03-01T10:30:00+02:00"},
-                ]),
-                Some("1"),
-            ),
-        ];
-
-        for (runs, expected) in cases {
-            let job: Job = view(&json!({"runs": runs}));
-            let deciding = attempts_in_order(&job.runs).pop().and_then(|run| run.state.as_deref());
-            assert_eq!(deciding, expected, "{runs}");
-        }
     }
 }

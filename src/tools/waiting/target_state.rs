@@ -29,9 +29,6 @@ use crate::{
 /// Number of jobs that fit into one reply.
 const FITTING_JOBS: usize = 50;
 
-/// Up to this many jobs are read one by one, because a record is much smaller than a page of the list.
-const SINGLE_READS: usize = 2;
-
 /// Largest number of players whose progress is shown.
 const MOST_PLAYERS: usize = 8;
 
@@ -48,30 +45,23 @@ pub(super) struct TargetState {
     listed_jobs: Vec<ResultItem>,
     /// Whether the execution has more jobs than are read.
     is_list_longer: bool,
-    /// The ids of the jobs that are waited for, or that the start of the execution named; each once.
+    /// The ids of the jobs that are waited for, each once.
     job_ids: Vec<String>,
     /// The last record of each of these jobs, by the id in lower case: ids are UUIDs.
     jobs: BTreeMap<String, Job>,
     /// The requested job that could not be read in the last poll that failed.
     failed_job: Option<String>,
-    /// The jobs of the execution that cannot be read, each with the reason.
-    unreadable_jobs: Vec<(String, Failure)>,
     /// How far the players of running runs are, by the id of the run.
     steps: BTreeMap<String, String>,
 }
 
 impl TargetState {
     /// Creates the state of a target that has not been read yet.
-    pub(super) fn new(
-        target: ResultTarget,
-        expected_jobs: Vec<String>,
-        caller: Caller,
-        project: Option<String>,
-    ) -> Self {
+    pub(super) fn new(target: ResultTarget, caller: Caller, project: Option<String>) -> Self {
         let ids = match &target {
             ResultTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![id.clone()],
             ResultTarget::Jobs(ids) => ids.clone(),
-            ResultTarget::Single(_) => expected_jobs,
+            ResultTarget::Single(_) => Vec::new(),
         };
         let mut job_ids: Vec<String> = Vec::new();
         for id in ids {
@@ -91,7 +81,6 @@ impl TargetState {
             job_ids,
             jobs: BTreeMap::new(),
             failed_job: None,
-            unreadable_jobs: Vec::new(),
             steps: BTreeMap::new(),
         }
     }
@@ -132,22 +121,7 @@ impl TargetState {
         self.execution = Some(reply.view::<GetTestPlanExecution>());
         self.resource = fields_of(reply);
 
-        // While the execution is running, its list may still come to contain the expected jobs.
-        if self.is_execution_completed() { self.read_unlisted_jobs().await } else { Ok(()) }
-    }
-
-    /// Reads every expected job that the list of the execution does not contain. A job with a permanent failure is not
-    /// read again.
-    ///
-    /// # Errors
-    /// The first temporary failure, after all jobs have been tried.
-    async fn read_unlisted_jobs(&mut self) -> Result<(), Failure> {
-        let failed = self.read_jobs(self.unfinished_ids()).await;
-        let (temporary, permanent): (Vec<_>, Vec<_>) =
-            failed.into_iter().partition(|(_, failure)| failure.is_transient());
-        self.unreadable_jobs.extend(permanent);
-
-        temporary.into_iter().next().map_or(Ok(()), |(_, failure)| Err(failure))
+        Ok(())
     }
 
     /// Reads every job that is not finished.
@@ -162,9 +136,7 @@ impl TargetState {
             let others = missing.split_off(missing.len().min(1));
             failed = self.read_jobs(std::mem::replace(&mut missing, others)).await;
         }
-
         if failed.is_empty() {
-            self.read_jobs_of_execution(&mut missing).await?;
             failed = self.read_jobs(missing).await;
         }
 
@@ -172,29 +144,6 @@ impl TargetState {
         self.failed_job = Some(id.clone());
 
         Err(failure.detail("job_id", id))
-    }
-
-    /// Reads the jobs of one execution from its list, and removes them from `missing`. The first known job decides
-    /// which execution it is.
-    async fn read_jobs_of_execution(&mut self, missing: &mut Vec<String>) -> Result<(), Failure> {
-        let execution = |job: &Job| job.test_plan_execution_id.clone();
-        let Some(common) = self.jobs.values().find_map(execution) else { return Ok(()) };
-        let may_belong =
-            |id: &&String| self.jobs.get(*id).is_none_or(|job| execution(job).as_ref() == Some(&common));
-        if missing.iter().filter(may_belong).count() <= SINGLE_READS {
-            return Ok(());
-        }
-
-        let list = list_jobs(&self.client, &ResultId::new(ResultKind::Execution, common)).await?;
-        for job in list.map(|list| list.jobs).unwrap_or_default() {
-            let id = job.job_id.to_ascii_lowercase();
-            if let Some(position) = missing.iter().position(|missing| *missing == id) {
-                missing.remove(position);
-                self.jobs.insert(id, job);
-            }
-        }
-
-        Ok(())
     }
 
     /// Reads jobs one by one. Returns the jobs that failed, each with its failure.
@@ -223,28 +172,15 @@ impl TargetState {
         }
 
         self.jobs.insert(id, reply.view::<GetJob>());
-        // The expected jobs of an execution are not its record.
-        if self.job_ids.len() == 1 && self.target.kind() != Some(ResultKind::Execution) {
+        if self.job_ids.len() == 1 {
             self.resource = fields_of(reply);
         }
     }
 
-    /// Returns the ids, in lower case, of the jobs that are to be read: those that are not known to be finished, are
-    /// not listed and can be read.
+    /// Returns the ids, in lower case, of the jobs that are not known to be finished.
     fn unfinished_ids(&self) -> Vec<String> {
         let is_finished = |id: &String| self.jobs.get(id).is_some_and(|job| is_completed(Some(&job.status)));
-        let unlisted = self.unlisted_ids().map(str::to_ascii_lowercase);
-        unlisted.filter(|id| !is_finished(id)).collect()
-    }
-
-    /// Returns the ids of the jobs that the list of the execution does not contain and that can be read.
-    fn unlisted_ids(&self) -> impl Iterator<Item = &str> {
-        let listed = self.listed_jobs.iter().filter_map(|item| item.job_id.as_deref());
-        let unreadable = self.unreadable_jobs.iter().map(|(id, _)| id.as_str());
-        let known: Vec<_> = listed.chain(unreadable).collect();
-
-        let ids = self.job_ids.iter().map(String::as_str);
-        ids.filter(move |id| !known.iter().any(|known| known.eq_ignore_ascii_case(id)))
+        self.job_ids.iter().map(|id| id.to_ascii_lowercase()).filter(|id| !is_finished(id)).collect()
     }
 
     /// Reads how far the players of a few running runs are. A run that cannot be read is shown without it.
@@ -269,10 +205,6 @@ impl TargetState {
         &self.steps
     }
 
-    fn is_execution_completed(&self) -> bool {
-        self.execution.as_ref().is_some_and(|execution| is_completed(Some(&execution.status)))
-    }
-
     pub(super) fn has_answer(&self) -> bool {
         self.resource.is_some() || self.items().iter().any(|item| item.status.is_some())
     }
@@ -291,47 +223,32 @@ impl TargetState {
         }
     }
 
-    /// Returns the jobs, or the run.
+    /// Returns the jobs, or the run. A running execution whose jobs are not listed is described by its own counts.
     pub(super) fn items(&self) -> Vec<ResultItem> {
-        let unread_run =
-            || ResultItem { run_id: self.target.id().map(str::to_owned), ..ResultItem::default() };
-
         match self.target.kind() {
-            None | Some(ResultKind::Job) => self.unlisted_items(),
-            Some(ResultKind::Run) => vec![self.run.clone().unwrap_or_else(unread_run)],
-            // A running execution whose jobs are not listed is described by its own counts.
-            Some(ResultKind::Execution)
-                if self.execution.is_some()
-                    && self.listed_jobs.is_empty()
-                    && !self.is_execution_completed() =>
-            {
-                Vec::new()
-            }
+            Some(ResultKind::Run) => vec![self.run.clone().unwrap_or_else(|| ResultItem {
+                run_id: self.target.id().map(str::to_owned),
+                ..ResultItem::default()
+            })],
             Some(ResultKind::Execution) => {
                 let mut items = self.listed_jobs.clone();
                 // Those that have not passed come first, because a long reply is cut at its end.
                 if items.len() > FITTING_JOBS {
                     items.sort_by_key(ResultItem::has_passed);
                 }
-                items.extend(self.unlisted_items());
                 items
+            }
+            None | Some(ResultKind::Job) => {
+                let item = |id: &String| match self.jobs.get(&id.to_ascii_lowercase()) {
+                    Some(job) => ResultItem::from_job(job),
+                    None => ResultItem { job_id: Some(id.clone()), ..ResultItem::default() },
+                };
+                self.job_ids.iter().map(item).collect()
             }
         }
     }
 
-    /// Returns the jobs that are known by their ids, in the order of the request.
-    fn unlisted_items(&self) -> Vec<ResultItem> {
-        let item = |id: &str| match self.jobs.get(&id.to_ascii_lowercase()) {
-            Some(job) => ResultItem::from_job(job),
-            None => ResultItem { job_id: Some(id.to_owned()), ..ResultItem::default() },
-        };
-        self.unlisted_ids().map(item).collect()
-    }
-
     pub(super) fn is_fully_read(&self) -> bool {
-        if !self.unreadable_jobs.is_empty() {
-            return false;
-        }
         if self.target.kind() == Some(ResultKind::Execution) && self.listed_jobs.is_empty() {
             return self.execution.as_ref().is_some_and(|execution| execution.total_tests.is_some());
         }
@@ -349,13 +266,7 @@ impl TargetState {
             });
         }
 
-        omissions.extend(
-            self.unreadable_jobs
-                .iter()
-                .map(|(id, failure)| Omission { what: format!("job {id}"), why: failure.message.clone() }),
-        );
-
-        let missing = self.total_tests().saturating_sub(self.known_jobs());
+        let missing = self.total_tests().saturating_sub(self.items().len());
         if missing > 0 && !self.is_list_longer {
             omissions.push(Omission {
                 what: format!("{missing} tests"),
@@ -366,20 +277,15 @@ impl TargetState {
         omissions
     }
 
-    /// Returns the number of jobs that are known by their ids or from a list.
-    fn known_jobs(&self) -> usize {
-        self.items().len() + self.unreadable_jobs.len()
-    }
-
     /// Returns whether the target is completed. Jobs and executions end by their status, runs by their state
     /// (service.md 3.3).
     pub(super) fn is_finished(&self) -> bool {
-        let items = match self.target.kind() {
-            Some(ResultKind::Execution) if !self.is_execution_completed() => return false,
-            Some(ResultKind::Execution) => self.unlisted_items(),
-            _ => self.items(),
-        };
-        items.iter().all(ResultItem::is_finished)
+        match self.target.kind() {
+            Some(ResultKind::Execution) => {
+                self.execution.as_ref().is_some_and(|execution| is_completed(Some(&execution.status)))
+            }
+            _ => self.items().iter().all(ResultItem::is_finished),
+        }
     }
 
     /// Returns the status or state as the service writes it; of several jobs, that of the first unfinished one.
@@ -408,7 +314,7 @@ impl TargetState {
         let items = self.items();
         if !items.is_empty() {
             let finished = items.iter().filter(|item| item.is_finished()).count();
-            return (finished, self.known_jobs().max(self.total_tests()));
+            return (finished, items.len().max(self.total_tests()));
         }
 
         let finished: usize = self.verdict_counts().into_iter().map(|(_, count)| count).sum();

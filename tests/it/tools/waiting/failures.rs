@@ -42,7 +42,6 @@ async fn a_failed_poll_does_not_end_the_wait() {
 async fn long_wait(session: &Session, job: &str, interval: u64) -> Result<Completion, Failure> {
     let wait = Wait {
         target: ResultTarget::Single(ResultId::new(ResultKind::Job, job)),
-        expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(interval)),

@@ -43,7 +43,6 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
     let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
         target: ResultTarget::Single(ResultId::new(ResultKind::Execution, EXECUTION_IN_PROGRESS)),
-        expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
         interval: Some(Duration::from_secs(32)),
@@ -75,7 +74,6 @@ async fn progress_is_reported_during_a_slow_first_poll() {
     let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
         target: ResultTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),
-        expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(10),
         interval: None,

@@ -44,20 +44,6 @@ async fn a_poll_reads_each_unfinished_job_once() {
     }
 }
 
-/// The list of their execution shows up to a hundred jobs at once.
-#[tokio::test]
-async fn jobs_of_one_execution_take_one_request_per_poll() {
-    let mut session = Fixture::new().simulated_time().open().await;
-    let start = json!({"test_plan_id": PLAN_SMOKE, "deployment_config_id": CONFIG_PHONES});
-    let started = session.host.succeed("start_test_plan_run", start).await;
-    let arguments = json!({"job_ids": started["job_ids"], "timeout_seconds": 10});
-    let (requests, polls, end) = count_requests(&mut session, arguments).await;
-
-    assert_eq!((&end["status"], &end["total"]), (&json!("timed_out"), &json!(4)));
-    // The first job decides the project, and which execution it is.
-    assert_eq!(requests as u64, polls + 1);
-}
-
 #[tokio::test]
 async fn fifty_jobs_fit_into_one_reply() {
     let mut session = Fixture::new().simulated_time().open().await;

@@ -1,20 +1,10 @@
 //! `tas-mcp run --wait` with different answers of a start (service.md 1.7, 2.1).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed::{
-    CONFIG_PHONES, EXECUTION_COMPLETED, JOB_FAILED, JOB_PASSED, PLAN_SMOKE, TEST_PASSES,
-};
+use tas_mcp::sandbox::seed::{CONFIG_PHONES, EXECUTION_COMPLETED, JOB_PASSED, PLAN_SMOKE, TEST_PASSES};
 
-use super::{
-    command::{command, report},
-    rows,
-};
-use crate::{
-    support::service::Service,
-    tools::junit::{attribute, elements},
-};
-
-const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
+use super::command::command;
+use crate::support::service::Service;
 
 /// Starts a plan with the given answer and waits for it. Returns the exit code, standard output and standard error.
 async fn plan(service: &Service, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
@@ -28,53 +18,6 @@ async fn test(service: &Service, status: u16, answer: Value, more: &[&str]) -> (
     service.fault(json!({"operation": "start_run", "status": status, "body": answer})).await;
     let start = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
     command(service, &[&start, more].concat()).await
-}
-
-/// Makes the service answer with a passed execution whose list contains one job.
-async fn serve_passed_execution(service: &Service) {
-    let done = json!({"id": EXECUTION_COMPLETED, "status": "completed", "total_tests": 1,
-        "test_status": {"passed": 1}});
-    service.fault(json!({"operation": "get_test_plan_execution", "body": done, "times": 9})).await;
-
-    let run = json!({"multiplayer_run_id": "r", "state": "COMPLETED", "result": "SUCCESS"});
-    let job = json!({"job_id": JOB_PASSED, "status": "COMPLETED", "runs": [run]});
-    let page = json!({"page": 0, "page_size": 100, "total_count": 1, "total_pages": 1});
-    let list = json!({"data": [job], "pagination": page});
-    service.fault(json!({"operation": "list_jobs", "body": list, "times": 9})).await;
-}
-
-#[tokio::test]
-async fn a_job_that_only_the_start_names_counts() {
-    let service = Service::start().await;
-    serve_passed_execution(&service).await;
-
-    let answer = json!({"job_ids": [JOB_PASSED, JOB_FAILED], "test_plan_execution_id": EXECUTION_COMPLETED});
-    let (exit, end, said) = plan(&service, answer, &[]).await;
-
-    assert_eq!((exit, &end["verdicts"]), (Some(10), &json!({"FAILED": 1, "SUCCESS": 1})), "{said}");
-    assert_eq!(rows(&end["items"], &["job_id"]).concat(), [JOB_PASSED, JOB_FAILED]);
-
-    let read = service.requests().await.into_iter().filter(|line| line.contains("/jobs/")).count();
-
-    assert_eq!(read, 1, "the list contains the other job");
-}
-
-#[tokio::test]
-async fn a_job_that_cannot_be_read_is_reported_and_not_passed() {
-    let service = Service::start().await;
-    serve_passed_execution(&service).await;
-
-    let (_directory, path) = report();
-    let answer = json!({"job_ids": [JOB_PASSED, NOWHERE], "test_plan_execution_id": EXECUTION_COMPLETED});
-    let (exit, end, said) = plan(&service, answer, &["--junit", path.to_str().unwrap()]).await;
-
-    assert_eq!((exit, &end["total"], &end["finished"]), (Some(10), &json!(2), &json!(1)), "{said}");
-    assert_eq!(end["unread"][0]["what"], format!("job {NOWHERE}"));
-    assert!(said.contains("not read") && said.contains("1 of 2 passed"), "{said}");
-
-    let found = elements(&std::fs::read_to_string(&path).unwrap());
-
-    assert_eq!((attribute(&found[0], "tests"), attribute(&found[0], "errors")), ("2", "1"));
 }
 
 #[tokio::test]

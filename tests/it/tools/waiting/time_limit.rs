@@ -45,7 +45,6 @@ async fn a_process_that_stops_ends_its_waits_as_if_their_time_had_passed() {
     let session = Fixture::new().simulated_time().open().await;
     let wait = Wait {
         target: ResultTarget::Single(ResultId::new(ResultKind::Job, JOB_QUEUED)),
-        expected_jobs: Vec::new(),
         project: None,
         timeout: Duration::from_secs(7_200),
         interval: None,
