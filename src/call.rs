@@ -8,7 +8,6 @@ mod caller;
 mod files;
 mod ids;
 pub mod limit;
-mod links;
 pub mod paging;
 mod pictures;
 pub mod reply;

@@ -8,17 +8,14 @@
 
 mod address;
 mod connection;
-mod document;
 mod download;
 mod key;
-mod key_command;
 mod key_source;
 mod key_store;
-mod label;
+mod other_hosts;
 mod refusal;
 mod response;
 mod retry;
-mod storage;
 mod traffic;
 mod transport_error;
 
@@ -41,16 +38,14 @@ use url::Url;
 pub use self::{
     address::{AddressPolicy, HostUrl, MAIN_PATH, PresignedAddress},
     connection::read_certificates,
-    document::{Document, DocumentClient},
     download::{DownloadResponse, DownloadStream, ResumeFrom, StreamError},
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
     key_store::{KeyPlace, KeyStore, KeyStoreError, StoredRecord},
-    label::label,
+    other_hosts::{Document, DocumentClient, StorageClient, StorageError, reports_expired_address},
     refusal::refusal_failure,
     response::{FileMetadata, HttpResponse},
     retry::{RETRY_POLICY, RequestKind},
-    storage::{StorageClient, StorageError, reports_expired_address},
     traffic::{Outage, ServiceTraffic},
 };
 use self::{

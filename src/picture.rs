@@ -5,6 +5,7 @@
 
 use std::io::Cursor;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder};
 
@@ -39,6 +40,13 @@ pub struct Picture {
     pub height: u32,
     /// Original width and height, if the image was scaled down.
     pub original: Option<(u32, u32)>,
+}
+
+impl Picture {
+    /// Returns the file as Base64 text.
+    pub fn base64(&self) -> String {
+        BASE64_STANDARD.encode(&self.data)
+    }
 }
 
 /// Why an image cannot be delivered.

@@ -14,7 +14,6 @@ macro_rules! setters {
     };
 }
 
-pub mod answer_schema;
 pub mod api;
 pub mod arguments;
 pub mod catalog;

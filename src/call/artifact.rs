@@ -1,19 +1,31 @@
-//! Opens a file of a run as a stream. The checks are the same as those of a call, but size and time have no limit.
+//! Files outside of replies: links, which callers open themselves, and streams. The checks of a stream are those of a call,
+//! but size and time have no limit.
 
-use serde_json::json;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp, fmt::strtime};
+use serde_json::{Value, json};
+use url::Url;
 
 use super::{
     Caller,
     arguments::{CommonArguments, ToolArguments},
+    files::RequestedPart,
 };
 use crate::{
     backoff::AttemptError,
     client::{
-        DownloadResponse, DownloadStream, PresignedAddress, RequestKind, ResumeFrom, reports_expired_address,
+        AddressPolicy, DownloadResponse, DownloadStream, HttpResponse, PresignedAddress, RequestKind,
+        ResumeFrom, reports_expired_address,
     },
     fields::Fields,
-    service::{api::artifacts::GetRunArtifact, catalog::ListedOperation as _},
+    service::{
+        api::artifacts::GetRunArtifact, catalog::ListedOperation as _, lenient::view, operation::ResponseKind,
+    },
 };
+
+/// Validity of a download address that does not state its own (service.md 14).
+const DEFAULT_VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A file that a player of a run has produced.
 #[derive(Clone, Debug)]
@@ -67,12 +79,90 @@ impl Caller {
 }
 
 impl Artifact {
-    /// Returns the arguments of the call that reads the file.
     fn arguments(&self) -> ToolArguments {
         let arguments = Fields::from_iter([
             ("run_id".to_owned(), json!(self.run_id)),
             ("filename".to_owned(), json!(self.filename)),
         ]);
         ToolArguments::new(arguments, CommonArguments::in_project(self.project.as_deref()))
+    }
+}
+
+/// A file that works without a key, for a limited time.
+#[derive(Clone, Debug)]
+pub struct FileLink {
+    /// Where the file is.
+    pub address: PresignedAddress,
+    /// Name of the file, perhaps with directories.
+    pub name: String,
+    /// Size in bytes, if it is known.
+    pub size: Option<u64>,
+    /// Media type, if it is known.
+    pub media_type: Option<String>,
+}
+
+/// Returns the link to the file that an answer is about: the target of a redirect.
+pub(super) fn link(
+    kind: ResponseKind,
+    answer: &HttpResponse,
+    arguments: &Fields,
+    policy: AddressPolicy,
+) -> Option<FileLink> {
+    match kind {
+        ResponseKind::Redirect => redirect_link(answer.location.as_deref()?, policy),
+        ResponseKind::File => Some(FileLink {
+            address: answer.file.redirected_to.clone()?,
+            name: view::<RequestedPart>(arguments).filename,
+            size: answer.file.total,
+            media_type: answer.file.content_type.clone(),
+        }),
+        ResponseKind::Json | ResponseKind::Status => None,
+    }
+}
+
+fn redirect_link(target: &str, policy: AddressPolicy) -> Option<FileLink> {
+    let address = PresignedAddress::as_written(target, policy)?;
+    let name = address.file_name()?;
+    Some(FileLink { address, name, size: None, media_type: None })
+}
+
+/// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
+/// or one from which nothing should be downloaded.
+pub(super) fn redirect_reply(answer: &HttpResponse, policy: AddressPolicy) -> Option<Value> {
+    let text = answer.location.as_deref()?;
+    let location = policy.parse(text).ok()?;
+    let expiry = stated_expiry(&location).or_else(|| Timestamp::now().checked_add(DEFAULT_VALIDITY).ok())?;
+    let expiry = expiry.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    Some(json!({"download_url": text.trim(), "expires_at": expiry}))
+}
+
+/// Returns when a presigned address expires. Storage hosts state it in `X-Amz-Date` and `X-Amz-Expires`.
+fn stated_expiry(location: &Url) -> Option<Timestamp> {
+    let value = |wanted: &str| {
+        location.query_pairs().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+    };
+
+    let signed = strtime::parse("%Y%m%dT%H%M%SZ", value("X-Amz-Date")?.as_bytes()).ok()?;
+    let signed = signed.to_datetime().ok()?.to_zoned_datetime(jiff::tz::TimeZone::UTC).ok()?.timestamp();
+    let seconds = value("X-Amz-Expires")?.parse().ok()?;
+
+    signed.checked_add(SignedDuration::from_secs(seconds)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expiry_is_read_from_a_presigned_address() {
+        for (query, expected) in [
+            ("X-Amz-Date=20260102T030405Z&X-Amz-Expires=60", Some("2026-01-02T03:05:05Z")),
+            ("x-amz-date=20260102T030405Z&x-amz-expires=0", Some("2026-01-02T03:04:05Z")),
+            ("X-Amz-Date=20260102T030405Z", None),
+            ("X-Amz-Date=today&X-Amz-Expires=60", None),
+        ] {
+            let url = Url::parse(&format!("https://storage.example/a?{query}")).expect("an address");
+            assert_eq!(stated_expiry(&url).map(|time| time.to_string()).as_deref(), expected, "{query}");
+        }
     }
 }

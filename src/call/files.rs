@@ -196,7 +196,6 @@ enum ContentKind {
 }
 
 impl ContentKind {
-    /// Returns the kind that a `Content-Type` states.
     fn from_content_type(content_type: Option<&str>) -> Self {
         let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
         let essence = essence.trim().to_ascii_lowercase();
@@ -256,7 +255,6 @@ fn fitting_length(text: &str, max_bytes: usize, max_chars: usize) -> usize {
     text.len()
 }
 
-/// Returns why an answer with a status of success cannot be used.
 fn unusable_answer(answer: &HttpResponse, part: &RequestedPart) -> Option<Failure> {
     if answer.file.offset != part.offset {
         let (actual, requested, filename) = (answer.file.offset, part.offset, &part.filename);

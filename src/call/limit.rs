@@ -425,7 +425,6 @@ mod tests {
 
     const MAX_CHARS: usize = 2_000;
 
-    /// A value that is nested as deeply as a parsed answer can be.
     fn nested(depth: usize, innermost: Value) -> Value {
         (0..depth)
             .fold(innermost, |value, level| if level % 2 == 0 { json!([value]) } else { json!({"a": value}) })

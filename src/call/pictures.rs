@@ -191,8 +191,3 @@ fn describe(number: usize, picture: &Picture) -> Fields {
 
     fields
 }
-
-/// Returns the Base64 text of a picture.
-pub fn base64(picture: &Picture) -> String {
-    BASE64.encode(&picture.data)
-}

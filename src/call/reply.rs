@@ -6,23 +6,20 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    RequestPreview, files,
+    RequestPreview, artifact, files,
     ids::find_malformed,
-    limit,
-    limit::NEXT,
-    links,
+    limit::{self, NEXT},
     pictures::{self, ExtractedPicture},
     scope::owned_ids,
-    sender::{MAX_INLINE_BYTES, parse_json},
+    sender::MAX_INLINE_BYTES,
 };
 pub use super::{
+    artifact::FileLink,
     limit::{RecordLimit, ReplySource, limit_failure},
-    links::FileLink,
-    pictures::base64,
     selection::{FieldSelection, INCOMPLETE},
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost, label},
+    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
     failure::{Code, Failure, quote},
     fields::Fields,
     picture::Picture,
@@ -107,7 +104,7 @@ impl Reply {
             return Err(bad_response(&missing));
         }
 
-        let links = links::link(kind, response, &request.arguments, policy).into_iter().collect();
+        let links = artifact::link(kind, response, &request.arguments, policy).into_iter().collect();
         let ids = value.as_object().map(owned_ids).unwrap_or_default();
         let mut reply = Self { value, links, extracted, project: request.project.clone(), ..Self::default() };
         if let Some(selection) = selection {
@@ -297,13 +294,11 @@ fn read_value(
             Value::Object(request.arguments.clone())
         }
         ResponseKind::Json => {
-            parse_json(&response.body).map_err(|error| bad_response(&format!("is not JSON ({error})")))?
+            response.json().map_err(|error| bad_response(&format!("is not JSON ({error})")))?
         }
         // The status alone is the answer, if the body is no object.
-        ResponseKind::Status => {
-            parse_json(&response.body).ok().filter(Value::is_object).unwrap_or_else(|| json!({}))
-        }
-        ResponseKind::Redirect => links::redirect_reply(response, settings.address_policy)
+        ResponseKind::Status => response.json().ok().filter(Value::is_object).unwrap_or_else(|| json!({})),
+        ResponseKind::Redirect => artifact::redirect_reply(response, settings.address_policy)
             .ok_or_else(|| bad_response("names no https address in `Location`"))?,
         ResponseKind::File => {
             return files::part_reply(response, &request.arguments, settings.max_reply_chars);
@@ -317,7 +312,7 @@ fn is_empty_deletion(request: &Request, response: &HttpResponse) -> bool {
 }
 
 fn bad_response(request: &Request, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {
-    let message = format!("{}: the service's answer {reason}", label(request));
+    let message = format!("{}: the service's answer {reason}", request.label());
     let failure = Failure::new(Code::BadResponse, message).status(answer.status);
     let failure = match request.operation.failure_hints.recovery {
         Some(advice) => failure.uncertain(format!("the service accepted the request: {advice}")),

@@ -220,7 +220,6 @@ impl Scope {
         }
     }
 
-    /// Returns whether the service has answered with this id, or about it.
     pub(super) fn has_seen(&self, id: &ResultId) -> bool {
         self.memory.has_seen(id)
     }
@@ -280,7 +279,6 @@ pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
     texts.filter_map(violation).collect()
 }
 
-/// Returns the fields of arguments and answers that hold ids, each with the kind of its ids.
 fn id_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
     ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().map(move |name| (kind, *name)))
 }
@@ -314,7 +312,6 @@ fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
         .owning_project(owner)
 }
 
-/// Returns the failure for a call that identifies no project although several are known.
 fn project_required(known: &[String]) -> Failure {
     let hint = if known.is_empty() {
         "pass `argument:project_id`; TAS_PROJECTS can list the projects of an organization key".to_owned()

@@ -5,7 +5,6 @@
 use std::{panic::resume_unwind, time::Duration};
 
 use bytes::Bytes;
-use serde_json::Value;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 
 use super::{
@@ -41,33 +40,6 @@ pub(super) async fn on_other_thread<T: Send + 'static>(work: impl FnOnce() -> T 
     // The semaphore is never closed.
     let _permit = LONG_WORK.acquire().await;
     spawn_blocking(work).await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
-}
-
-/// Parses a body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
-pub(super) fn parse_json(body: &[u8]) -> serde_json::Result<Value> {
-    let text = String::from_utf8_lossy(body);
-    serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
-}
-
-/// Replaces the escapes of halves of a surrogate pair, which a service writes that cuts texts after a number of UTF-16 units.
-fn without_lone_surrogates(text: &str) -> String {
-    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-
-    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
-        let (is_kept, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (true, 12),
-            (Some(0xd800..=0xdfff), _) => (false, 6),
-            _ => (true, 2),
-        };
-        let Some((escape, after)) = escape.split_at_checked(length) else { break };
-        result += before;
-        result += if is_kept { escape } else { "\u{FFFD}" };
-        rest = after;
-    }
-
-    result + rest
 }
 
 /// Sends the requests of one call, with the same key and the same deadline.
@@ -126,7 +98,6 @@ impl RequestSender<'_> {
         if request.is_success(response.status) { Ok(response) } else { Err(self.refusal(request, &response)) }
     }
 
-    /// Returns the failure that an unsuccessful response means.
     pub(super) fn refusal(&self, request: &Request, response: &HttpResponse) -> Failure {
         let failure = file_failure(request.operation, response)
             .unwrap_or_else(|| client::refusal_failure(request, response, &self.key));
@@ -160,7 +131,7 @@ impl RequestSender<'_> {
             }
 
             // A body that is not JSON becomes null, which `Page::parse` refuses.
-            let page = Page::parse(list.name, parse_json(&response.body).unwrap_or_default())
+            let page = Page::parse(list.name, response.json().unwrap_or_default())
                 .map_err(|failure| failure.status(response.status))?;
             let is_last = page.records.is_empty() || page.is_last(number);
             if let Some(record) = page.records.into_iter().find(|record| record.get(fallback.field) == id) {

@@ -16,12 +16,13 @@ use super::{
     address::{AddressPolicy, PresignedAddress},
     connection::Connections,
     key::ApiKey,
-    limit_time, request_url,
+    limit_time,
+    other_hosts::reports_expired_address,
+    request_url,
     response::{
         FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start, read_window,
     },
     retry::RequestKind,
-    storage::reports_expired_address,
     transport_error::TransportError,
 };
 use crate::{

@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::{
     ServiceHost,
     key::{ApiKey, KeyKind},
-    label::label,
     response::HttpResponse,
     transport_error::attempts_note,
 };
@@ -130,19 +129,17 @@ impl<'a> ServiceRefusal<'a> {
             (None, None) => "without an explanation".to_owned(),
         };
         let attempts = attempts_note(self.response.attempts);
-        let (label, status) = (label(self.request), self.response.status);
+        let (label, status) = (self.request.label(), self.response.status);
         let versions = view::<VersionConflict>(&self.body).describe().unwrap_or_default();
 
         format!("{label}: the service answered {status}{attempts}: {explanation}{versions}")
     }
 
-    /// Returns the permission that the key lacks, if the text names one.
     fn missing_permission(&self) -> Option<&str> {
         let start = self.text().to_ascii_lowercase().find(MISSING_PERMISSION)?;
         self.text().get(start + MISSING_PERMISSION.len()..).map(str::trim)
     }
 
-    /// Returns whether another writer has changed the record since the caller has read it.
     fn is_stale(&self) -> bool {
         self.code() == Code::Conflict && self.body.contains_key("latest_version")
     }
@@ -198,7 +195,7 @@ impl<'a> ServiceRefusal<'a> {
                 "the key may belong to another project: check `argument:project_id` and the key"
             }
             Code::NotFound if self.hints().not_found.is_some() => return self.hints().not_found,
-            Code::NotFound if label(self.request) == self.request.operation.name => {
+            Code::NotFound if self.request.label() == self.request.operation.name => {
                 "the project does not exist, or the service lacks this operation: check `argument:project_id` and the address of the service"
             }
             Code::Conflict => return self.hints().conflict,

@@ -6,6 +6,7 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
+use serde_json::Value;
 use url::Url;
 
 use super::{
@@ -64,7 +65,6 @@ impl HttpResponse {
         Ok(Self { body, ..head })
     }
 
-    /// Reads status and headers.
     pub(super) fn without_body(response: &Response) -> Self {
         let text = |name| header_text(response.headers(), name);
         // An absolute address stays as it is written, because its signature can be about this text.
@@ -87,10 +87,37 @@ impl HttpResponse {
         }
     }
 
+    /// Parses the body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
+    pub fn json(&self) -> serde_json::Result<Value> {
+        let text = String::from_utf8_lossy(&self.body);
+        serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
+    }
+
     /// Returns whether the status is 2xx.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
+}
+
+/// Replaces the escapes of halves of a surrogate pair, which a service writes that cuts texts after a number of UTF-16 units.
+fn without_lone_surrogates(text: &str) -> String {
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+
+    while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
+        let (is_kept, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (true, 12),
+            (Some(0xd800..=0xdfff), _) => (false, 6),
+            _ => (true, 2),
+        };
+        let Some((escape, after)) = escape.split_at_checked(length) else { break };
+        result += before;
+        result += if is_kept { escape } else { "\u{FFFD}" };
+        rest = after;
+    }
+
+    result + rest
 }
 
 /// Reads a whole body.
@@ -140,13 +167,11 @@ pub(super) async fn read_window(
     Ok((body.freeze(), (!is_full).then_some(received)))
 }
 
-/// Returns the next bytes of a body, or `None` at its end.
 pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<Bytes>, TransportError> {
     let chunk = response.chunk().await;
     chunk.map_err(|error| TransportError::Truncated(error_chain(&error.without_url())))
 }
 
-/// Returns the value of a header, if it is text.
 pub(super) fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -5,7 +5,7 @@ use std::{error::Error, time::Duration};
 use rustls::CertificateError;
 use url::Url;
 
-use super::{MAX_RESPONSE_BYTES, ServiceHost, key::ApiKey, label::label, retry::RequestKind};
+use super::{MAX_RESPONSE_BYTES, ServiceHost, key::ApiKey, retry::RequestKind};
 use crate::{
     failure::{Code, Failure, quote},
     service::request::Request,
@@ -40,7 +40,7 @@ impl TransportError {
 
     /// Converts the error of a request, after `attempts` requests, into a failure. The key is masked in the message.
     pub(super) fn into_failure(self, request: &Request, key: &ApiKey, attempts: u32) -> Failure {
-        let message = format!("{}: {self}{}", label(request), attempts_note(attempts));
+        let message = format!("{}: {self}{}", request.label(), attempts_note(attempts));
         let message = quote(&key.mask_text(message));
 
         if RequestKind::of(request) == RequestKind::NotRepeatable && self.may_have_been_sent() {

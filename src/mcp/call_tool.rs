@@ -138,7 +138,6 @@ impl CallSpan {
         Self { span, started: Instant::now(), writes, ids }
     }
 
-    /// Completes the span, and logs how the call has ended.
     pub(super) fn end(mut self, response: &CallResponse) {
         let outcome = match response {
             CallResponse::Ended(Ok(reply)) => {

@@ -112,7 +112,6 @@ impl ToolRunner {
         self.wait_limit
     }
 
-    /// Returns the token whose cancellation ends every call in progress.
     pub(super) fn shutdown_token(&self) -> &CancellationToken {
         &self.stopping.calls
     }

@@ -14,9 +14,9 @@ use tokio::time::timeout;
 
 use super::{
     callers::Callers,
-    prompts,
     resources::{self, PROJECT_VARIABLE},
     server::McpConfig,
+    skills,
 };
 use crate::{
     call::{
@@ -91,7 +91,7 @@ fn find_argument(reference: &Reference, name: &str, config: &McpConfig) -> Resul
         }
         Reference::Prompt(prompt) => (
             &prompt.name,
-            prompts::argument_names(&prompt.name, config)
+            skills::prompt_arguments(&prompt.name, config)
                 .map(|names| names.into_iter().find(|known| *known == name)),
         ),
         _ => return Err(ErrorData::invalid_params("unknown kind of reference", None)),

@@ -156,7 +156,6 @@ impl Confirmer {
     }
 }
 
-/// Returns the question that `required` states.
 fn question(required: &Failure) -> Option<ElicitRequestParams> {
     let schema = ElicitationSchema::builder().required_bool(CONFIRM).build().ok()?;
     // The question quotes arguments, which the model has chosen.

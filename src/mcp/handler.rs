@@ -17,7 +17,7 @@ use tracing::Instrument as _;
 use super::{
     call_tool::{CallResponse, CallSpan},
     completion::complete,
-    prompts, report_view, resources,
+    report_view, resources,
     revision::{
         CacheableResult as _, STATIC_LIFETIME_MS, WithoutSession, add_server_info, server_info, shared_scope,
     },
@@ -230,7 +230,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         refuse_cursor(request)?;
-        let list = ListPromptsResult::with_all_items(prompts::list(self.state.config()));
+        let list = ListPromptsResult::with_all_items(skills::list_prompts(self.state.config()));
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
@@ -239,7 +239,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let mut result = prompts::get(request, self.state.config())?;
+        let mut result = skills::get_prompt(request, self.state.config())?;
         add_server_info(&context, &mut result.meta);
         Ok(result.into())
     }

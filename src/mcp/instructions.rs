@@ -46,7 +46,6 @@ const MAX_PROJECTS: usize = 6;
 /// Longest name of a project in the instructions, in characters.
 const MAX_PROJECT_CHARS: usize = 40;
 
-/// Returns the instructions for the offered tools and the scope.
 pub(super) fn render(config: &McpConfig) -> String {
     let selection = &*config.selection;
     let guide = GUIDE.iter().filter_map(|line| for_caller(line, selection));

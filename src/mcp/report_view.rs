@@ -40,7 +40,6 @@ const PAGE_DESCRIPTION: &str =
 /// Media type that the extension defines for a page.
 const PAGE_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// Declares the extension if a tool with the view is offered.
 pub(super) fn declare(capabilities: &mut ServerCapabilities, selection: &Selection) {
     if is_offered(selection) {
         let settings = metadata(json!({"mimeTypes": [PAGE_MIME_TYPE]})).0;
@@ -144,7 +143,6 @@ impl PicturesUri {
     }
 }
 
-/// Decodes a segment of a URI.
 fn decode(segment: &str) -> Option<String> {
     if segment.is_empty() || segment.contains(['/', '?', '#']) {
         return None;

@@ -20,18 +20,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{
-            bugs::GetBug,
-            executions::GetTestPlanExecution,
-            jobs::GetJob,
-            knowledge::{
-                ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
-                ListTestCaseKnowledgeFiles,
-            },
-            plans::GetTestPlan,
-            runs::GetRun,
-            shared_steps::GetSharedStep,
-        },
+        api::{bugs, executions, jobs, knowledge, plans, runs, shared_steps},
         operation::placeholder,
         record_kind::ResultKind,
         request::RESERVED,
@@ -53,7 +42,6 @@ pub(super) const PROJECT_VARIABLE: &str = "project";
 /// Media type of every resource.
 const MIME_TYPE: &str = "application/json";
 
-/// Returns the offered templates as hosts list them.
 pub(super) fn list_templates(selection: &Selection) -> Vec<ResourceTemplate> {
     let published = |template: &RecordTemplate| {
         ResourceTemplate::new(template.uri_template(), template.name)
@@ -84,7 +72,6 @@ pub(super) fn list(config: &McpConfig) -> Vec<Resource> {
     without_id.map(published).collect()
 }
 
-/// Returns the templates whose tools are offered.
 pub(super) fn offered_templates(selection: &Selection) -> impl Iterator<Item = &'static RecordTemplate> {
     TEMPLATES.iter().filter(|template| template.is_offered(selection))
 }
@@ -166,7 +153,6 @@ fn parse(uri: &str) -> Result<RecordUri, String> {
     Ok(RecordUri { template, project: project.clone(), arguments })
 }
 
-/// Decodes the percent-encoding of a segment.
 fn decode_segment(segment: &str) -> Result<String, String> {
     let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     if !segment.split('%').skip(1).all(is_escape) {
@@ -285,7 +271,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "run",
         title: "Run",
         summary: "A test run in full: result, players, steps.",
-        tool: GetRun::tool,
+        tool: runs::GetRun::tool,
         variables: &[variable("run", ResultKind::Run.argument())],
     },
     RecordTemplate {
@@ -293,7 +279,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "job",
         title: "Job",
         summary: "A started test: its status and its runs, one for each attempt.",
-        tool: GetJob::tool,
+        tool: jobs::GetJob::tool,
         variables: &[variable("job", ResultKind::Job.argument())],
     },
     RecordTemplate {
@@ -301,7 +287,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "execution",
         title: "Plan execution",
         summary: "A started test plan: its status and the number of tests by outcome.",
-        tool: GetTestPlanExecution::tool,
+        tool: executions::GetTestPlanExecution::tool,
         variables: &[variable("execution", ResultKind::Execution.argument())],
     },
     RecordTemplate {
@@ -309,7 +295,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "bug",
         title: "Reviewed bug",
         summary: "A reviewed bug with every occurrence.",
-        tool: GetBug::tool,
+        tool: bugs::GetBug::tool,
         variables: &[variable("bug", "bug_id")],
     },
     RecordTemplate {
@@ -317,7 +303,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "test_plan",
         title: "Test plan",
         summary: "A test plan: its tests and deployment slots.",
-        tool: GetTestPlan::tool,
+        tool: plans::GetTestPlan::tool,
         variables: &[variable("id", "test_plan_id")],
     },
     RecordTemplate {
@@ -325,7 +311,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "shared_steps",
         title: "Shared steps",
         summary: "A shared step collection: its steps and version.",
-        tool: GetSharedStep::tool,
+        tool: shared_steps::GetSharedStep::tool,
         variables: &[variable("id", "shared_step_id")],
     },
     RecordTemplate {
@@ -333,7 +319,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "knowledge",
         title: "Knowledge files",
         summary: "The knowledge files that agents read.",
-        tool: ListKnowledgeFiles::tool,
+        tool: knowledge::ListKnowledgeFiles::tool,
         variables: &[],
     },
     RecordTemplate {
@@ -341,7 +327,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "project_knowledge",
         title: "Knowledge files of the project",
         summary: "The knowledge files for every run of the project.",
-        tool: ListProjectKnowledgeFiles::tool,
+        tool: knowledge::ListProjectKnowledgeFiles::tool,
         variables: &[],
     },
     RecordTemplate {
@@ -349,7 +335,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "agent_knowledge",
         title: "Knowledge files of an agent",
         summary: "The knowledge files for runs with one agent.",
-        tool: ListAgentKnowledgeFiles::tool,
+        tool: knowledge::ListAgentKnowledgeFiles::tool,
         variables: &[variable("agent_id", "agent_id")],
     },
     RecordTemplate {
@@ -357,7 +343,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "test_case_knowledge",
         title: "Knowledge files of a test",
         summary: "The knowledge files for runs of one test.",
-        tool: ListTestCaseKnowledgeFiles::tool,
+        tool: knowledge::ListTestCaseKnowledgeFiles::tool,
         variables: &[variable("test_case_id", "test_case_id")],
     },
 ];

@@ -54,12 +54,10 @@ const RETENTION: Duration = Duration::from_secs(36 * 60 * 60);
 /// Shortest and longest poll interval that is suggested to the host if the caller names none.
 const INTERVALS: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 
-/// Declares the extension.
 pub(super) fn declare(capabilities: &mut ServerCapabilities) {
     capabilities.extensions.get_or_insert_default().insert(TASKS_EXTENSION_ID.to_owned(), Fields::new());
 }
 
-/// Removes the declaration, for hosts that begin with `initialize`.
 pub(super) fn withdraw(capabilities: &mut ServerCapabilities) {
     if let Some(extensions) = &mut capabilities.extensions {
         extensions.remove(TASKS_EXTENSION_ID);

@@ -14,10 +14,7 @@ use crate::{
     fields::Fields,
     service::{
         schema,
-        tool::{
-            CONFIRM, CONFIRM_DESCRIPTION, DRY_RUN, DRY_RUN_DESCRIPTION, FIELDS, PROJECT_ID,
-            PROJECT_ID_DESCRIPTION, ToolDefinition,
-        },
+        tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
     text::guidance::{OfferedTools, for_caller},
 };
@@ -44,7 +41,12 @@ pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn Offe
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let answer = tool.published_output_schema();
+    let mut answer = schema::publish_answer(tool.output_schema());
+    // The reply to a dry run has no field of the answer.
+    if tool.takes_dry_run() {
+        answer.shift_remove("required");
+    }
+
     let mut input = input_schema(tool, &answer, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 
@@ -95,16 +97,16 @@ fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fiel
             properties.insert(name.to_owned(), json!({"type": kind, "description": description}));
         };
         if tool.confirmation_question.is_some() {
-            add(CONFIRM, "boolean", CONFIRM_DESCRIPTION);
+            add(CONFIRM, "boolean", "True if a person agreed.");
         }
         if tool.takes_dry_run() {
-            add(DRY_RUN, "boolean", DRY_RUN_DESCRIPTION);
+            add(DRY_RUN, "boolean", "Only shows the request.");
         }
         if tool.takes_fields() {
             add(FIELDS, "string", &fields_description(tool, answer));
         }
         if is_global {
-            add(PROJECT_ID, "string", PROJECT_ID_DESCRIPTION);
+            add(PROJECT_ID, "string", "If no id decides it.");
         }
     }
 

@@ -6,6 +6,7 @@ use super::server::McpConfig;
 use crate::{
     call::reply::{self, FileLink, Reply},
     failure::Failure,
+    picture::Picture,
     service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::ToolDefinition},
     text::{guidance::for_caller, visible_name},
 };
@@ -90,7 +91,7 @@ fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentB
 /// and do not count towards the limit.
 fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;
-    let image_block = |picture| ContentBlock::image(reply::base64(picture), picture.mime_type);
+    let image_block = |picture: &Picture| ContentBlock::image(picture.base64(), picture.mime_type);
     let images: Vec<_> = reply.pictures().iter().map(image_block).collect();
     let links = if config.gives_links() { reply.links().to_vec() } else { Vec::new() };
     // Both forms have the same limit, because it is unknown which of them a host shows.

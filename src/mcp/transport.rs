@@ -100,7 +100,6 @@ struct HostTransport<R: AsyncRead, W: AsyncWrite> {
 }
 
 impl<R: AsyncRead, W: AsyncWrite> HostTransport<R, W> {
-    /// Returns whether the library gets the message.
     fn accept(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
         let JsonRpcMessage::Request(request) = message else { return self.is_session_open };
 

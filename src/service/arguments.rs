@@ -18,9 +18,6 @@ use crate::{
     violation::Violation,
 };
 
-/// Number of findings after which unknown names are not compared with the known ones. A comparison takes microseconds.
-const MAX_COMPARED_NAMES: usize = 100;
-
 /// The rule that an unknown name breaks.
 const UNKNOWN: &str = "is not an argument of this tool";
 
@@ -90,11 +87,6 @@ impl Findings {
         self.violations.push(Violation::new(path, rule));
     }
 
-    /// Returns whether another unknown name is compared with the known ones. A call may have any number of them.
-    fn compares_names(&self) -> bool {
-        self.violations.len() + self.warnings.len() < MAX_COMPARED_NAMES
-    }
-
     fn object(&mut self, mode: Mode, schema: &Fields, object: &mut Fields, path: &str) {
         let none = Fields::new();
         let properties = schema::properties(schema).unwrap_or(&none);
@@ -118,11 +110,8 @@ impl Findings {
             } else if properties.is_empty() {
                 // Any field is known.
             } else if mode.denies_unknown_names() && additional != Some(&Value::Bool(true)) {
-                let nearest =
-                    self.compares_names().then(|| unknown_name(UNKNOWN, "which takes", name, properties));
-                self.broken(&value_path, nearest.unwrap_or_else(|| UNKNOWN.to_owned()));
+                self.broken(&value_path, unknown_name(UNKNOWN, "which takes", name, properties));
             } else if mode.is_of_caller()
-                && self.compares_names()
                 && let Some(meant) = one_letter_away(name, properties.keys().map(String::as_str))
             {
                 let warning = Violation::new(value_path, format!("is sent, but only `{meant}` is known"));
@@ -247,7 +236,6 @@ fn stands_for_nothing(name: &str, schema: Option<&Value>, value: &Value) -> bool
     }
 }
 
-/// Returns the rule that a value of another type than `kind` breaks.
 fn wrong_type(kind: &str, value: &Value) -> String {
     let expected = if kind == "boolean" { "true or false".to_owned() } else { with_article(kind) };
     let json_error = match value {
@@ -351,7 +339,6 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns the name of a JSON type with its article, for messages.
 fn with_article(kind: &str) -> String {
     match kind {
         "null" => kind.to_owned(),
@@ -373,16 +360,6 @@ mod tests {
         random_inputs::{check_values, object_with},
         service::catalog::OPERATIONS,
     };
-
-    #[test]
-    fn only_the_first_of_many_unknown_names_are_compared_with_the_known_ones() {
-        let mut many = (0..1_000).map(|index| (format!("naem{index}"), json!(1))).collect();
-        let Value::Object(schema) = json!({"properties": {"name": {}}}) else { panic!("a schema") };
-
-        let violations = check(&schema, &mut many, Mode::Arguments).violations;
-        let compared = violations.iter().filter(|violation| violation.rule.to_string() != UNKNOWN).count();
-        assert_eq!((violations.len(), compared), (1_000, MAX_COMPARED_NAMES));
-    }
 
     #[test]
     fn any_arguments_are_checked_against_every_schema() {

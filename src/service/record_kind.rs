@@ -9,19 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     fields::{Fields, text_at},
     service::{
-        api::{
-            Id, Uuid,
-            bugs::ListBugs,
-            builds::ListBuilds,
-            configs::{ListAgentConfigs, ListDeploymentConfigs},
-            executions::{GetTestPlanExecution, ListTestPlanExecutions},
-            folders::ListTestFolders,
-            jobs::{GetJob, ListJobs},
-            plans::ListTestPlans,
-            runs::{GetRun, ListRuns},
-            shared_steps::ListSharedSteps,
-            tests::ListTests,
-        },
+        api::{Id, Uuid, bugs, builds, configs, executions, folders, jobs, plans, runs, shared_steps, tests},
         catalog::{ListedOperation as _, OperationEntry},
     },
 };
@@ -76,17 +64,17 @@ impl RecordKind {
     /// Returns the operation that lists the records.
     pub fn list(self) -> &'static OperationEntry {
         match self {
-            Self::Result(ResultKind::Run) => ListRuns::entry(),
-            Self::Result(ResultKind::Job) => ListJobs::entry(),
-            Self::Result(ResultKind::Execution) => ListTestPlanExecutions::entry(),
-            Self::Test => ListTests::entry(),
-            Self::TestPlan => ListTestPlans::entry(),
-            Self::TestFolder => ListTestFolders::entry(),
-            Self::DeploymentConfig => ListDeploymentConfigs::entry(),
-            Self::AgentConfig => ListAgentConfigs::entry(),
-            Self::Build => ListBuilds::entry(),
-            Self::SharedStep => ListSharedSteps::entry(),
-            Self::Bug => ListBugs::entry(),
+            Self::Result(ResultKind::Run) => runs::ListRuns::entry(),
+            Self::Result(ResultKind::Job) => jobs::ListJobs::entry(),
+            Self::Result(ResultKind::Execution) => executions::ListTestPlanExecutions::entry(),
+            Self::Test => tests::ListTests::entry(),
+            Self::TestPlan => plans::ListTestPlans::entry(),
+            Self::TestFolder => folders::ListTestFolders::entry(),
+            Self::DeploymentConfig => configs::ListDeploymentConfigs::entry(),
+            Self::AgentConfig => configs::ListAgentConfigs::entry(),
+            Self::Build => builds::ListBuilds::entry(),
+            Self::SharedStep => shared_steps::ListSharedSteps::entry(),
+            Self::Bug => bugs::ListBugs::entry(),
         }
     }
 
@@ -186,9 +174,9 @@ impl ResultKind {
     /// Returns the entry of the operation that reads a record of this kind.
     pub fn entry(self) -> &'static OperationEntry {
         match self {
-            Self::Run => GetRun::entry(),
-            Self::Job => GetJob::entry(),
-            Self::Execution => GetTestPlanExecution::entry(),
+            Self::Run => runs::GetRun::entry(),
+            Self::Job => jobs::GetJob::entry(),
+            Self::Execution => executions::GetTestPlanExecution::entry(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! JSON Schemas as MCP hosts accept them: inlined, without combinators, `$schema` and Rust's number formats.
 //!
-//! Schemas of arguments use the conservative subset that every host accepts. Those of answers are in
-//! [`answer_schema`](super::answer_schema).
+//! Schemas of arguments use the conservative subset that every host accepts. Those of answers allow `null` where the service
+//! does, and require almost nothing, because hosts drop an answer that lacks a required field.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Value, json};
@@ -57,7 +57,45 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
     (description, schema)
 }
 
-pub(super) fn into_object(schema: Value) -> Fields {
+/// Returns the schema of the answer `T` with the fields at every depth, of which none is required.
+pub fn answer<T: JsonSchema>() -> Fields {
+    let mut types = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = types.subschema_for::<T>().to_value();
+
+    let mut schema = expanded(schema, types.definitions());
+    simplify(&mut schema, &|object| {
+        object.retain(|key, value| match key.as_str() {
+            // The limits come from Rust's number types. The service documents no limits of its answers.
+            "required" | "minimum" | "maximum" | "default" => false,
+            // Every answer may have further fields.
+            "additionalProperties" => value != true,
+            _ => true,
+        });
+    });
+
+    let mut schema = into_object(schema);
+    schema.shift_remove("description");
+    schema
+}
+
+/// Returns a schema in which each reference is replaced by the definition to which it refers.
+fn expanded(schema: Value, definitions: &Fields) -> Value {
+    match schema {
+        Value::Array(schemas) => schemas.into_iter().map(|schema| expanded(schema, definitions)).collect(),
+        Value::Object(mut schema) => {
+            if let Some(Value::String(reference)) = schema.shift_remove("$ref") {
+                let definition = definitions.get(reference.trim_start_matches("#/$defs/")).cloned();
+                let own = std::mem::replace(&mut schema, into_object(definition.unwrap_or_default()));
+                schema.extend(own);
+            }
+            let expand = |(keyword, value)| (keyword, expanded(value, definitions));
+            schema.into_iter().map(expand).collect()
+        }
+        _ => schema,
+    }
+}
+
+fn into_object(schema: Value) -> Fields {
     match schema {
         Value::Object(object) => object,
         _ => Fields::new(),
@@ -65,7 +103,7 @@ pub(super) fn into_object(schema: Value) -> Fields {
 }
 
 /// Applies the common rewriting and `also` to a schema and every schema in it.
-pub(super) fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
+fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| simplify(item, also)),
         Value::Object(object) => {
@@ -178,14 +216,13 @@ pub fn object_below<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
     })
 }
 
-/// Returns the schemas of the fields of an object, with their names.
-pub(super) fn object_fields(schema: &mut Fields) -> impl Iterator<Item = (&String, &mut Fields)> {
+fn object_fields(schema: &mut Fields) -> impl Iterator<Item = (&String, &mut Fields)> {
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
     fields.filter_map(|(name, field)| Some((name, field.as_object_mut()?)))
 }
 
 /// Removes the schemas of the fields of an object, or of the objects in a list.
-pub(super) fn drop_fields(schema: &mut Fields) {
+fn drop_fields(schema: &mut Fields) {
     schema.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
     if let Some(Value::Object(entry)) = schema.get_mut("items") {
         drop_fields(entry);
@@ -211,4 +248,21 @@ pub fn publish(schema: &mut Fields) {
     if let Some(Value::Object(entry)) = schema.get_mut("items") {
         publish(entry);
     }
+}
+
+/// Returns the form of a complete schema that hosts receive: with the fields of the answer, and for a page with the
+/// fields of its records. The objects in these fields are published without their own fields, because hosts compile
+/// every schema before their first call, and few of them show it to a model.
+pub fn publish_answer(complete: &Fields) -> Fields {
+    let mut schema = complete.clone();
+    for (name, field) in object_fields(&mut schema) {
+        match field.get_mut("items") {
+            Some(Value::Object(record)) if name == RECORDS => {
+                object_fields(record).for_each(|(_, field)| drop_fields(field));
+            }
+            _ => drop_fields(field),
+        }
+    }
+
+    schema
 }

@@ -14,27 +14,18 @@ use serde_json::json;
 
 use crate::{
     fields::Fields,
-    service::{answer_schema, rule::Rule, schema},
+    service::{rule::Rule, schema},
     text::guidance::Guidance,
 };
 
 /// Argument of every tool in global scope. Project scope accepts the argument too, to refuse another project.
 pub const PROJECT_ID: &str = "project_id";
 
-/// Description of [`PROJECT_ID`].
-pub const PROJECT_ID_DESCRIPTION: &str = "If no id decides it.";
-
 /// Argument of tools whose calls may be irreversible or costly: a user has agreed to the call.
 pub const CONFIRM: &str = "confirm";
 
-/// Description of [`CONFIRM`].
-pub const CONFIRM_DESCRIPTION: &str = "True if a person agreed.";
-
 /// Argument of tools that change records: the call is checked, and its request is shown instead of sent.
 pub const DRY_RUN: &str = "dry_run";
-
-/// Description of [`DRY_RUN`].
-pub const DRY_RUN_DESCRIPTION: &str = "Only shows the request.";
 
 /// Argument of tools that read: the wanted fields of the answer, as dotted names separated by commas.
 pub const FIELDS: &str = "fields";
@@ -60,7 +51,7 @@ impl ToolDefinition {
             info,
             has_pictures,
             generate_input: schema::input::<Arguments>,
-            generate_output: answer_schema::complete::<Answer>,
+            generate_output: schema::answer::<Answer>,
             input: OnceLock::new(),
             output: OnceLock::new(),
         }
@@ -86,17 +77,6 @@ impl ToolDefinition {
             }
             Arc::new(schema)
         })
-    }
-
-    /// Returns the schema of the answer as hosts receive it.
-    pub fn published_output_schema(&self) -> Fields {
-        let mut schema = answer_schema::published(self.output_schema());
-        // The reply to a dry run has no field of the answer.
-        if self.takes_dry_run() {
-            schema.shift_remove("required");
-        }
-
-        schema
     }
 
     fn input(&self) -> &(String, Fields) {

@@ -10,10 +10,7 @@ use serde_json::{Value, json};
 
 use super::{ASK_ABOUT_PROJECT, scope_mismatch};
 use crate::{
-    call::{
-        ids::is_id,
-        sender::{RequestSender, parse_json},
-    },
+    call::{ids::is_id, sender::RequestSender},
     client::ApiKey,
     failure::{Code, Failure},
     fields::Fields,
@@ -221,7 +218,7 @@ impl OwnerLookup<'_> {
             return Err(self.sender.refusal(&request, &response));
         }
 
-        let page = parse_json(&response.body).ok();
+        let page = response.json().ok();
         Ok(project_of(page.as_ref().and_then(|page| page.pointer("/data/0"))))
     }
 
@@ -255,7 +252,7 @@ impl OwnerLookup<'_> {
             _ => {}
         }
 
-        let record = parse_json(&response.body).ok().filter(Value::is_object);
+        let record = response.json().ok().filter(Value::is_object);
         let Some(record) = record else { return Ok(Owner::Unknown) };
         let Some(project) = place.map(str::to_owned).or_else(|| project_of(Some(&record))) else {
             return Ok(Owner::ProjectOfKey);
