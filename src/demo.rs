@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use crate::{
+    cli::{terminal_width, wrapped},
     sandbox::{self, Options, Sandbox, keys, seed},
     settings::{HOME_VARIABLES, SETTINGS},
 };
@@ -219,5 +220,6 @@ fn fact(text: &str) {
 
 fn print(style: Style, text: &str) {
     // If standard output is closed, the demo still checks all steps.
+    let text = wrapped(text, terminal_width());
     drop(writeln!(anstream::stdout(), "{style}{text}{style:#}"));
 }

@@ -38,5 +38,4 @@ pub(crate) mod traces;
 
 pub use access_log::ACCESS_TARGET;
 pub use app::Application;
-pub use front_page::{HostGuide, HostGuides};
 pub use server::{HttpServer, StopRequest};

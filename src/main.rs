@@ -19,8 +19,8 @@ use tas_mcp::{
 /// What a user can do with a sandbox.
 const SANDBOX_HINTS: &str = "\
 Then try there
-  tas-mcp runs
-  tas-mcp report latest
+  tas-mcp runs --failed
+  tas-mcp report \"Pause and resume\"
 
 Ctrl-C stops the sandbox.";
 
@@ -31,7 +31,10 @@ fn main() -> ExitCode {
         Err(error) => return report_error(&error.into()),
     }
 
-    let matches = cli::parse_arguments(std::env::args_os());
+    let matches = match cli::parse_arguments(std::env::args_os()) {
+        Ok(matches) => matches,
+        Err(status) => return ExitCode::from(status as u8),
+    };
     let settings = Settings::read(matches.as_ref());
     cli::start_logging(&settings);
 
@@ -156,7 +159,7 @@ fn report_error(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
 
-    drop(writeln!(std::io::stderr(), "tas-mcp: {error:#}"));
+    cli::print_error(&format!("tas-mcp: {error:#}\n"));
 
     ExitCode::FAILURE
 }

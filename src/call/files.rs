@@ -27,7 +27,7 @@ const RESERVED_CHARS: usize = 1_300;
 const MAX_HEADER_CHARS: usize = 200;
 
 /// Hint for a file that the reply does not contain.
-const SAVE_HINT: &str = "not shown here: `tas-mcp download run` saves it at a terminal";
+const SAVE_HINT: &str = "not shown here: `tas-mcp download` saves it at a terminal";
 
 /// Largest number of bytes of a UTF-8 character after its first byte.
 const MAX_CONTINUATION_BYTES: usize = 3;

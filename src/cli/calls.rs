@@ -1,25 +1,19 @@
 //! What commands do before a call: they build the caller that the settings describe, and ask the user at the terminal before
 //! a costly or irreversible call. The service cannot undo a start or an export.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 
-use clap::Args;
 use serde_json::Value;
 
-use super::{
-    command_names::with_action,
-    exit_status::{CommandError, ExitStatus},
-    output::Output,
-};
+use super::{command_names::with_action, exit_status::CommandError, output::print_error};
 use crate::{
     call::{Caller, arguments::ToolArguments, reply::Reply},
     failure::{Cause, Code, Failure},
     fields::Fields,
+    mcp::with_names,
     service::{
-        api::{exports::ExportTmsysRun, runs::StartRun},
-        catalog::OperationEntry,
-        operation::Operation as _,
-        record_kind::ResultKind,
+        api::exports::ExportTmsysRun, operation::Operation as _, record_kind::ResultKind,
+        tool::ToolDefinition,
     },
     settings::Settings,
     text::single_line,
@@ -36,10 +30,6 @@ pub(super) const YES: &str = "yes";
 const MISSING_SETTING: &str = "run `tas-mcp login`, or set them as flags or variables; `tas-mcp help settings` lists them, and `--sandbox` works without settings";
 
 const WRONG_SETTING: &str = "correct the value; `tas-mcp status` shows where it comes from, and `tas-mcp help settings` what it may be";
-
-/// What a user must agree to before an export.
-pub(super) const NEW_ENTRY: &str =
-    "This creates a new entry in the test-management system, even if these results were exported before";
 
 pub(super) fn build_caller(settings: &Settings) -> Result<Caller, Failure> {
     Ok(build_caller_with_files(settings)?.caller)
@@ -60,21 +50,21 @@ pub(super) fn can_ask() -> bool {
 
 /// Prints a question and returns the answer; `None` if the user has closed the input.
 pub(super) fn read_answer(question: &str) -> std::io::Result<Option<String>> {
-    write!(anstream::stderr(), "{} ", single_line(question))?;
+    print_error(&format!("{} ", single_line(question)));
     let mut answer = String::new();
     let length = std::io::stdin().read_line(&mut answer)?;
     if !answer.ends_with('\n') {
         // What follows begins on a new line.
-        writeln!(anstream::stderr())?;
+        print_error("\n");
     }
 
     Ok((length > 0).then(|| answer.trim().to_owned()))
 }
 
-/// Asks the user at the terminal to agree to what `statement` says. `unasked` decides where nobody can be asked.
-pub(super) fn ask(statement: &str, unasked: Result<(), Failure>) -> Result<(), CommandError> {
+/// Asks the user at the terminal to agree to what `statement` says. Fails with `refused` where nobody can be asked.
+pub(super) fn ask(statement: &str, refused: Failure) -> Result<(), CommandError> {
     if !can_ask() {
-        return Ok(unasked?);
+        return Err(refused.into());
     }
 
     match read_answer(&format!("{statement}. Continue? [y/N]"))?.as_deref() {
@@ -83,37 +73,25 @@ pub(super) fn ask(statement: &str, unasked: Result<(), Failure>) -> Result<(), C
     }
 }
 
-/// Asks the user at the terminal to confirm the call that `failure` refused.
+/// Asks the user at the terminal to agree to the call that `refused` states, with names in place of ids.
 ///
 /// # Errors
-/// `failure` if it is no question or nobody can be asked; otherwise that the user declined.
-pub(super) fn confirm(failure: Failure) -> Result<(), CommandError> {
-    if failure.code != Code::ConfirmationRequired {
-        return Err(failure.into());
-    }
-    let statement = with_action(&failure.message, None).into_owned();
-    ask(&statement, Err(failure))
-}
-
-// A doc comment here would become the description of the command.
-#[derive(Args)]
-pub(super) struct DryRunFlag {
-    /// Check everything and show the request, and send nothing
-    #[arg(long)]
-    pub(super) dry_run: bool,
-}
-
-/// Prints the request of a call, which is not sent.
-pub(super) async fn show_request(
+/// `refused` if it is no question, or nobody can be asked: its hint names the flag that agrees. Otherwise that the user declined.
+pub(super) async fn confirm(
     caller: &Caller,
-    entry: &'static OperationEntry,
-    mut arguments: ToolArguments,
-    output: &Output,
-) -> Result<ExitStatus, CommandError> {
-    arguments.common.is_dry_run = true;
-    let reply = caller.call(entry, arguments).await?;
+    call: &ToolArguments,
+    refused: Failure,
+) -> Result<(), CommandError> {
+    if refused.code != Code::ConfirmationRequired {
+        return Err(refused.into());
+    }
 
-    output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value()))
+    let refused = with_names(caller, call, refused).await;
+    if refused.code != Code::ConfirmationRequired {
+        return Err(refused.into());
+    }
+    let statement = with_action(&refused.message, None).replacen("this", "This", 1);
+    ask(&statement, refused)
 }
 
 /// Returns the failure of a confirmation that the user at the terminal did not give.
@@ -121,39 +99,52 @@ pub(super) fn declined() -> Failure {
     Failure::new(Code::ConfirmationRequired, "not confirmed").hint("nothing was sent")
 }
 
-/// Calls a tool. If the tool requires a confirmation and the user at the terminal confirms, calls it again.
+/// Calls a tool. If the call needs the agreement of a user, asks first.
 pub(super) async fn call_with_confirmation(
     tools: &CallerWithFiles,
     tool: Tool,
     arguments: ToolArguments,
 ) -> Result<Reply, CommandError> {
+    if tool.name == ExportTmsysRun::NAME {
+        ask_before_entry(&tools.caller, &arguments).await?;
+    }
     let call = tools.tool_call(arguments, CallOptions::silent());
     let outcome = (tool.run)(call.clone()).await;
     let Err(failure) = outcome else { return Ok(outcome?) };
-    confirm(failure)?;
+    confirm(&tools.caller, &call.arguments, failure).await?;
 
-    // The first call was refused before any request, so nothing is sent twice.
+    // The first call was refused before its request, so nothing is sent twice.
     Ok((tool.run)(ToolCall { arguments: call.arguments.confirmed(), ..call }).await?)
 }
 
-/// Returns whether calls of the tool `tool` may cost more than a user expects.
-pub(super) fn may_ask(tool: &str) -> bool {
-    [StartRun::NAME, ExportTmsysRun::NAME].contains(&tool)
+/// Returns whether a call of the tool may need the agreement of a user.
+pub(super) fn may_ask(tool: &ToolDefinition) -> bool {
+    tool.confirmation_question.is_some() || tool.name == ExportTmsysRun::NAME
 }
 
-/// Asks the user at the terminal before several starts, and before an entry that may be a second one. Without a terminal nobody
-/// is asked: a CI job has named what it wants.
-pub(super) fn ask_before_cost(tool: &str, arguments: &Fields) -> Result<(), CommandError> {
-    let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.trim().parse().ok());
-    let runs = arguments.get("instances").and_then(number).unwrap_or_default();
-    if tool == StartRun::NAME && runs > 1 {
-        ask(&format!("This starts {runs} runs, and each costs as much as one run"), Ok(()))?;
+/// Asks before an export that creates another entry. A host does not ask: what a model exports twice can be seen and deleted.
+async fn ask_before_entry(caller: &Caller, call: &ToolArguments) -> Result<(), CommandError> {
+    if call.common.is_dry_run || !creates_another_entry(&call.own) {
+        return Ok(());
     }
 
-    if tool == ExportTmsysRun::NAME && creates_another_entry(arguments) {
-        ask(NEW_ENTRY, Ok(()))?;
+    let ids = ["multiplayer_run_id", "multiplayer_run_ids", ResultKind::Execution.argument()];
+    let ids = ids.into_iter().filter_map(|argument| call.own.get(argument)).flat_map(|value| match value {
+        Value::Array(ids) => ids.iter().collect(),
+        id => vec![id],
+    });
+    let exported: Vec<_> = ids.filter_map(Value::as_str).map(|id| format!("`{id}`")).collect();
+    let effect = || {
+        let exported = exported.join(", ");
+        format!(
+            "{} creates a new entry for {exported} in the test-management system, even if it was exported before",
+            ExportTmsysRun::NAME
+        )
+    };
+    match caller.require_agreement(call.is_confirmed(), effect) {
+        Err(refused) => confirm(caller, call, refused).await,
+        Ok(()) => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns whether an export creates an entry in any case: an execution has one, which the service returns if it exists.

@@ -18,10 +18,10 @@ use crate::{
     service::{
         api::{
             builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
-            minions::GetMinionDownload, runs::ListRuns, tests::ListTests,
+            minions::GetMinionDownload, runs::ListRuns, tests::ListTests, uploads::InitiateBuildUpload,
         },
         catalog::{ListedOperation as _, OperationEntry},
-        operation::{Operation as _, UrlBase},
+        operation::UrlBase,
         tool::Access,
     },
     settings::Settings,
@@ -36,8 +36,7 @@ const CLOCK_TOLERANCE_S: i64 = 120;
 const PROBE: &str = "status: ";
 
 /// Note about the permissions that only writing operations require.
-const UNCHECKED_PERMISSIONS: &str =
-    "project:operate-runs, project:edit-tests: not checked, because only a change requires them";
+const UNCHECKED_PERMISSIONS: &str = "start runs (project:operate-runs), change tests (project:edit-tests): not checked, because only a change shows it";
 
 /// What does not work without the knowledge host, and what helps.
 const WITHOUT_KNOWLEDGE: &str = "not set, so that screenshots, files of runs and knowledge files cannot be read; `tas-mcp login --knowledge-url URL` stores it";
@@ -46,6 +45,8 @@ const WITHOUT_KNOWLEDGE: &str = "not set, so that screenshots, files of runs and
 pub(super) struct Checks {
     /// Kind of the key.
     pub(super) key: Option<&'static str>,
+    /// Project of project scope, or that of the key; `None` if the ids of a call decide it.
+    pub(super) project: Option<String>,
     /// Failure that lists the problems of the settings.
     problem: Option<Failure>,
     hosts: Vec<HostCheck>,
@@ -65,6 +66,9 @@ struct HostCheck {
 #[derive(Serialize)]
 pub(super) struct PermissionProbe {
     operation: &'static str,
+    /// What the operation does.
+    #[serde(skip)]
+    title: &'static str,
     /// Permission that the operation requires.
     needs: String,
     project: Option<String>,
@@ -125,7 +129,16 @@ impl Checks {
         } else {
             Vec::new()
         };
-        Self { key, problem: None, hosts: vec![main, knowledge], probes }
+        let checks = Self { key, problem: None, project: None, hosts: vec![main, knowledge], probes };
+        let project = match settings.project() {
+            Some(project) => Some(project.to_owned()),
+            // The path of this operation contains the project, so that the project of the key is looked up.
+            None if checks.is_key_accepted() => {
+                caller.resolve_project(InitiateBuildUpload::entry(), None).await.ok().flatten()
+            }
+            None => None,
+        };
+        Self { project, ..checks }
     }
 
     /// Returns whether at least one project has accepted the key. The permissions of the key do not matter: every key of a
@@ -182,19 +195,18 @@ impl PermissionProbe {
     /// A missing permission is no defect: a key for reading does not need all of them.
     fn finding(&self) -> Finding {
         let project = self.project.as_ref().map(|project| format!(" in {project}")).unwrap_or_default();
-        let permission = match self.operation {
-            ListTests::NAME => "read tests",
-            ListProjectKnowledgeFiles::NAME => "read knowledge files",
-            _ => self.needs.as_str(),
-        };
+        // Every key may call an operation that needs no permission.
+        let needs = Some(&self.needs).filter(|needs| needs.contains(':'));
+        let needs = needs.map(|needs| format!(" ({needs})")).unwrap_or_default();
+        let action = format!("{}{project}{needs}", self.title.to_lowercase());
 
         let Some(failure) = &self.failure else {
-            return Finding::new(Mark::Works, "may", &format!("{permission}{project}"));
+            return Finding::new(Mark::Works, "may", &action);
         };
         // A key that no operation accepts is reported as such.
         let is_refused = matches!(failure.code, Code::PermissionDenied | Code::Unauthenticated);
         let mark = if is_refused { Mark::Open } else { Mark::Fails };
-        Finding { mark, ..Finding::failed(&format!("may not {permission}{project}"), failure) }
+        Finding { mark, ..Finding::failed(&format!("may not {action}"), failure) }
     }
 }
 
@@ -241,7 +253,11 @@ impl Finding {
     fn failed(subject: &str, failure: &Failure) -> Self {
         let failure = failure.clone().visible();
         let (message, hint) = (single_line(reason(&failure)), failure_output::hint(&failure.hint));
-        Self { mark: Mark::Fails, subject: subject.to_owned(), found: format!("{message}\n  {hint}") }
+        Self {
+            mark: Mark::Fails,
+            subject: subject.to_owned(),
+            found: format!("{message}\n             {hint}"),
+        }
     }
 }
 
@@ -253,11 +269,7 @@ impl fmt::Display for Finding {
             Mark::Open => '-',
         };
         let subject = single_line(&self.subject);
-        if self.found.contains('\n') {
-            writeln!(formatter, "{mark} {subject}: {}", self.found)
-        } else {
-            writeln!(formatter, "{mark} {subject:<9} {}", self.found)
-        }
+        writeln!(formatter, "{mark} {subject:<9}  {}", self.found)
     }
 }
 
@@ -299,7 +311,8 @@ async fn probe_permissions(
             let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project.as_deref()));
             let failure = caller.call(entry, arguments).await.err();
             let (needs, project) = (entry.access.to_string(), project.clone());
-            probes.push(PermissionProbe { operation: entry.name, needs, project, failure });
+            let (operation, title) = (entry.name, entry.title);
+            probes.push(PermissionProbe { operation, title, needs, project, failure });
         }
     }
 

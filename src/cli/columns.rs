@@ -106,7 +106,7 @@ const JOBS: &[Column<Job>] = &[
 ];
 
 const EXECUTIONS: &[Column<TestPlanExecution>] = &[
-    column("verdict", Fit::Whole, |execution, _| verdict(&execution.status)),
+    column("verdict", Fit::Whole, |execution, _| verdict(execution_verdict(execution))),
     column("plan", Fit::Cut, |execution, _| execution.test_plan_name.clone().unwrap_or_default().into()),
     column("build", Fit::Cut, |execution, _| execution.build_name.clone().unwrap_or_default().into()),
     column("passed", Fit::Whole, |execution, _| execution.test_status.passed.to_string().into()),
@@ -239,7 +239,19 @@ fn positive(number: usize) -> Cell {
 
 /// Returns a verdict, or the state of what has none yet, in its colour.
 pub(super) fn verdict(verdict: &str) -> Cell {
-    Cell::from(verdict).styled(verdict_style(verdict))
+    Cell::from(verdict.to_ascii_uppercase()).exactly(verdict).styled(verdict_style(verdict))
+}
+
+/// Returns the worst verdict of the tests of an execution that has ended, or its state.
+pub(super) fn execution_verdict(execution: &TestPlanExecution) -> &str {
+    let counts = &execution.test_status;
+    match execution.status.as_str() {
+        ended if !ended.eq_ignore_ascii_case("completed") => ended,
+        _ if counts.failed > 0 => "FAILED",
+        _ if counts.stopped > 0 => "STOPPED",
+        _ if counts.skipped > 0 => "SKIPPED",
+        _ => "SUCCESS",
+    }
 }
 
 pub(super) fn verdict_style(verdict: &str) -> Style {

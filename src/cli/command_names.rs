@@ -11,8 +11,8 @@ use crate::{
 
 /// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
 pub(super) const COMMANDS: [(&str, &str); 20] = [
-    ("start_run", "run test"),
-    ("start_test_plan_run", "run plan"),
+    ("start_run", "run"),
+    ("start_test_plan_run", "run"),
     ("wait_for_completion", "wait"),
     ("summarize_results", "report"),
     ("describe_record", "show"),
@@ -20,7 +20,7 @@ pub(super) const COMMANDS: [(&str, &str); 20] = [
     ("rerun_results", "rerun"),
     ("export_tmsys_run", "export"),
     ("upload_build", "upload"),
-    ("download_run_files", "download run"),
+    ("download_run_files", "download"),
     ("get_minion_download", "download minion"),
     ("list_run_artifacts", "files"),
     ("list_runs", "runs"),
@@ -61,8 +61,7 @@ pub(super) fn flag(name: &str) -> String {
 }
 
 pub(super) fn tool_of_command(name: &str, subcommand: Option<&str>) -> Option<Tool> {
-    let command = subcommand.map_or_else(|| name.into(), |subcommand| format!("{name} {subcommand}"));
-    let tool = COMMANDS.iter().find(|(_, of_tool)| *of_tool == command).map(|(tool, _)| *tool);
+    let tool = COMMANDS.iter().find(|(_, command)| *command == name).map(|(tool, _)| *tool);
 
     catalog::find_tool(tool.or(subcommand)?)
 }

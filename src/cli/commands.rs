@@ -23,14 +23,14 @@ mod wait;
 
 use std::{ffi::OsString, net::SocketAddr};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, error::ContextKind, value_parser};
 
 use self::lists::ListCommand;
 use super::{
     exit_status::{CommandError, ExitStatus},
     failure_output::FailureOutput,
     help::{grouped, help_end, print_settings, settings_command},
-    output::note,
+    output::{note, print_error, status_after_output},
 };
 use crate::settings::{self, Settings};
 
@@ -41,27 +41,39 @@ const MAX_HELP_WIDTH: usize = 100;
 const EXAMPLES: [&str; 4] = [
     "tas-mcp demo",
     "tas-mcp --sandbox runs --failed",
-    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait"#,
+    r#"tas-mcp run "Release smoke" --device "Windows PC" --wait"#,
     r#"tas-mcp report "Release smoke" --html report.html"#,
 ];
-
-const DEMO_EXAMPLES: [&str; 1] = ["tas-mcp demo"];
 
 const SANDBOX_EXAMPLES: [&str; 2] = ["tas-mcp sandbox", "tas-mcp sandbox --listen 127.0.0.1:0 --speed 600"];
 
 /// Parses the arguments of the process, of which the first one is the name of the program. Returns `None` if there are
-/// no others. Ends the process if they ask for help or are invalid.
+/// no others. Prints the help that they ask for, or why they are invalid, in the width of the terminal.
 ///
 /// The definitions of the subcommands would delay the start of a server. They are not built if there are no arguments,
 /// or flags only.
-pub fn parse_arguments(arguments: impl IntoIterator<Item = OsString>) -> Option<ArgMatches> {
+///
+/// # Errors
+/// The status of the process, if everything is printed.
+pub fn parse_arguments(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Option<ArgMatches>, ExitStatus> {
     let arguments: Vec<_> = arguments.into_iter().collect();
     if arguments.len() <= 1 {
-        return None;
+        return Ok(None);
     }
 
     let server = without_subcommands().try_get_matches_from(&arguments);
-    Some(server.unwrap_or_else(|_| program().get_matches_from(arguments)))
+    let matches = server.or_else(|_| program().try_get_matches_from(arguments));
+    matches.map(Some).map_err(|mut error| {
+        if !error.use_stderr() {
+            return status_after_output(ExitStatus::Success, error.print());
+        }
+        // A command with similar letters is rarely what a user means.
+        error.remove(ContextKind::SuggestedSubcommand);
+        print_error(&error.render().to_string().replace("\n\n\n", "\n\n"));
+        ExitStatus::InvalidInput
+    })
 }
 
 /// Returns the program with its settings and subcommands.
@@ -93,7 +105,7 @@ fn without_subcommands() -> Command {
 fn demo_command() -> Command {
     Command::new("demo")
         .about("Shows a session of an assistant with an embedded sandbox")
-        .after_help(help_end(&DEMO_EXAMPLES, ""))
+        .after_help(help_end(&["tas-mcp demo"], ""))
 }
 
 fn sandbox_command() -> Command {
@@ -189,11 +201,10 @@ mod tests {
 
     #[test]
     fn texts_name_commands_that_exist() {
-        let mut program = super::program();
-        program.build();
-
+        let program = super::program();
         for (tool, command) in COMMANDS {
-            let found = command.split(' ').try_fold(&program, |parent, word| parent.find_subcommand(word));
+            // The word after a command is an argument.
+            let found = command.split(' ').next().and_then(|word| program.find_subcommand(word));
             assert!(found.is_some() && catalog::find_tool(tool).is_some(), "{tool}: {command}");
         }
     }

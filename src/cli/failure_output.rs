@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use super::{
     command_names::{CommandLine, flag, tool_of_command, with_action},
     exit_status::ExitStatus,
-    output::JSON,
+    output::{JSON, print_error},
 };
 use crate::{
     failure::{Cause, Code, Failure},
@@ -48,10 +48,12 @@ impl FailureOutput {
 
     pub(super) fn print(self, failure: &Failure) -> ExitStatus {
         let failure = failure.clone().visible();
-        let text = if self.is_json { failure.to_json() } else { text(&failure, self.tool) };
-
-        // If standard error is closed, the exit status is all that can be reported.
-        drop(writeln!(anstream::stderr(), "{text}"));
+        if self.is_json {
+            // If standard error is closed, the exit status is all that can be reported.
+            drop(writeln!(anstream::stderr(), "{}", failure.to_json()));
+        } else {
+            print_error(&format!("{}\n", text(&failure, self.tool)));
+        }
 
         exit_status(&failure)
     }

@@ -67,10 +67,6 @@ impl OutputFile {
         Some(self.path.with_file_name(format!("{stem}-{suffix}")))
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Writes the document. A regular file is replaced by a complete new file.
     pub(super) fn write(&self, document: &str) -> Result<(), Failure> {
         let bytes = document.as_bytes();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    name_resolution::{NameResolver, begins},
+    name_resolution::{NameResolver, SHORTEST_BEGINNING, begins},
     time_argument,
 };
 use crate::{
@@ -177,7 +177,9 @@ impl<'a> Filters<'a> {
 
         if let Some(build) = self.flags.build.as_ref().filter(|_| !found.is_empty()) {
             let has_name = |facts: &Facts| has_words(&facts.build_name, build);
-            if !keep_first(&mut found, [&has_name, &|facts| begins(&facts.build_id, build)]) {
+            // A few characters are rather a mistyped name than the beginning of an id.
+            let has_id = |facts: &Facts| build.len() >= SHORTEST_BEGINNING && begins(&facts.build_id, build);
+            if !keep_first(&mut found, [&has_name, &has_id]) {
                 unmatched.push(format!("none is of a build `{build}`"));
             }
         }

@@ -28,24 +28,24 @@ enum FailOn {
 // A doc comment would become the description of the command.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct GateFlags {
-    #[arg(long, value_name = "WORD", value_enum, hide_possible_values = true, global = true)]
+    #[arg(long, value_name = "WORD", value_enum, hide_possible_values = true)]
     #[arg(
         help = "Failures that fail the command: `any` (the default), `new` (of tests that did not fail in the result that it compares with) or `never`"
     )]
     fail_on: Option<FailOn>,
 
-    #[arg(long, value_name = "RESULT", global = true)]
+    #[arg(long, value_name = "RESULT")]
     #[arg(
         help = "What `--fail-on new` compares with: `latest-passed` (the default), `previous`, an id, or the name or id of a build"
     )]
     compare_with: Option<String>,
 
-    #[arg(long, value_name = "SEVERITY", value_parser = severity, global = true)]
+    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
     #[arg(help = "A bug that is worse than low, medium, high or critical fails the command")]
     max_bug_severity: Option<Severity>,
 }
 
-fn severity(word: &str) -> Result<Severity, String> {
+pub(super) fn severity(word: &str) -> Result<Severity, String> {
     serde_json::from_value(word.into())
         .map_err(|_| "must be `low`, `medium`, `high` or `critical`".to_owned())
 }

@@ -3,13 +3,14 @@
 
 mod reading;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{cmp::Reverse, collections::BTreeSet, time::Duration};
 
 use quick_junit::{
     NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite,
 };
 
 pub(crate) use self::reading::CaseReader;
+use super::gate::severity;
 use crate::{
     service::api::{
         bugs::RunBug,
@@ -133,9 +134,11 @@ impl Case {
         self
     }
 
-    /// Returns the case with the bugs of its run.
+    /// Returns the case with the bugs of its run, the worst first.
     #[must_use]
     pub fn with_bugs(mut self, bugs: &[RunBug]) -> Self {
+        let mut bugs: Vec<_> = bugs.iter().collect();
+        bugs.sort_by_key(|bug| Reverse(severity(&bug.severity).ok()));
         for bug in bugs {
             let line = one_line(&format!("{}: {} ({})", bug.severity, bug.title, bug.bug_id));
             self.output.extend(["Bug: ", &line, "\n"]);

@@ -124,7 +124,10 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRec
             "nothing was sent; `tas-mcp runs`, `tests`, `plans`, `builds`, `devices` and `bugs` list what there is"
                 .to_owned()
         }
-        _ => format!("nothing was sent; `{}` lists what there is", list_command(kinds)),
+        kinds => {
+            let commands: Vec<_> = kinds.iter().map(|kind| format!("`{}`", list_command(*kind))).collect();
+            format!("nothing was sent; see {}", commands.join(" and "))
+        }
     };
 
     let mut failure =
@@ -155,12 +158,12 @@ fn noun(kind: RecordKind) -> &'static str {
     }
 }
 
-fn list_command(kinds: &[RecordKind]) -> &'static str {
-    match kinds.first() {
-        Some(RecordKind::TestPlan) => "tas-mcp plans",
-        Some(RecordKind::DeploymentConfig) => "tas-mcp devices",
-        Some(RecordKind::Build) => "tas-mcp builds",
-        Some(RecordKind::AgentConfig) => "tas-mcp call list_agent_configs",
+fn list_command(kind: RecordKind) -> &'static str {
+    match kind {
+        RecordKind::TestPlan => "tas-mcp plans",
+        RecordKind::DeploymentConfig => "tas-mcp devices",
+        RecordKind::Build => "tas-mcp builds",
+        RecordKind::AgentConfig => "tas-mcp call list_agent_configs",
         _ => "tas-mcp tests",
     }
 }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_word_is_quoted_as_a_shell_reads_it() {
-        for (word, expected) in [("a/b:c", "a/b:c"), ("a b", "'a b'"), ("a'b", r"'a'\''b'"), ("", "''")] {
+        for (word, expected) in [("a/b:c", "a/b:c"), ("x;y #", "'x;y #'"), ("a'b", r"'a'\''b'"), ("", "''")] {
             assert_eq!(quoted(word), expected);
         }
     }
@@ -63,27 +63,18 @@ mod tests {
     #[test]
     fn advice_repeats_the_flags_but_no_secret() {
         for (arguments, expected) in [
-            (&[][..], "continue with: tas-mcp wait --job-id j"),
+            (&[][..], "continue with: tas-mcp wait j"),
             (
                 &["--base-url", "https://tas.example/api/v1", "--project", "the arena", "--read-only"],
-                "continue with: tas-mcp --base-url https://tas.example/api/v1 --project 'the arena' --read-only wait --job-id j",
+                "continue with: tas-mcp --base-url https://tas.example/api/v1 --project 'the arena' --read-only wait j",
             ),
-            (&["--project", "svc_secret"], "continue with: tas-mcp wait --job-id j"),
+            (&["--project", "svc_secret"], "continue with: tas-mcp wait j"),
+            (
+                &["--sandbox"],
+                "the sandbox of this command ends with the command: to continue later, use `tas-mcp sandbox` in a second terminal",
+            ),
         ] {
-            assert_eq!(continue_with(&settings(arguments), &["wait", "--job-id", "j"]), expected);
+            assert_eq!(continue_with(&settings(arguments), &["wait", "j"]), expected);
         }
-    }
-
-    #[test]
-    fn every_word_of_advice_is_one_word_for_a_shell() {
-        let advice = continue_with(&settings(&[]), &["wait", "x;touch y #"]);
-        assert_eq!(advice, "continue with: tas-mcp wait 'x;touch y #'");
-    }
-
-    #[test]
-    fn advice_names_no_record_of_a_sandbox_that_has_ended() {
-        let advice = continue_with(&settings(&["--sandbox"]), &["wait", "--job-id", "j"]);
-
-        assert!(advice.contains("tas-mcp sandbox") && !advice.contains("--job-id"), "{advice}");
     }
 }

@@ -9,8 +9,10 @@ use std::{
     path::Path,
 };
 
+use anstream::adapter::strip_str;
 use clap::Args;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     exit_status::{CommandError, ExitStatus},
@@ -41,8 +43,10 @@ pub(super) struct OutputFlags {
 /// A result as people read it.
 pub(super) enum Shown {
     Table(Table),
-    /// A text without control characters, except for styles.
+    /// A text without control characters, except for styles. A terminal shows it in its width.
     Text(String),
+    /// A value as JSON, which has no form for people.
+    Json(String),
 }
 
 impl From<Table> for Shown {
@@ -109,7 +113,8 @@ impl Output {
             (Self::Text, Some(Shown::Table(table))) => print_table(table),
             (Self::Csv, Some(Shown::Table(table))) => print_text(table.csv()),
             (_, Some(Shown::Table(table))) => print_text(table.rows()),
-            (_, Some(Shown::Text(text))) => write!(anstream::stdout(), "{text}"),
+            (_, Some(Shown::Text(text))) => print_paragraphs(&text),
+            (_, Some(Shown::Json(text))) => print_text(text),
             (_, None) if std::io::stdout().is_terminal() => {
                 print_line(format_args!("{:#}", serde_json::to_value(result)?))
             }
@@ -131,8 +136,7 @@ pub(super) fn status_after_output(
         return status;
     }
 
-    // If standard error is closed too, the exit status is all that can be reported.
-    drop(writeln!(anstream::stderr(), "tas-mcp: the output cannot be written: {error:#}"));
+    print_error(&format!("tas-mcp: the output cannot be written: {error:#}\n"));
 
     if status == ExitStatus::Success { ExitStatus::Rejected } else { status }
 }
@@ -150,18 +154,82 @@ pub(super) fn print_text(text: impl Display) -> Result<()> {
 /// Prints a table in the width of the terminal, with colours where the terminal shows them.
 pub(super) fn print_table(table: Table) -> Result<()> {
     // The cells contain no control characters.
-    write!(anstream::stdout(), "{}", table.fit(terminal_width()))
+    print_paragraphs(&table.fit(terminal_width()).to_string())
+}
+
+/// Prints a text for people, without control characters except for styles, in the width of the terminal.
+pub(super) fn print_paragraphs(text: &str) -> Result<()> {
+    write!(anstream::stdout(), "{}", wrapped(text, terminal_width()))
+}
+
+/// Prints a text for people on standard error, in the width of the terminal.
+pub fn print_error(text: &str) {
+    let width = error_width();
+    // If standard error is closed, the command continues, and its exit status is all that can be reported.
+    drop(write!(anstream::stderr(), "{}", wrapped(text, width)));
+}
+
+/// Beginnings of lines with a command, which stay whole, so that it can be copied.
+const COMMAND_LINES: [&str; 3] = ["continue with: ", "details: ", "more: "];
+
+/// Returns a text whose long lines are broken between words.
+pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let is_whole = |line: &str| {
+        columns(line.trim_end()) <= width || COMMAND_LINES.iter().any(|begin| line.starts_with(begin))
+    };
+    let lines = text.split_inclusive('\n');
+
+    lines.map(|line| if is_whole(line) { line.to_owned() } else { broken(line, width) }).collect()
+}
+
+/// Returns a line in parts that fit into `width`. The further parts begin below the first one, which may have a label before it.
+fn broken(line: &str, width: usize) -> String {
+    let text = text_start(line).filter(|start| *start < width / 2).unwrap_or_default();
+    let (label, body) = line.split_at_checked(text).unwrap_or(("", line));
+    let margin = " ".repeat(columns(label).max(2));
+
+    let mut parts = label.to_owned();
+    let mut used = columns(label);
+    for (index, word) in body.split_whitespace().enumerate() {
+        let (gap, length) = (usize::from(index > 0), columns(word));
+        if index > 0 && used + gap + length > width {
+            parts.extend(["\n", &margin, word]);
+            used = margin.len() + length;
+        } else {
+            parts.extend([if index > 0 { " " } else { "" }, word]);
+            used += gap + length;
+        }
+    }
+
+    parts + line.get(line.trim_end().len()..).unwrap_or_default()
+}
+
+/// Returns where the text of a line begins: after its indentation, and after a label that ends with two spaces.
+fn text_start(line: &str) -> Option<usize> {
+    let indentation = line.find(|one| one != ' ')?;
+    let label = line.get(indentation..)?.find("  ").map(|length| indentation + length);
+    let after_label = label.and_then(|end| Some(end + line.get(end..)?.find(|one| one != ' ')?));
+    after_label.or(Some(indentation))
+}
+
+/// Returns the columns of a terminal that a text takes.
+fn columns(text: &str) -> usize {
+    strip_str(text).to_string().width()
 }
 
 /// Returns the width of the terminal that standard output is; `None` if it is none.
-pub(super) fn terminal_width() -> Option<usize> {
+pub fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+pub(super) fn error_width() -> Option<usize> {
+    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0))
 }
 
 /// Prints a line for the user on standard error, beside the result.
 pub(super) fn note(text: &str) {
-    // If standard error is closed, the command continues without notes.
-    drop(writeln!(anstream::stderr(), "{}", single_line(text)));
+    print_error(&format!("{}\n", single_line(text)));
 }
 
 pub(super) fn note_written(path: &Path) {

@@ -29,7 +29,7 @@ use crate::{
         operation::Operation as _,
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
     },
-    text::{filled, visible},
+    text::filled,
     tools::project_client::ProjectClient,
 };
 
@@ -78,7 +78,7 @@ impl<'a> RecordPrinter<'a> {
                 }
                 Shown::Table(Table::default())
             }
-            _ if self.output.is_text() => Shown::Text(visible(&format!("{answer:#}\n")).into_owned()),
+            _ if self.output.is_text() => Shown::Json(format!("{answer:#}\n")),
             _ => Shown::Table(plain_table(std::slice::from_ref(answer))),
         }
     }

@@ -180,10 +180,11 @@ impl NameResolver<'_> {
             }
         };
 
+        let subject = format!("{} {}", id.kind.noun(), id.id);
         let age = Some(ago(&time, &Context::default())).filter(|age| !age.is_empty());
         let by = by.map(|by| format!("started by {by}"));
-        let facts: Vec<_> = [name, age, by].into_iter().flatten().collect();
-        note(&format!("latest: {} {}, {}", id.kind.noun(), id.id, facts.join(", ")));
+        let facts: Vec<_> = [Some(subject), name, age, by].into_iter().flatten().collect();
+        note(&format!("latest: {}", facts.join(", ")));
 
         Ok(id)
     }

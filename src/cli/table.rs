@@ -15,9 +15,12 @@ const GAP: &str = "  ";
 /// First characters of a formula of a spreadsheet, in both widths.
 const FORMULA_SIGNS: [char; 8] = ['=', '+', '-', '@', '\u{FF1D}', '\u{FF0B}', '\u{FF0D}', '\u{FF20}'];
 
-/// Shortest shown beginning of an id. An id that is hardly longer stays whole, as those of runs do.
+/// Shortest shown beginning of an id. An id that is hardly longer stays whole, as those of runs do, where there is place.
 const SHORTEST_ID: usize = 8;
 const SHORT_ID: usize = 12;
+
+/// Number of rows from which a text that all of them have is said once.
+const MIN_COMMON_ROWS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
@@ -25,7 +28,7 @@ pub(super) enum Fit {
     Cut,
     /// The cells are never shortened.
     Whole,
-    /// Ids, which are shown by beginnings that differ from each other.
+    /// Ids, which are shown by beginnings that differ from each other: long ones always, short ones where the terminal is narrow.
     Id,
     /// Only programs get the column.
     Programs,
@@ -120,30 +123,19 @@ impl Table {
         Self { width, ..self }
     }
 
-    /// Returns what a terminal shows in a column; nothing in a column for programs.
-    fn shown(&self, column: usize) -> Vec<&str> {
-        let fit = self.columns.get(column).map_or(Fit::Cut, |(_, fit)| *fit);
-        let texts = self.rows.iter().map(|row| row.cells.get(column).map_or("", Cell::text));
-        match fit {
-            Fit::Cut | Fit::Whole => texts.collect(),
-            Fit::Programs => texts.map(|_| "").collect(),
-            Fit::Id => beginnings(&texts.collect::<Vec<_>>()),
-        }
-    }
-
-    /// Returns the width of each column; 0 for a column that is not printed.
-    fn column_widths(&self, shown: &[Vec<&str>]) -> Vec<usize> {
-        let width = |((header, fit), texts): (&(String, Fit), &Vec<&str>)| {
-            let widest = texts.iter().map(|text| text.width()).max().unwrap_or(0);
-            let is_printed = *fit != Fit::Programs && widest > 0;
-            if is_printed { widest.max(header.width()) } else { 0 }
+    /// Returns what a terminal shows: the cells of each column, and its width. Ids are cut before names.
+    fn layout(&self) -> (Vec<Vec<&str>>, Vec<usize>) {
+        let shown =
+            |longest_id| (0..self.columns.len()).map(|column| self.shown(column, longest_id)).collect();
+        let whole: Vec<_> = shown(SHORT_ID);
+        let widths = self.widths(&whole);
+        let Some(available) = self.width.filter(|available| line_width(&widths) > *available) else {
+            return (whole, widths);
         };
-        let mut widths: Vec<_> = self.columns.iter().zip(shown).map(width).collect();
-        let Some(available) = self.width else { return widths };
 
-        let printed = widths.iter().filter(|width| **width > 0).count();
-        let gaps = GAP.len() * printed.saturating_sub(1);
-        while gaps + widths.iter().sum::<usize>() > available {
+        let short: Vec<_> = shown(SHORTEST_ID);
+        let mut widths = self.widths(&short);
+        while line_width(&widths) > available {
             // The widest column loses least by the loss of a character.
             let can_shrink = self.columns.iter().map(|(_, fit)| *fit == Fit::Cut);
             let shrinking = widths.iter_mut().zip(can_shrink).filter_map(|(width, can)| can.then_some(width));
@@ -153,7 +145,41 @@ impl Table {
             }
         }
 
-        widths
+        (short, widths)
+    }
+
+    /// Returns what a terminal shows in a column; nothing in a column for programs, and in one that is said below the rows.
+    fn shown(&self, column: usize, longest_id: usize) -> Vec<&str> {
+        let texts = self.texts(column);
+        match self.columns.get(column).map_or(Fit::Cut, |(_, fit)| *fit) {
+            Fit::Cut if self.constant(column).is_some() => texts.iter().map(|_| "").collect(),
+            Fit::Cut | Fit::Whole => texts,
+            Fit::Programs => texts.iter().map(|_| "").collect(),
+            Fit::Id => beginnings(&texts, longest_id),
+        }
+    }
+
+    fn texts(&self, column: usize) -> Vec<&str> {
+        self.rows.iter().map(|row| row.cells.get(column).map_or("", Cell::text)).collect()
+    }
+
+    /// Returns the text of a column that several rows have in common, which a terminal shows once.
+    fn constant(&self, column: usize) -> Option<&str> {
+        let (_, fit) = self.columns.get(column)?;
+        let texts = self.texts(column);
+        let first = texts.first().filter(|first| !first.is_empty())?;
+        let is_said_once = self.width.is_some() && *fit == Fit::Cut && texts.len() >= MIN_COMMON_ROWS;
+
+        (is_said_once && texts.iter().all(|text| text == first)).then_some(first)
+    }
+
+    /// Returns the width of each column; 0 for a column that is not printed.
+    fn widths(&self, shown: &[Vec<&str>]) -> Vec<usize> {
+        let width = |((header, _), texts): (&(String, Fit), &Vec<&str>)| {
+            let widest = texts.iter().map(|text| text.width()).max().unwrap_or(0);
+            if widest > 0 { widest.max(header.width()) } else { 0 }
+        };
+        self.columns.iter().zip(shown).map(width).collect()
     }
 
     /// Returns the rows for programs: without header, with tabs between the exact values of all columns that a terminal
@@ -180,8 +206,7 @@ impl fmt::Display for Table {
         if self.rows.is_empty() {
             return Ok(());
         }
-        let shown: Vec<_> = (0..self.columns.len()).map(|column| self.shown(column)).collect();
-        let widths = self.column_widths(&shown);
+        let (shown, widths) = self.layout();
         let header = self.columns.iter().map(|(name, _)| (name.as_str(), Style::new()));
         write_line(formatter, header, &widths)?;
 
@@ -193,7 +218,11 @@ impl fmt::Display for Table {
             }
         }
 
-        Ok(())
+        let common = (0..self.columns.len()).zip(&self.columns);
+        let common =
+            common.filter_map(|(column, (name, _))| Some(format!("{name} {}", self.constant(column)?)));
+        let common = common.collect::<Vec<_>>().join(", ");
+        if common.is_empty() { Ok(()) } else { writeln!(formatter, "all: {common}") }
     }
 }
 
@@ -216,16 +245,22 @@ fn write_line<'a>(
     writeln!(formatter, "{}", line.trim_end())
 }
 
-fn beginnings<'a>(ids: &[&'a str]) -> Vec<&'a str> {
+fn line_width(widths: &[usize]) -> usize {
+    let printed = widths.iter().filter(|width| **width > 0).count();
+    widths.iter().sum::<usize>() + GAP.len() * printed.saturating_sub(1)
+}
+
+/// Returns beginnings of the ids longer than `longest`, which differ from each other.
+fn beginnings<'a>(ids: &[&'a str], longest: usize) -> Vec<&'a str> {
     let cut = |length: usize| {
-        let cut = move |id: &&'a str| if id.len() > SHORT_ID { id.get(..length).unwrap_or(id) } else { id };
+        let cut = move |id: &&'a str| if id.len() > longest { id.get(..length).unwrap_or(id) } else { id };
         ids.iter().map(cut)
     };
     let different = ids.iter().collect::<BTreeSet<_>>().len();
-    let longest = ids.iter().map(|id| id.len()).max().unwrap_or_default();
+    let whole = ids.iter().map(|id| id.len()).max().unwrap_or_default();
     let tells_apart = |length: &usize| cut(*length).collect::<BTreeSet<_>>().len() == different;
 
-    cut((SHORTEST_ID..longest).find(tells_apart).unwrap_or(longest)).collect()
+    cut((SHORTEST_ID..whole).find(tells_apart).unwrap_or(whole)).collect()
 }
 
 /// Returns a value of CSV. A name that a spreadsheet would compute as a formula begins with an apostrophe, which spreadsheets take
@@ -295,8 +330,7 @@ mod tests {
 
         for (width, test, note) in [(58, 30, 12), (48, 20, 12), (38, 11, 11), (10, 8, 8)] {
             table = table.fit(Some(width));
-            let shown: Vec<_> = (0..3).map(|column| table.shown(column)).collect();
-            assert_eq!(table.column_widths(&shown), [test, note, 12], "{width}");
+            assert_eq!(table.layout().1, [test, note, 12], "{width}");
         }
     }
 

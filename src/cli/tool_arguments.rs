@@ -12,10 +12,13 @@ use super::{
     command_names::CommandLine,
     exit_status::{CommandError, ExitStatus},
     help::help_end,
-    output::OutputFlags,
+    output::{Output, OutputFlags, Shown},
 };
 use crate::{
-    call::arguments::ToolArguments,
+    call::{
+        arguments::{CommonArguments, ToolArguments},
+        reply::Reply,
+    },
     failure::{Code, Failure},
     fields::Fields,
     home_path::expand_home,
@@ -59,8 +62,7 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
         .takes_fields()
         .then(|| argument_flag(FIELDS, "Return only these fields, with dots: `test.name`".to_owned()));
 
-    let asks = tool.confirmation_question.is_some() || may_ask(tool.name);
-    let yes = asks.then(|| {
+    let yes = may_ask(tool).then(|| {
         let help = "Do not ask for confirmation; a person has accepted the cost or loss";
         Arg::new(YES).long(YES).action(ArgAction::SetTrue).help(help)
     });
@@ -88,6 +90,49 @@ pub(super) fn command(tool: &'static ToolDefinition) -> Command {
 pub(super) struct ProjectFlag {
     #[arg(long, alias = PROJECT_ID, value_name = "ID", help = PROJECT_HELP, hide = true)]
     pub(super) project_id: Option<String>,
+}
+
+// What every command has that changes something. A doc comment here would become the description of the command.
+#[derive(Args)]
+pub(super) struct ChangeFlags {
+    #[command(flatten)]
+    project: ProjectFlag,
+
+    #[command(flatten)]
+    output: OutputFlags,
+
+    /// Check everything and show the request, and send nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+
+    /// Do not ask: a person has agreed. Needed where nobody can be asked
+    #[arg(long)]
+    pub(super) yes: bool,
+}
+
+impl ChangeFlags {
+    pub(super) fn project(&self) -> Option<&str> {
+        self.project.project_id.as_deref()
+    }
+
+    pub(super) fn output(&self) -> Output {
+        self.output.into()
+    }
+
+    /// Returns what the flags say about a call of a tool.
+    pub(super) fn common(&self) -> CommonArguments {
+        CommonArguments {
+            project_id: self.project.project_id.clone(),
+            is_confirmed: self.yes,
+            is_dry_run: self.dry_run,
+        }
+    }
+
+    /// Prints the answer to a dry run, which shows the request.
+    pub(super) fn show(&self, reply: &Reply) -> Result<ExitStatus, CommandError> {
+        let shown = || Shown::Json(format!("{:#}\n", reply.value()));
+        self.output().print(ExitStatus::Success, reply.value(), shown)
+    }
 }
 
 /// Returns the fields of flags whose names are those of the arguments of a tool.
@@ -121,7 +166,7 @@ pub(super) fn read_arguments(
         arguments.insert(DRY_RUN.to_owned(), true.into());
     }
     let arguments = ToolArguments::from_host(tool, arguments);
-    let is_confirmed = tool.confirmation_question.is_some() && matches.get_flag(YES);
+    let is_confirmed = may_ask(tool) && matches.get_flag(YES);
 
     Ok(if is_confirmed { arguments.confirmed() } else { arguments })
 }

@@ -44,7 +44,7 @@ pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
 // A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct JunitFlag {
-    #[arg(long, value_name = "FILE", value_parser = path_value(), global = true)]
+    #[arg(long, value_name = "FILE", value_parser = path_value())]
     #[arg(
         help = "Write the verdicts as JUnit XML, for CI; the screenshots of failures go to FILE without its extension and `-screenshots`"
     )]
@@ -54,10 +54,10 @@ pub(super) struct JunitFlag {
 // What a command has that may wait for what it starts.
 #[derive(Args)]
 pub(super) struct WaitFlags {
-    #[arg(long, global = true, help = "Wait until everything has finished, and print the verdicts")]
+    #[arg(long, help = "Wait until everything has finished, and print the verdicts")]
     pub(super) wait: bool,
 
-    #[arg(long, value_name = "N", global = true, value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
     #[arg(help = "Maximum time to wait, 1-7200. Default: 7200")]
     timeout_seconds: Option<u64>,
 
@@ -150,17 +150,25 @@ impl<'a> WaitSubject<'a> {
         continue_with(self.settings, &words)
     }
 
-    /// Returns a line with the ids of the jobs; an empty text if none is known.
-    pub(super) fn jobs_line(&self) -> String {
-        let jobs = match &self.target {
+    pub(super) fn known_jobs(&self) -> &[String] {
+        match &self.target {
             ResultTarget::Jobs(ids) => ids,
             ResultTarget::Single(_) => &self.jobs,
-        };
-        if jobs.is_empty() { String::new() } else { format!("jobs: {}\n", jobs.join(" ")) }
+        }
+    }
+
+    /// Says how to wait for what was started, what was not started, and which build the service has chosen.
+    pub(super) async fn announce(&self) {
+        note(&self.advice());
+        for run in &self.not_started {
+            let device = if run.device.is_empty() { String::new() } else { format!(" on {}", run.device) };
+            note(&format!("not started{device}: {}", run.reason));
+        }
+        self.report_chosen_build().await;
     }
 
     /// Prints which build the service has chosen. The start is done, so that a failure is only a missing name.
-    pub(super) async fn report_chosen_build(&self) {
+    async fn report_chosen_build(&self) {
         let Some(id) = &self.chosen_build else { return };
         let client = ProjectClient { caller: self.caller.clone(), project: self.project.map(str::to_owned) };
         let build = client.call(&GetBuild { build_id: Uuid(id.clone()) }).await.ok();
@@ -175,18 +183,13 @@ impl<'a> WaitSubject<'a> {
     pub(super) async fn finish(
         &self,
         timeout: Duration,
-        interval: Option<Duration>,
         output: VerdictOutput,
     ) -> Result<ExitStatus, CommandError> {
-        let jobs = self.jobs_line();
-        if !jobs.is_empty() {
-            note(jobs.trim_end());
-        }
         note(&self.advice());
         let mut signals = TerminationSignals::new();
         // A signal drops the wait, which removes the progress bar, before anything is printed.
         let completion = tokio::select! {
-            completion = self.wait(timeout, interval) => completion?,
+            completion = self.wait(timeout) => completion?,
             signal = signals.receive() => return Ok(self.interrupted_by(signal)),
         };
 
@@ -216,11 +219,11 @@ impl<'a> WaitSubject<'a> {
         Ok(if status == ExitStatus::Success { ExitStatus::Rejected } else { status })
     }
 
-    async fn wait(&self, timeout: Duration, interval: Option<Duration>) -> Result<Completion, Failure> {
+    async fn wait(&self, timeout: Duration) -> Result<Completion, Failure> {
         // The progress bar begins after everything that is said once.
         self.report_chosen_build().await;
-        let wait =
-            Wait { target: self.target.clone(), project: self.project.map(str::to_owned), timeout, interval };
+        let (target, project) = (self.target.clone(), self.project.map(str::to_owned));
+        let wait = Wait { target, project, timeout, interval: None };
 
         let completion = wait.run(self.caller, &Progress::of_wait().options()).await;
         completion.map_err(|failure| match &self.started {

@@ -114,9 +114,10 @@ impl KeySource {
     }
 }
 
-/// Reads the key in a file. Errors do not show the path, because it may be a key that was set in the wrong place.
+/// Reads the key in a file. Errors show only an absolute path: another text may be a key that was set in the wrong place.
 fn read_key_file(path: &Path) -> Result<ApiKey, String> {
-    let unreadable = |error: io::Error| format!("names a file that cannot be read: {error}");
+    let name = if path.is_absolute() { format!("{}, ", path.display()) } else { String::new() };
+    let unreadable = |error: io::Error| format!("names {name}a file that cannot be read: {error}");
 
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() || metadata.len() > MAX_KEY_FILE_BYTES {

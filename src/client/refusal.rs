@@ -189,7 +189,7 @@ impl<'a> ServiceRefusal<'a> {
                 "this operation may accept project keys only: a project key is needed, or the file itself"
             }
             Code::Unauthenticated => {
-                "check the API key, whose origin `tas-mcp status` shows; an organization key needs a project (TAS_PROJECT_ID or `argument:project_id`)"
+                "the service does not know the key: `tas-mcp login` stores another one, and `tas-mcp status` shows where the key comes from; an organization key needs a project (TAS_PROJECT_ID or `argument:project_id`)"
             }
             Code::PermissionDenied => {
                 "the key may belong to another project: check `argument:project_id` and the key"

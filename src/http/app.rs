@@ -28,7 +28,7 @@ use super::{
     access_log::AccessLine,
     auth::{Requester, identify},
     endpoint::{Endpoint, no_such_path},
-    front_page::{HostGuides, NeededCredential, front_page},
+    front_page::{NeededCredential, front_page},
     handler::CallHandler,
     oauth::endpoint_of_metadata,
     origin::{client_address, cross_origin_layer},
@@ -88,13 +88,6 @@ impl Application {
         let shared = Arc::new(shared);
         let router = router(&shared, open);
         Self { shared, router }
-    }
-
-    /// Shows on the page at `/` how hosts connect.
-    #[must_use]
-    pub fn with_host_guides(self, guides: HostGuides) -> Self {
-        self.shared.host_guides.get_or_init(|| guides);
-        self
     }
 
     /// Returns the configuration of the HTTP server.
@@ -203,7 +196,7 @@ async fn page(State(shared): State<SharedState>, uri: Uri, headers: HeaderMap) -
         None if shared.credentials.serves_anonymous() => NeededCredential::None,
         None => NeededCredential::ApiKey,
     };
-    Ok(front_page(&address, credential, shared.uses_sandbox, shared.host_guides.get()))
+    Ok(front_page(&address, credential, shared.uses_sandbox))
 }
 
 /// Returns the metadata of an endpoint as a resource that clients sign in to (RFC 9728).

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -13,7 +13,6 @@ use http::{HeaderMap, Uri};
 use super::{
     credentials::Credentials,
     endpoint::Endpoint,
-    front_page::HostGuides,
     grants::GrantedCallers,
     limits::places,
     metrics::Metrics,
@@ -50,8 +49,6 @@ pub(super) struct Shared {
     traffic: ServiceTraffic,
     /// Whether a sandbox of this process answers calls.
     pub(super) uses_sandbox: bool,
-    /// How hosts connect, for the page.
-    pub(super) host_guides: OnceLock<HostGuides>,
     /// Whether the process is about to stop.
     is_draining: AtomicBool,
     pub(super) stopping: Stopping,
@@ -92,7 +89,6 @@ impl Shared {
             metrics: Arc::new(Metrics::new(&traffic)),
             traffic,
             uses_sandbox: settings.wants_sandbox(),
-            host_guides: OnceLock::new(),
             is_draining: AtomicBool::new(false),
             stopping,
             settings: http,

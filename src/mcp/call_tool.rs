@@ -88,10 +88,16 @@ impl ServerState {
 
         // A call that needs confirmation is refused before any request to the service.
         let outcome = self.tool_runner.run(tool, arguments.clone(), context).await;
-        let failure = match outcome {
+        let mut failure = match outcome {
             Err(failure) if failure.code == Code::ConfirmationRequired => failure,
             outcome => return CallResponse::Ended(outcome),
         };
+        if can_ask(context) && retried.state.is_none() {
+            failure = self.tool_runner.name_records(tool, &arguments, failure).await;
+            if failure.code != Code::ConfirmationRequired {
+                return CallResponse::Ended(Err(failure));
+            }
+        }
 
         // The answer to a question counts for the same call in the same scope only.
         let agreement = failure.details.get(AGREEMENT);

@@ -11,7 +11,7 @@ use rmcp::{
 use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::server::McpConfig;
+use super::{question::with_names, server::McpConfig};
 use crate::{
     call::{
         Caller,
@@ -35,6 +35,9 @@ use crate::{
         waiting::WaitReply,
     },
 };
+
+/// Hint for a key of a request over HTTP that the service does not know.
+const HTTP_KEY: &str = "the service does not know the key of the request: the person must check the header `X-Api-Key`, or the bearer token; an organization key needs a project, such as in the address `/mcp/PROJECT`";
 
 /// The callers of a server: one, or those of a user who may use several keys.
 pub trait Callers: Debug + Send + Sync {
@@ -130,7 +133,14 @@ impl ToolRunner {
         let options = self.call_options(Arc::new(sender), self.wait_limit);
 
         let call = async { (tool.run)(self.tool_call(tool, arguments, options).await?).await };
-        self.until_interrupted(tool, forwarder.forward_during(call), context).await
+        let outcome = self.until_interrupted(tool, forwarder.forward_during(call), context).await;
+        outcome.map_err(|failure| match failure.code {
+            // The key of a server over HTTP is that of the request.
+            Code::Unauthenticated if self.gives_links && failure.status == Some(401) => {
+                failure.hint(HTTP_KEY)
+            }
+            _ => failure,
+        })
     }
 
     /// Runs `wait_for_completion`, but lets it poll the service only once.
@@ -174,6 +184,14 @@ impl ToolRunner {
         self.until_interrupted(tool, loading, context).await
     }
 
+    /// Returns the refusal of a call that a person is asked about, with names in place of ids.
+    pub(super) async fn name_records(&self, tool: Tool, call: &ToolArguments, required: Failure) -> Failure {
+        match self.callers.choose(tool.info, call).await {
+            Ok(caller) => with_names(&caller, call, required).await,
+            Err(failure) => failure,
+        }
+    }
+
     /// Returns the call of a tool by the caller that is chosen for it.
     async fn tool_call(
         &self,
@@ -215,7 +233,7 @@ impl ToolRunner {
 
 /// Increment of the reported value if a report has the same value as the report before: the protocol requires that
 /// the value increases with each notification.
-const SMALLEST_INCREMENT: f64 = 0.0001;
+const SMALLEST_INCREMENT: f64 = 1.0 / 1024.0;
 
 /// Time limit of sending a notification after the end of its call.
 const SENDING_LIMIT: Duration = Duration::from_secs(1);

@@ -158,8 +158,9 @@ impl Confirmer {
 
 fn question(required: &Failure) -> Option<ElicitRequestParams> {
     let schema = ElicitationSchema::builder().required_bool(CONFIRM).build().ok()?;
-    // The question quotes arguments, which the model has chosen.
-    let message = format!("{}. Do you agree?", single_line(&required.message));
+    // A person does not know the tool, with which the refusal begins. The question quotes arguments, which the model has chosen.
+    let effect = required.message.split_once(' ').map_or(&*required.message, |(_, effect)| effect);
+    let message = format!("This {}. Do you agree?", single_line(effect));
 
     Some(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema })
 }

@@ -60,8 +60,8 @@ pub fn duration_text(seconds: f64) -> String {
     match (whole / 3_600, whole / 60 % 60, whole % 60) {
         (0, 0, 0) => format!("{seconds:.1}s"),
         (0, 0, seconds) => format!("{seconds}s"),
-        (0, minutes, seconds) => format!("{minutes}m{seconds:02}s"),
-        (hours @ ..100, minutes, _) => format!("{hours}h{minutes:02}m"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds:02}s"),
+        (hours @ ..100, minutes, _) => format!("{hours}h {minutes:02}m"),
         (hours, ..) => format!("{} days", hours / 24),
     }
 }

@@ -155,6 +155,11 @@ impl Selection {
             );
         }
 
+        // A client over HTTP knows its request, and not the settings of the server.
+        if !self.has_local_files {
+            let reason = "the address or a header of the request, or by the server";
+            return format!("unknown tool: `{}` is switched off by {reason}", tool.name);
+        }
         let is_refused_write = self.read_only && !tool.effect.is_read_only();
         let reason = tool.switched_off_by(if is_refused_write { "TAS_READ_ONLY" } else { "TAS_TOOLSETS" });
         // The list of tools does not contain the tool, so the host knows no such tool.

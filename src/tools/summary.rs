@@ -243,8 +243,8 @@ fn summarize(mut subject: Subject, earlier: Option<Earlier>) -> Summary {
     builds.retain(|_| single_build.is_none());
     left_out.cut("builds", &mut builds, MOST_BUILDS);
 
-    let mut bugs = count_severities(&subject.tests);
-    left_out.cut_words("severities", &mut bugs, MOST_WORDS);
+    let mut bugs: Vec<_> = count_severities(&subject.tests).into_iter().collect();
+    left_out.cut("severities", &mut bugs, MOST_WORDS);
     let passed_with_bugs = passed_with_bugs(&subject.tests, &mut left_out);
 
     let (started_at, completed_at) = (subject.started_at(), subject.completed_at());
@@ -270,7 +270,7 @@ fn summarize(mut subject: Subject, earlier: Option<Earlier>) -> Summary {
         builds,
         failures: known(&subject, failures),
         passed_after_retry: known(&subject, passed_after_retry(&subject.tests)),
-        bugs: Some(bugs).filter(|bugs| !bugs.is_empty() || has_all_bugs(&subject)),
+        bugs: (!bugs.is_empty() || has_all_bugs(&subject)).then(|| bugs.into_iter().collect()),
         bugs_complete: Some(is_finished && has_all_bugs(&subject)),
         passed_with_bugs,
         slowest: slowest(&subject.tests),

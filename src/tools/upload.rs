@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::request::UploadRequest;
 pub use self::{
-    request::{BuildArguments, platform_from_file_name},
+    request::{BuildArguments, PLATFORMS, platform_from_file_name},
     services::{FileServices, FilesConfig},
 };
 use self::{

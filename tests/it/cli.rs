@@ -40,6 +40,25 @@ mod sandbox;
 mod status;
 mod waits;
 
+/// Runs a command with this service. Returns the exit code, standard output and standard error.
+async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
+    run_with(service, arguments, &[]).await
+}
+
+/// Does the same with further variables, which may replace the key.
+async fn run_with(
+    service: &Service,
+    arguments: &[&str],
+    more: &[(&str, &str)],
+) -> (Option<i32>, String, String) {
+    let base_url = service.base_url();
+    let variables = [&[("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)], more].concat();
+    let output = run_binary(arguments, &variables, &[]).await;
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
 /// Runs `tas-mcp call` with this service. Returns the exit code, the printed result and the error.
 async fn call(service: &Service, arguments: &[&str], input: &[&str]) -> (Option<i32>, Value, Value) {
     let base_url = service.base_url();
@@ -68,7 +87,7 @@ async fn a_result_is_printed_as_json_with_exit_code_0() {
 #[tokio::test]
 async fn a_list_argument_repeats_its_flag() {
     let service = Service::start().await;
-    let jobs = ["stop_runs", "--job-ids", seed::JOB_RUNNING, "--job-ids", seed::JOB_QUEUED];
+    let jobs = ["stop_runs", "--yes", "--job-ids", seed::JOB_RUNNING, "--job-ids", seed::JOB_QUEUED];
     let (code, stopped, _) = call(&service, &jobs, &[]).await;
     assert_eq!((code, &stopped["stopped_count"]), (Some(0), &json!(2)));
 }
@@ -95,7 +114,7 @@ async fn flags_override_json_from_an_argument_or_standard_input() {
 #[tokio::test]
 async fn the_exit_code_is_the_kind_of_failure() {
     let service = Service::start().await;
-    let export = ["export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED];
+    let export = ["export_tmsys_run", "--yes", "--multiplayer-run-id", seed::RUN_FAILED];
     service.fault(json!({"operation": "export_tmsys_run", "reset": true})).await;
     service.fault(json!({"operation": "list_bugs", "status": 500})).await;
 
@@ -117,11 +136,9 @@ async fn the_exit_code_is_the_kind_of_failure() {
 
 #[tokio::test]
 async fn the_hint_for_missing_settings_names_flags_and_variables() {
-    for arguments in [
-        &["call", "list_tests", "--json"][..],
-        &["wait", "--run-id", "x", "--json"],
-        &["upload", "Cargo.toml", "--json"],
-    ] {
+    for arguments in
+        [&["call", "list_tests", "--json"][..], &["wait", "x", "--json"], &["upload", "Cargo.toml", "--json"]]
+    {
         let output = run_binary(arguments, &[], &[]).await;
         let error = serde_json::from_slice::<Value>(&output.stderr).expect("JSON")["error"].clone();
         assert_eq!((output.status.code(), &error["code"]), (Some(2), &json!("not_configured")));

@@ -217,7 +217,7 @@ async fn a_path_that_begins_with_a_tilde_is_below_the_home_directory() {
         (vec!["call", "upload_build", "--path", "game.apk"], [("TAS_FILES_ROOT", "~/builds")]),
         (vec!["call", "upload_build", "--path", "~/builds/game.apk"], [("TAS_FILES_ROOT", "~")]),
         (vec!["upload", "~/builds/game.apk"], [("TAS_STATE_DIR", "~/state")]),
-        (vec!["download", "run", run, "--to=~/out"], [("TAS_STATE_DIR", "~/state")]),
+        (vec!["download", run, "--to=~/out"], [("TAS_STATE_DIR", "~/state")]),
         (vec!["report", run, "--html=~/report.html"], [("TAS_STATE_DIR", "~/state")]),
     ] {
         let arguments = [&["--sandbox"], &arguments[..]].concat();
@@ -287,13 +287,6 @@ fn values_have_the_types_of_their_settings() {
     let longest = "a".repeat(300);
     assert_eq!(of("TAS_PROJECT_ID", &longest).project(), Some(&*longest));
     assert_eq!(of("TAS_PROJECT_ID", &"a".repeat(301)).project(), None);
-}
-
-#[tokio::test]
-async fn a_key_overrides_a_key_file() {
-    let service = Service::start().await;
-    let settings = service.settings(keys::DEMO, &[("TAS_API_KEY_FILE", "/nowhere/key")]);
-    Host::open(&settings).await.succeed("list_tests", json!({})).await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches as _};
 
 use crate::{
     cli::{
-        calls::{YES, ask_before_cost, build_caller_with_files, call_with_confirmation, may_ask},
+        calls::{build_caller_with_files, call_with_confirmation},
         exit_status::{CommandError, ExitStatus},
         failure_output::FailureOutput,
         file_flags::path_value,
@@ -72,10 +72,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let resolver = NameResolver::new(&tools.caller, project.as_deref());
     named_arguments::resolve(resolver, tool.info, &mut arguments.own).await?;
     named_arguments::resolve_results(resolver, &mut arguments.own).await?;
-    let is_dry_run = arguments.common.is_dry_run;
-    if may_ask(tool.name) && !matches.get_flag(YES) && !is_dry_run {
-        ask_before_cost(tool.name, &arguments.own)?;
-    }
     let reply = call_with_confirmation(&tools, tool, arguments).await?;
 
     let printed = RecordPrinter::new(tool.info, matches, &output).print(&tools.caller, reply.value()).await?;

@@ -75,12 +75,8 @@ pub fn complete_command_line(program: fn() -> Command) -> clap::error::Result<bo
 /// A list whose records complete an argument, and the fields of their ids and names.
 type NamedList = (fn() -> &'static OperationEntry, &'static str, &'static str);
 
-pub(super) fn test_names() -> ArgValueCompleter {
-    names_of(&[(ListTests::entry, "id", "name")])
-}
-
-pub(super) fn plan_names() -> ArgValueCompleter {
-    names_of(&[(ListTestPlans::entry, "id", "name")])
+pub(super) fn startable_names() -> ArgValueCompleter {
+    names_of(&[(ListTestPlans::entry, "id", "name"), (ListTests::entry, "id", "name")])
 }
 
 /// Completes an argument with runs and executions, by the names of their tests and plans.

@@ -39,75 +39,46 @@ use crate::{
     },
 };
 
-const EXAMPLES: [&str; 2] = ["tas-mcp download run latest", "tas-mcp download minion"];
-const RUN_EXAMPLES: [&str; 2] = [
-    "tas-mcp download run latest",
-    r#"tas-mcp download run "Pause and resume" --pattern '*.png' --to pictures"#,
+const EXAMPLES: [&str; 3] = [
+    "tas-mcp download latest",
+    r#"tas-mcp download "Pause and resume" --pattern '*.png' --to pictures"#,
+    "tas-mcp download minion --platform linux-x86_64 --to installers",
 ];
-const MINION_EXAMPLES: [&str; 1] = ["tas-mcp download minion --platform linux-x86_64 --to installers"];
+
+/// Word for the installer, in place of a run.
+const MINION: &str = "minion";
 
 /// Template of the progress bar.
 const BAR: &str = "{wide_bar} {msg}";
 
-pub(super) fn command() -> Command {
-    Command::new("download")
-        .about("Saves the files of a run, or the Minion installer")
-        .subcommand_required(true)
-        .subcommand_value_name("run|minion")
-        .arg_required_else_help(true)
-        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
-        .subcommands([run_command(), minion_command()])
-}
-
 #[derive(Args)]
-struct RunArguments {
+struct DownloadArguments {
     #[command(flatten)]
     selection: FileSelection,
 
-    #[command(flatten)]
-    output: OutputFlags,
+    /// Platform of the installer. Default: that of this machine
+    #[arg(long, value_name = "P", value_parser = platform_value())]
+    platform: Option<MinionPlatform>,
 
-    /// Directory, created if missing. Default: a directory named after the run
+    /// Directory, created if missing. Default: one named after the run, and the working directory for the installer
     #[arg(long, value_name = "DIR", value_parser = path_value())]
     to: Option<PathBuf>,
 
     /// Replace other files of the same names
     #[arg(long)]
     overwrite: bool,
-}
 
-#[derive(Args)]
-struct MinionArguments {
     #[command(flatten)]
     output: OutputFlags,
-
-    /// Default: the platform of this machine
-    #[arg(long, value_name = "P", value_parser = platform_value())]
-    platform: Option<MinionPlatform>,
-
-    /// Directory, created if missing. Default: the working directory
-    #[arg(long, value_name = "DIR", value_parser = path_value())]
-    to: Option<PathBuf>,
-
-    /// Replace another file of the same name
-    #[arg(long)]
-    overwrite: bool,
 }
 
-fn run_command() -> Command {
-    let command = Command::new("run")
-        .about("Saves the files of a run. With several players, each has a directory of its own")
-        .after_help(help_end(&RUN_EXAMPLES, ExitStatus::HELP));
+pub(super) fn command() -> Command {
+    let command = Command::new("download")
+        .about("Saves the files of a run; or, as `download minion`, the installer of a Minion")
+        .after_help(help_end(&EXAMPLES, ExitStatus::HELP))
+        .arg_required_else_help(true);
 
-    RunArguments::augment_args(command)
-}
-
-fn minion_command() -> Command {
-    let command = Command::new("minion")
-        .about("Saves the latest installer of a Minion, the helper agent of a test machine")
-        .after_help(help_end(&MINION_EXAMPLES, ExitStatus::HELP));
-
-    MinionArguments::augment_args(command)
+    DownloadArguments::augment_args(command)
 }
 
 fn platform_value() -> impl TypedValueParser<Value = MinionPlatform> {
@@ -116,19 +87,23 @@ fn platform_value() -> impl TypedValueParser<Value = MinionPlatform> {
 }
 
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let tools = build_caller_with_files(settings)?;
-
-    match matches.subcommand() {
-        Some(("run", matches)) => download_run(RunArguments::from_arg_matches(matches)?, &tools).await,
-        Some(("minion", matches)) => {
-            download_minion(MinionArguments::from_arg_matches(matches)?, &tools).await
-        }
-        _ => Err(anyhow::anyhow!("the subcommand is missing").into()),
+    let arguments = DownloadArguments::from_arg_matches(matches)?;
+    let is_minion = arguments.selection.run_id == MINION;
+    let selects_files = arguments.selection.pattern.is_some() || arguments.selection.player.is_some();
+    if (is_minion && selects_files) || (!is_minion && arguments.platform.is_some()) {
+        let message = "`--platform` is for `download minion`, and `--pattern` and `--player` are for a run";
+        return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
     }
+
+    let tools = build_caller_with_files(settings)?;
+    if is_minion { download_minion(arguments, &tools).await } else { download_run(arguments, &tools).await }
 }
 
-async fn download_run(arguments: RunArguments, tools: &CallerWithFiles) -> Result<ExitStatus, CommandError> {
-    let RunArguments { mut selection, output, to, overwrite } = arguments;
+async fn download_run(
+    arguments: DownloadArguments,
+    tools: &CallerWithFiles,
+) -> Result<ExitStatus, CommandError> {
+    let DownloadArguments { mut selection, output, to, overwrite, .. } = arguments;
     let output = Output::from(output);
     selection.run_id = NameResolver::new(&tools.caller, None).run(&selection.run_id).await?;
     let directory = to.map_or_else(|| selection.run_id.clone(), |to| to.to_string_lossy().into_owned());
@@ -198,7 +173,7 @@ fn run_table(report: &DownloadReport) -> Table {
 }
 
 async fn download_minion(
-    arguments: MinionArguments,
+    arguments: DownloadArguments,
     tools: &CallerWithFiles,
 ) -> Result<ExitStatus, CommandError> {
     let output = Output::from(arguments.output);
@@ -215,7 +190,7 @@ async fn download_minion(
     let (path, bytes) = outcome.map_err(CommandError::AfterRequests)?;
     let saved = json!({"status": "downloaded", "path": path, "size": bytes});
     output.print(ExitStatus::Success, &saved, || {
-        let mut table = Table::new(["file", "size"]);
+        let mut table = Table::new(["file", "size"]).fitting([0], Fit::Whole);
         table.add_row([Cell::from(path.as_str()), size(bytes)]);
         table
     })

@@ -6,16 +6,15 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
+    call::arguments::ToolArguments,
     cli::{
-        calls::{DryRunFlag, NEW_ENTRY, ask, build_caller, show_request},
+        calls::{build_caller_with_files, call_with_confirmation},
         columns::counted,
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         name_resolution::NameResolver,
-        output::{JsonFlag, Output},
         result_resolution::Latest,
-        tool_arguments::ProjectFlag,
+        tool_arguments::ChangeFlags,
     },
     failure::{Code, Failure},
     fields::Fields,
@@ -30,7 +29,7 @@ use crate::{
     },
     settings::Settings,
     text::single_line,
-    tools::project_client::ProjectClient,
+    tools::{catalog::ListedTool as _, project_client::ProjectClient},
 };
 
 /// Largest number of runs that are read for the names of the tests in warnings.
@@ -47,12 +46,6 @@ struct ExportArguments {
     #[arg(long)]
     name: Option<String>,
 
-    #[command(flatten)]
-    project: ProjectFlag,
-
-    #[command(flatten)]
-    output: JsonFlag,
-
     /// Create another entry for an execution that was exported before
     #[arg(long)]
     new: bool,
@@ -62,11 +55,7 @@ struct ExportArguments {
     keep_open: bool,
 
     #[command(flatten)]
-    dry_run: DryRunFlag,
-
-    /// Do not ask before another entry is created. Needed where nobody can be asked
-    #[arg(long)]
-    yes: bool,
+    change: ChangeFlags,
 }
 
 enum Source {
@@ -84,33 +73,24 @@ pub(super) fn command() -> Command {
 
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ExportArguments::from_arg_matches(matches)?;
-    let output = Output::from(&arguments.output);
-    let project = arguments.project.project_id.as_deref();
-    let caller = build_caller(settings)?;
-    caller.check_writable(&ExportTmsysRun::entry().tool)?;
-    let source = source(NameResolver::new(&caller, project), &arguments.ids).await?;
+    let change = &arguments.change;
+    let tools = build_caller_with_files(settings)?;
+    tools.caller.check_writable(&ExportTmsysRun::entry().tool)?;
+    let source = source(NameResolver::new(&tools.caller, change.project()), &arguments.ids).await?;
 
-    // An execution has one entry. Exports of runs always create one.
-    let creates_another = arguments.new || matches!(source, Source::Runs(_));
-    let call =
-        ToolArguments::new(source.fields(&arguments, creates_another), CommonArguments::in_project(project));
-    if arguments.dry_run.dry_run {
-        return show_request(&caller, ExportTmsysRun::entry(), call, &output).await;
-    }
-    if creates_another && !arguments.yes {
-        let unasked = Failure::new(Code::ConfirmationRequired, NEW_ENTRY).hint(
-            "nothing was sent: nobody can be asked without a terminal; add `--yes` to create the entry",
-        );
-        ask(NEW_ENTRY, Err(unasked))?;
+    let call = ToolArguments::new(source.fields(&arguments), change.common());
+    let reply = call_with_confirmation(&tools, ExportTmsysRun::tool(), call).await?;
+    if change.dry_run {
+        return change.show(&reply);
     }
 
-    let reply = caller.call(ExportTmsysRun::entry(), call).await?;
     let result = reply.view::<ExportTmsysRun>();
     let status = if result.success { ExitStatus::Success } else { ExitStatus::Rejected };
 
-    let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
-    let tests = if output.is_for_programs() { BTreeMap::new() } else { test_names(&client, &result).await };
-    output.print(status, reply.value(), || description(&source, &result, &tests))
+    let client = ProjectClient { caller: tools.caller, project: change.project().map(str::to_owned) };
+    let is_for_programs = change.output().is_for_programs();
+    let tests = if is_for_programs { BTreeMap::new() } else { test_names(&client, &result).await };
+    change.output().print(status, reply.value(), || description(&source, &result, &tests))
 }
 
 async fn source(resolver: NameResolver<'_>, names: &[String]) -> Result<Source, Failure> {
@@ -132,7 +112,9 @@ async fn source(resolver: NameResolver<'_>, names: &[String]) -> Result<Source, 
 }
 
 impl Source {
-    fn fields(&self, arguments: &ExportArguments, creates_another: bool) -> Fields {
+    fn fields(&self, arguments: &ExportArguments) -> Fields {
+        // An execution has one entry. Exports of runs always create one.
+        let creates_another = arguments.new || matches!(self, Self::Runs(_));
         let (argument, value) = match self {
             Self::Execution(execution) => (ResultKind::Execution.argument(), json!(execution)),
             Self::Runs(runs) => match runs.as_slice() {

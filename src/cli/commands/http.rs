@@ -2,15 +2,14 @@
 
 use std::io::Write as _;
 
-use clap::{Command, ValueEnum as _};
+use clap::Command;
 
 use crate::{
     cli::{
         help::help_end,
-        hosts::{Connection, Host, KEY_HEADER, Server},
         termination::{TerminationSignal, TerminationSignals},
     },
-    http::{Application, HostGuide, HttpServer, StopRequest},
+    http::{Application, HttpServer, StopRequest},
     settings::{self, Settings},
 };
 
@@ -35,7 +34,7 @@ pub(super) fn command() -> Command {
 /// # Errors
 /// The settings that cannot be used, or the address that cannot be listened on.
 pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
-    let application = Application::from_settings(settings)?.with_host_guides(host_guides);
+    let application = Application::from_settings(settings)?;
     let server = HttpServer::bind(application)?;
 
     // If standard error is closed, the server runs without these lines.
@@ -66,26 +65,4 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
     }
 
     Ok(())
-}
-
-fn host_guides(address: &str, needs_key: bool) -> Vec<HostGuide> {
-    let server = Server::Address { url: address.to_owned(), needs_key };
-    Host::value_variants().iter().map(|host| host_guide(*host, &server, address)).collect()
-}
-
-fn host_guide(host: Host, server: &Server, address: &str) -> HostGuide {
-    // A host that expands no variables gets the key from its user.
-    let is_missing =
-        matches!(server, Server::Address { needs_key: true, .. }) && host.key_reference(server).is_none();
-    let header =
-        if is_missing { format!(" Add the header {KEY_HEADER} with your key.") } else { String::new() };
-    let (action, text) = match host.connection(server) {
-        Some(Connection::Command(command)) => (format!("Run this command.{header}"), command.to_string()),
-        Some(Connection::Entry(entry)) => {
-            (format!("Add this entry to its configuration file.{header}"), entry)
-        }
-        None => ("Add this address in its settings, as a custom connector.".to_owned(), address.to_owned()),
-    };
-
-    HostGuide { host: host.title(), action, text }
 }

@@ -1,14 +1,15 @@
-//! `tas-mcp install`: how a host learns of the server.
+//! `tas-mcp install`: how a host learns of the server: by a command of its own, or by an entry in its configuration file.
 
-use std::process::Command as Process;
+use std::{path::PathBuf, process::Command as Process};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
+use serde_json::json;
 
 use crate::{
     cli::{
         exit_status::{CommandError, ExitStatus},
         help::help_end,
-        hosts::{Connection, Host, HostCommand, Server},
+        next_command::quoted,
         output::{note, print_text},
     },
     failure::{Code, Failure},
@@ -22,6 +23,31 @@ const EXAMPLES: [&str; 3] = [
 ];
 
 const NOTES: &str = "The host starts this program with the settings that are flags of this command, such as --project, --profile, --sandbox and --read-only. The server gets the key of `tas-mcp login`; no entry contains a key.";
+
+/// Name of the server in the host.
+const ENTRY: &str = "tas";
+
+/// The hosts, in the order of the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Host {
+    ClaudeDesktop,
+    ClaudeCode,
+    Cursor,
+    #[value(name = "vscode")]
+    VsCode,
+    Codex,
+    Gemini,
+    Windsurf,
+    Zed,
+}
+
+/// What a user does so that a host learns of the server.
+enum Connection {
+    /// Program of the host, and its arguments.
+    Command(&'static str, Vec<String>),
+    /// Text of the configuration file.
+    Entry(String),
+}
 
 #[derive(Args)]
 struct InstallArguments {
@@ -46,35 +72,78 @@ pub(super) fn command() -> Command {
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let InstallArguments { host, run } = InstallArguments::from_arg_matches(matches)?;
     let path = std::env::current_exe()?.display().to_string();
-    let server = Server::Program { path, arguments: settings.given_flags() };
 
-    match host.connection(&server) {
-        Some(Connection::Command(command)) if run => return start(host, &command),
-        Some(Connection::Command(command)) => print_text(format!("{command}\n"))?,
-        Some(Connection::Entry(_)) if run => return Err(no_command(host).into()),
-        Some(Connection::Entry(entry)) => {
+    match host.connection(path, &settings.given_flags()) {
+        Connection::Command(program, arguments) if run => return start(program, &arguments),
+        Connection::Command(program, arguments) => print_text(shell_line(program, &arguments) + "\n")?,
+        Connection::Entry(_) if run => {
+            let message = "this host has no command that adds a server";
+            return Err(Failure::new(Code::InvalidArguments, message)
+                .hint("leave out `--run`: the entry and the path of its file are printed")
+                .into());
+        }
+        Connection::Entry(entry) => {
             let file = host.file().map(|file| file.display().to_string());
             note(&format!("add this to {}", file.as_deref().unwrap_or("the configuration of the host")));
             print_text(entry)?;
         }
-        None => return Err(no_command(host).into()),
     }
 
     Ok(ExitStatus::Success)
 }
 
 /// Runs the command of the host, whose output is that of this command.
-fn start(host: Host, command: &HostCommand) -> Result<ExitStatus, CommandError> {
-    note(&format!("running: {command}"));
-    let status = Process::new(command.program).args(&command.arguments).status().map_err(|error| {
-        Failure::new(Code::FileError, format!("`{}` cannot be started: {error}", command.program))
-            .hint(format!("install {} first, or run the command by hand", host.title()))
+fn start(program: &str, arguments: &[String]) -> Result<ExitStatus, CommandError> {
+    note(&format!("running: {}", shell_line(program, arguments)));
+    let status = Process::new(program).args(arguments).status().map_err(|error| {
+        Failure::new(Code::FileError, format!("`{program}` cannot be started: {error}"))
+            .hint("install the host first, or run the command by hand")
     })?;
 
     Ok(if status.success() { ExitStatus::Success } else { ExitStatus::Rejected })
 }
 
-fn no_command(host: Host) -> Failure {
-    Failure::new(Code::InvalidArguments, format!("{} has no command that adds a server", host.title()))
-        .hint("leave out `--run`: the entry and the path of its file are printed")
+fn shell_line(program: &str, arguments: &[String]) -> String {
+    arguments.iter().fold(program.to_owned(), |line, argument| line + " " + &quoted(argument))
+}
+
+impl Host {
+    /// Returns the configuration file of a host that has no command; `None` without a home directory.
+    fn file(self) -> Option<PathBuf> {
+        let (home, configuration) = (dirs::home_dir()?, dirs::config_dir()?);
+        match self {
+            Self::ClaudeDesktop => Some(configuration.join("Claude/claude_desktop_config.json")),
+            Self::Cursor => Some(home.join(".cursor/mcp.json")),
+            Self::Windsurf => Some(home.join(".codeium/windsurf/mcp_config.json")),
+            Self::Zed if cfg!(target_os = "macos") => Some(home.join(".config/zed/settings.json")),
+            Self::Zed => Some(configuration.join("zed/settings.json")),
+            Self::ClaudeCode | Self::VsCode | Self::Codex | Self::Gemini => None,
+        }
+    }
+
+    /// Returns how the host learns of the program at this absolute path.
+    fn connection(self, path: String, arguments: &[String]) -> Connection {
+        let add = |program, options: &str, start: [String; 2]| {
+            let words = format!("mcp add{options} {ENTRY}");
+            let words = words.split(' ').map(str::to_owned).chain(start).chain(arguments.iter().cloned());
+            Connection::Command(program, words.collect())
+        };
+        let entry = json!({"command": path, "args": arguments});
+        let end_of_options = "--".to_owned();
+
+        match self {
+            Self::ClaudeCode => add("claude", " --scope user", [end_of_options, path]),
+            Self::Codex => add("codex", "", [end_of_options, path]),
+            // Gemini CLI takes the program from the words before the mark.
+            Self::Gemini => add("gemini", " --scope user", [path, end_of_options]),
+            Self::VsCode => {
+                let named = json!({"name": ENTRY, "command": path, "args": arguments}).to_string();
+                Connection::Command("code", vec!["--add-mcp".to_owned(), named])
+            }
+            Self::ClaudeDesktop | Self::Cursor | Self::Windsurf => {
+                Connection::Entry(format!("{:#}\n", json!({"mcpServers": {ENTRY: entry}})))
+            }
+            Self::Zed => Connection::Entry(format!("{:#}\n", json!({"context_servers": {ENTRY: entry}}))),
+        }
+    }
 }

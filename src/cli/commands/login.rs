@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::status::GLOBAL_SCOPE;
 use crate::{
-    call::Caller,
     cli::{
         accounts::{Accounts, key_failure, place_text},
         calls::{ask, can_ask, read_answer},
@@ -18,7 +17,6 @@ use crate::{
     },
     client::{HostUrl, KeyPlace, StoredRecord},
     failure::{Code, Failure},
-    service::{api::uploads::InitiateBuildUpload, catalog::ListedOperation as _},
     settings::{ConfigurationFile, Profile, Settings, complete_address},
     text::trimmed,
 };
@@ -61,7 +59,6 @@ struct LoginOutcome<'a> {
     address: &'a str,
     knowledge: Option<&'a str>,
     stored_in: KeyPlace,
-    project: Option<String>,
     #[serde(flatten)]
     checks: Checks,
 }
@@ -91,18 +88,17 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
         return Err(refused(&checks, address.as_str()).into());
     }
 
-    let project = project(&checked).await;
     // A profile that cannot be written is found before the key is stored.
     accounts.file.check_writable()?;
     let stored_in = store_key(arguments.store, &accounts, name, stored_record(&checked)?).await?;
-    let is_default = write_profile(&accounts, &checked, name, project.as_deref())?;
+    let is_default = write_profile(&accounts, &checked, name, checks.project.as_deref())?;
     if let Some(variable) = settings.key_origin_before_account() {
         note(&format!("note: the key of {variable} comes before the stored key, until it is removed"));
     }
 
     let knowledge = checked.server().knowledge_url.as_ref().map(HostUrl::as_str);
     let address = address.as_str();
-    let outcome = LoginOutcome { account: name, is_default, address, knowledge, stored_in, project, checks };
+    let outcome = LoginOutcome { account: name, is_default, address, knowledge, stored_in, checks };
     Output::from(&arguments.output).print(ExitStatus::Success, &outcome, || outcome.text())
 }
 
@@ -126,17 +122,6 @@ fn stored_record(checked: &Settings) -> Result<StoredRecord, Failure> {
         .map_err(|reason| Failure::new(Code::NotConfigured, format!("the key {reason}")))?;
 
     Ok(StoredRecord { key, addresses })
-}
-
-/// Returns the project of the settings, or else the project of the key; `None` if no record shows it.
-async fn project(checked: &Settings) -> Option<String> {
-    if let Some(project) = checked.project() {
-        return Some(project.to_owned());
-    }
-
-    // The path of this operation contains the project, so that the project of the key is looked up.
-    let caller = Caller::new(checked.tools_config().ok()?.call);
-    caller.resolve_project(InitiateBuildUpload::entry(), None).await.ok().flatten()
 }
 
 /// Returns the address of the settings, else the one of the profile that exists, else the one that the user types.
@@ -242,7 +227,7 @@ async fn store_key(
         Err(error) if chosen.is_none() && place == KeyPlace::Keychain => {
             let path = accounts.keys.file().display();
             let statement = format!("{error}. The key can be stored in {path}, which only you can read");
-            ask(&statement, Err(key_failure(&error)))?;
+            ask(&statement, key_failure(&error))?;
             save(KeyPlace::File).await.map(|()| KeyPlace::File).map_err(|error| key_failure(&error).into())
         }
         Err(error) => Err(key_failure(&error).into()),
@@ -276,7 +261,7 @@ impl LoginOutcome<'_> {
         let stored = [
             ("account", format!("{} ({choice})", self.account)),
             ("key", format!("{key}, stored {}", place_text(self.stored_in))),
-            ("project", self.project.as_deref().unwrap_or(GLOBAL_SCOPE).to_owned()),
+            ("project", self.checks.project.as_deref().unwrap_or(GLOBAL_SCOPE).to_owned()),
         ];
 
         let stored = stored.map(|(subject, found)| Finding::new(Mark::Works, subject, &found));

@@ -2,16 +2,12 @@
 //! job or a pull request.
 
 use std::{
-    ffi::OsStr,
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
-    process::Stdio,
-    time::Duration,
 };
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 use serde_json::json;
-use tokio::process;
 
 use super::completions::result_names;
 use crate::{
@@ -23,12 +19,12 @@ use crate::{
         file_flags::{OutputFile, path_value},
         help::help_end,
         name_resolution::NameResolver,
-        output::{JsonFlag, note, note_written, print_line, print_text, status_after_output},
+        output::{JsonFlag, note, print_line, print_paragraphs, print_text, status_after_output},
         tool_arguments::ProjectFlag,
     },
     failure::{Code, Failure},
     settings::Settings,
-    text::WallClock,
+    text::{WallClock, visible},
     tools::{
         context::CallerWithFiles,
         report::{self, PictureForm, ReportContent, ReportData, ReportSubject, SummaryText},
@@ -50,19 +46,6 @@ const STANDARD_OUTPUT: &str = "-";
 /// What a user should know about a page without the host that has files of runs.
 const NO_SCREENSHOTS: &str = "note: the report has no screenshots, because the host that has them is not set: `tas-mcp login --knowledge-url URL` stores it";
 
-/// Time in which a launcher that fails has ended. Some launchers run as long as the browser.
-const LAUNCH_TIME: Duration = Duration::from_secs(3);
-
-/// The program that opens a file, and its arguments before the path.
-const LAUNCHER: (&str, &[&str]) = if cfg!(target_os = "macos") {
-    ("open", &[])
-} else if cfg!(windows) {
-    // `start` of the command interpreter would interpret characters of the path.
-    ("rundll32.exe", &["url.dll,FileProtocolHandler"])
-} else {
-    ("xdg-open", &[])
-};
-
 #[derive(Args)]
 struct ReportArguments {
     /// Id of a run, a job or an execution; or the name of a test or a plan: its latest result; or `latest`; or the ids of
@@ -78,10 +61,6 @@ struct ReportArguments {
     /// standard output
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = STANDARD_OUTPUT, value_parser = path_value())]
     markdown: Option<PathBuf>,
-
-    /// Open the page in the browser; without --html it is a temporary file
-    #[arg(long)]
-    open: bool,
 
     /// Leave the screenshots out of the report
     #[arg(long)]
@@ -182,23 +161,14 @@ impl Report {
         let mut status = ExitStatus::Success;
         let mut failures = Vec::new();
 
-        for Output { form, destination } in outputs {
+        for Output { form, file } in outputs {
             let text = match form {
                 ReportForm::Html => report::page_with_data(&json!(data)),
                 ReportForm::Markdown => report::markdown(&data),
             };
-            let written = match destination {
-                Destination::StandardOutput => {
-                    status = status_after_output(status, print_text(text));
-                    continue;
-                }
-                Destination::Named(file) => file.write(&text).map(|()| file.path().to_owned()),
-                Destination::Temporary => write_temporary_file(&text),
-            };
-            match written {
-                Ok(path) if self.arguments.open && *form == ReportForm::Html => open(&path).await,
-                Ok(_) => {}
-                Err(failure) => failures.push(failure),
+            match file {
+                None => status = status_after_output(status, print_text(text)),
+                Some(file) => failures.extend(file.write(&text).err()),
             }
         }
 
@@ -235,7 +205,8 @@ impl Report {
         if self.arguments.output.json {
             return print_line(json!(summary));
         }
-        print_text(SummaryText { summary, clock: &WallClock::of_this_machine() })
+        let text = SummaryText { summary, clock: &WallClock::of_this_machine() }.to_string();
+        print_paragraphs(&visible(&text).replace('\r', ""))
     }
 }
 
@@ -255,92 +226,28 @@ enum ReportForm {
 #[derive(Debug)]
 struct Output {
     form: ReportForm,
-    destination: Destination,
-}
-
-#[derive(Debug)]
-enum Destination {
-    StandardOutput,
-    /// The file that a flag names.
-    Named(OutputFile),
-    /// A new file in the directory for temporary files.
-    Temporary,
-}
-
-impl Destination {
-    fn from_flag(flag: &str, path: &Path) -> Result<Self, Failure> {
-        if path == Path::new(STANDARD_OUTPUT) {
-            return Ok(Self::StandardOutput);
-        }
-        OutputFile::from_flag(flag, path).map(Self::Named)
-    }
+    /// `None`: standard output.
+    file: Option<OutputFile>,
 }
 
 impl ReportArguments {
     /// Returns the outputs that the flags name; none if the result is only printed. Checks that the files can be written
     /// before any request is sent.
     fn outputs(&self) -> Result<Vec<Output>, Failure> {
-        let destination = |flag, path: &Option<PathBuf>| {
-            path.as_deref().map(|path| Destination::from_flag(flag, path)).transpose()
-        };
-        let html = destination("html", &self.html)?.or(self.open.then_some(Destination::Temporary));
-        let markdown = destination("markdown", &self.markdown)?;
-
-        if let Some(Destination::StandardOutput) = html {
-            if self.open {
-                let message = "`--open` needs a file, but `--html -` writes to standard output";
-                return Err(Failure::new(Code::InvalidArguments, message)
-                    .hint("leave out `--html`: the page is then written to a temporary file"));
-            }
-            if let Some(Destination::StandardOutput) = markdown {
-                let message = "`--html -` and `--markdown` both write to standard output";
-                return Err(Failure::new(Code::InvalidArguments, message).hint("name a file for one of them"));
-            }
+        let flags =
+            [("html", &self.html, ReportForm::Html), ("markdown", &self.markdown, ReportForm::Markdown)];
+        let mut outputs = Vec::new();
+        for (flag, path, form) in flags {
+            let Some(path) = path else { continue };
+            let file = path != Path::new(STANDARD_OUTPUT);
+            let file = file.then(|| OutputFile::from_flag(flag, path)).transpose()?;
+            outputs.push(Output { form, file });
         }
 
-        let html = html.map(|destination| Output { form: ReportForm::Html, destination });
-        let markdown = markdown.map(|destination| Output { form: ReportForm::Markdown, destination });
-        Ok(html.into_iter().chain(markdown).collect())
-    }
-}
-
-/// Writes the page to a new file that only its owner can read.
-fn write_temporary_file(page: &str) -> Result<PathBuf, Failure> {
-    let write = || {
-        let mut file = tempfile::Builder::new().prefix("tas-mcp-report-").suffix(".html").tempfile()?;
-        file.write_all(page.as_bytes())?;
-        file.keep().map(|(_, path)| path).map_err(|error| error.error)
-    };
-
-    let path = write().map_err(|error| {
-        let message = format!("the temporary file for `--open` cannot be written: {error}");
-        Failure::new(Code::FileError, message).hint("name a file with `--html`")
-    })?;
-    note_written(&path);
-    Ok(path)
-}
-
-async fn open(path: &Path) {
-    if let Err(error) = launch_browser(path).await {
-        let path = path.display();
-        note(&format!("no browser could be started ({error}): open {path} in a browser"));
-    }
-}
-
-async fn launch_browser(path: &Path) -> io::Result<()> {
-    let (program, arguments) = LAUNCHER;
-    let mut command = process::Command::new(program);
-    command.args(arguments.iter().map(OsStr::new).chain([path.as_os_str()]));
-    // A browser in the terminal would replace what it shows.
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-
-    let mut launcher = command.spawn()?;
-    match tokio::time::timeout(LAUNCH_TIME, launcher.wait()).await {
-        Ok(status) if status.as_ref().is_ok_and(std::process::ExitStatus::success) => Ok(()),
-        Ok(status) => {
-            Err(status.err().unwrap_or_else(|| io::Error::other(format!("`{program}` has failed"))))
+        if outputs.len() > 1 && outputs.iter().all(|output| output.file.is_none()) {
+            let message = "`--html -` and `--markdown` both write to standard output";
+            return Err(Failure::new(Code::InvalidArguments, message).hint("name a file for one of them"));
         }
-        // The launcher is still running, so that it has found a browser.
-        Err(_) => Ok(()),
+        Ok(outputs)
     }
 }

@@ -3,23 +3,29 @@
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
+use serde_json::Value;
 
 use crate::{
-    call::Caller,
+    call::{
+        Caller,
+        arguments::{CommonArguments, ToolArguments},
+    },
     cli::{
         calls::{build_caller, confirm},
         exit_status::{CommandError, ExitStatus},
         failure_output::FailureOutput,
+        gate::GateFlags,
         help::help_end,
         name_resolution::NameResolver,
         named_arguments::choose_build,
-        output::{Output, OutputFlags, note},
+        output::note,
         result_resolution::Latest,
         table::{Fit, Table},
-        tool_arguments::ProjectFlag,
+        tool_arguments::ChangeFlags,
         waiting::{NotStarted, VerdictOutput, WaitFlags, WaitSubject},
     },
     failure::{Code, Failure},
+    fields::{Fields, text_at},
     service::{
         arguments::is_uuid,
         record_kind::{RecordKind, ResultId, ResultKind, ResultTarget},
@@ -72,22 +78,14 @@ struct RerunArguments {
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
 
-    /// Show what would be started, and start nothing
-    #[arg(long)]
-    dry_run: bool,
-
     #[command(flatten)]
     wait: WaitFlags,
 
     #[command(flatten)]
-    project: ProjectFlag,
+    gate: GateFlags,
 
     #[command(flatten)]
-    output: OutputFlags,
-
-    /// Do not ask for confirmation; a person has accepted the cost
-    #[arg(long)]
-    yes: bool,
+    change: ChangeFlags,
 }
 
 pub(super) fn command() -> Command {
@@ -101,13 +99,13 @@ pub(super) fn command() -> Command {
 /// Starts the tests again. Prints what was started, or with `--wait` the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RerunArguments::from_arg_matches(matches)?;
-    arguments.wait.check(None)?;
-    let output = Output::from(arguments.output);
-    let verdicts = VerdictOutput::new(&arguments.wait.junit, output, FailureOutput::from_matches(matches))?;
+    arguments.wait.check(arguments.gate.given())?;
+    let output = arguments.change.output();
+    let verdicts = VerdictOutput::new(&arguments.wait.junit, output, FailureOutput::from_matches(matches))?
+        .with_gate(&arguments.gate);
 
     let caller = build_caller(settings)?;
-    let project = arguments.project.project_id.as_deref();
-    let resolver = NameResolver::new(&caller, project);
+    let resolver = NameResolver::new(&caller, arguments.change.project());
     let request = arguments.request(resolver).await?;
     let rerun = start(&caller, request).await?;
 
@@ -151,14 +149,14 @@ impl RerunArguments {
         Ok(RerunRequest {
             source: resolver.result(&self.id, Latest::Result).await?,
             selection: self.selection(),
-            project: self.project.project_id.clone(),
+            project: self.change.project().map(str::to_owned),
             device,
             build,
             agent,
-            is_dry_run: self.dry_run,
-            is_confirmed: self.yes,
+            is_dry_run: self.change.dry_run,
+            is_confirmed: self.change.yes,
             // `--yes` agrees to as many as one call starts.
-            max_starts: self.yes.then_some(MAX_STARTS),
+            max_starts: self.change.yes.then_some(MAX_STARTS),
         })
     }
 }
@@ -173,15 +171,18 @@ async fn start(caller: &Caller, request: RerunRequest) -> Result<Rerun, CommandE
             let agreed =
                 failure.details.get("agreement").and_then(|agreed| agreed.get("max_starts")?.as_u64());
             let max_starts = agreed.and_then(|count| usize::try_from(count).ok());
-            confirm(failure)?;
+            confirm(caller, &ToolArguments::new(Fields::new(), CommonArguments::default()), failure).await?;
             let agreed = RerunRequest { is_confirmed: true, max_starts, ..asked };
             Ok(agreed.run(caller, &CallOptions::silent()).await?)
         }
         Err(failure) if failure.code == Code::InvalidArguments && !is_device_known => {
-            let message = "the device is not known: a run names the machine, and several devices fit";
-            Err(Failure::new(failure.code, message)
-                .hint("name it with `--device`; `tas-mcp devices` lists the devices; nothing was started")
-                .into())
+            let message = "the device is not known: a run names the machine only; the devices are";
+            let devices = failure.details.get("devices").and_then(Value::as_array).into_iter().flatten();
+            let mut unknown =
+                Failure::new(failure.code, message).hint("name one with `--device`; nothing was started");
+            unknown.facts.choices =
+                devices.filter_map(|device| text_at(device, "name")).map(str::to_owned).collect();
+            Err(unknown.into())
         }
         outcome => Ok(outcome?),
     }
@@ -204,12 +205,11 @@ async fn wait(
         .iter()
         .filter_map(|test| Some(NotStarted { device: test.name.clone(), reason: test.error.clone()? }));
     let subject = WaitSubject {
-        jobs: rerun.job_ids.clone(),
         not_started: not_started.collect(),
         ..WaitSubject::new(settings, caller, rerun.project_id.as_deref(), target)
     };
 
-    subject.finish(timeout, None, output).await
+    subject.finish(timeout, output).await
 }
 
 fn table(tests: &[RerunTest]) -> Table {

@@ -3,183 +3,137 @@
 mod devices;
 mod start_reply;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, Subcommand, value_parser};
+use clap::{ArgMatches, Args, Command, FromArgMatches as _, value_parser};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::json;
 use serde_with::skip_serializing_none;
 
 use self::{
     devices::{DeviceFlags, Devices, slot_advice},
     start_reply::StartReply,
 };
-use super::completions::{plan_names, test_names};
+use super::completions::startable_names;
 use crate::{
-    call::{
-        arguments::{CommonArguments, ToolArguments},
-        reply::Reply,
-    },
+    call::{arguments::ToolArguments, reply::Reply},
     cli::{
-        calls::{ask_before_cost, build_caller_with_files, call_with_confirmation},
+        calls::{build_caller_with_files, call_with_confirmation},
+        columns::counted,
         exit_status::{CommandError, ExitStatus},
         failure_output::FailureOutput,
         gate::GateFlags,
-        help::{arranged, help_end},
+        help::help_end,
         name_resolution::NameResolver,
         named_arguments,
-        output::{Output, OutputFlags, note},
-        tool_arguments::{ProjectFlag, fields},
+        output::note,
+        tool_arguments::{ChangeFlags, fields},
         waiting::{VerdictOutput, WaitFlags, WaitSubject},
     },
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{plans::StartTestPlanRun, runs::StartRun},
-        operation::Operation as _,
+        api::{Id, plans::StartTestPlanRun, runs::StartRun, tests::GetTest},
+        arguments::is_uuid,
+        record_kind::RecordKind,
     },
     settings::Settings,
+    text::single_line,
     tools::{
         catalog::{ListedTool as _, Tool},
         context::CallerWithFiles,
+        find::FoundRecord,
+        project_client::ProjectClient,
     },
 };
 
-const EXAMPLES: [&str; 2] = [TEST_EXAMPLES[0], PLAN_EXAMPLES[0]];
-const TEST_EXAMPLES: [&str; 2] = [
-    r#"tas-mcp run test "Pause and resume" --device "Windows PC" --build latest"#,
-    r#"tas-mcp run test "Pause and resume" --device "Windows PC" --wait --junit report.xml"#,
-];
-const PLAN_EXAMPLES: [&str; 2] = [
-    r#"tas-mcp run plan "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
-    r#"tas-mcp run plan "Cross-play party" --device CONFIG_ID --device 2=CONFIG_ID --device 3=CONFIG_ID"#,
+const EXAMPLES: [&str; 3] = [
+    r#"tas-mcp run "Pause and resume" --device "Windows PC" --build latest"#,
+    r#"tas-mcp run "Release smoke" --device "Windows PC" --wait --junit report.xml"#,
+    r#"tas-mcp run "Cross-play party" --device CONFIG_ID --device 2=CONFIG_ID --device 3=CONFIG_ID"#,
 ];
 
-#[derive(Args)]
-struct RunArguments {
-    #[command(flatten)]
-    wait: WaitFlags,
-
-    #[command(flatten)]
-    gate: GateFlags,
-
-    #[command(subcommand)]
-    subject: Subject,
-}
-
-#[derive(Subcommand)]
-enum Subject {
-    /// Starts a saved test, or a task in words
-    #[command(after_help = help_end(&TEST_EXAMPLES, ExitStatus::WAIT_HELP))]
-    Test(Box<TestArguments>),
-    /// Starts a test plan
-    #[command(after_help = help_end(&PLAN_EXAMPLES, ExitStatus::WAIT_HELP))]
-    Plan(Box<PlanArguments>),
-}
-
+// The names of the fields that are not skipped are those of the arguments of the tools.
 #[skip_serializing_none]
 #[derive(Args, Serialize)]
-struct TestArguments {
-    /// Name or id of the test
-    #[arg(value_name = "TEST", add = test_names())]
-    #[serde(rename = "multiplayer_test_id")]
-    test: Option<String>,
+struct RunArguments {
+    /// Name or id of the test or plan
+    #[arg(value_name = "NAME", add = startable_names())]
+    #[serde(skip)]
+    subject: Option<String>,
 
     /// Task of a one-off test, in place of a saved one
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "subject")]
     instructions: Option<String>,
 
     /// Name of the one-off test
     #[arg(long, requires = "instructions")]
     name: Option<String>,
 
-    /// Repetitions after ERROR, TIMEOUT or STOPPED, 0-10
-    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=10))]
-    retries: Option<u8>,
-
-    /// Number of runs for each device, 1-10
-    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=10))]
-    instances: Option<u8>,
-
-    #[command(flatten)]
-    #[serde(flatten)]
-    start: StartFlags,
-}
-
-#[skip_serializing_none]
-#[derive(Args, Serialize)]
-struct PlanArguments {
-    /// Name or id of the plan
-    #[arg(value_name = "PLAN", add = plan_names())]
-    #[serde(rename = "test_plan_id")]
-    plan: Option<String>,
-
-    #[command(flatten)]
-    #[serde(flatten)]
-    start: StartFlags,
-}
-
-// What both starts have. The names of the fields are those of the arguments of the tools.
-#[skip_serializing_none]
-#[derive(Args, Serialize)]
-struct StartFlags {
     #[command(flatten)]
     #[serde(skip)]
     devices: DeviceFlags,
 
-    #[arg(long = "agent", value_name = "NAME", help = "Name or id of the AI player")]
+    /// One run on each phone or tablet of the device; each is billed
+    #[arg(long = "all-devices")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    run_on_all_configured_devices: bool,
+
+    /// Number of runs of a test for each device, 1-10
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=10))]
+    instances: Option<u8>,
+
+    /// Repetitions of a test after ERROR, TIMEOUT or STOPPED, 0-10. A plan sets those of its tests
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=10))]
+    retries: Option<u8>,
+
+    /// Name or id of the AI player; `tas-mcp call list_agent_configs` lists them
+    #[arg(long = "agent", value_name = "NAME")]
     agent_config_id: Option<String>,
 
-    #[arg(long = "tag", value_name = "TAG", help = "Tag for the runs; may be repeated")]
+    /// Tag for the runs; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     additional_tags: Vec<String>,
 
-    #[arg(long = "all-devices", alias = "run-on-all-configured-devices", hide_possible_values = true)]
-    #[arg(num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
-    #[arg(help = "One run on each phone or tablet of the device; each is billed")]
-    run_on_all_configured_devices: Option<bool>,
+    #[command(flatten)]
+    #[serde(skip)]
+    wait: WaitFlags,
 
     #[command(flatten)]
     #[serde(skip)]
-    project: ProjectFlag,
+    gate: GateFlags,
 
     #[command(flatten)]
     #[serde(skip)]
-    output: OutputFlags,
-
-    #[arg(long, help = "Show the request, and start nothing")]
-    #[serde(skip)]
-    dry_run: bool,
-
-    #[arg(long, help = "Do not ask for confirmation; a person has accepted the cost")]
-    #[serde(skip)]
-    yes: bool,
+    change: ChangeFlags,
 }
 
-/// Returns the definition of the command. Its subcommands are built only when the command is used.
+/// Returns the definition of the command. Its flags are built only when the command is used.
 pub(super) fn command() -> Command {
-    let about = "Starts a test or a plan by name; with --wait the exit code reports the verdicts";
-    Command::new("run").about(about).after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP)).defer(|command| {
-        let command = RunArguments::augment_args(command).mut_subcommands(arranged);
-        command.subcommand_value_name("test|plan").arg_required_else_help(true)
-    })
+    Command::new("run")
+        .about("Starts a test or a plan by name; with --wait the exit code reports the verdicts")
+        .after_help(help_end(&EXAMPLES, ExitStatus::WAIT_HELP))
+        .defer(|command| RunArguments::augment_args(command).arg_required_else_help(true))
 }
 
 /// Starts the test or plan. With `--wait`, waits for it and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RunArguments::from_arg_matches(matches)?;
     arguments.wait.check(arguments.gate.given())?;
-    let start = Start::new(arguments.subject)?;
-    let output = Output::from(start.flags.output);
+    let output = arguments.change.output();
     let verdicts = VerdictOutput::new(&arguments.wait.junit, output, FailureOutput::from_matches(matches))?
         .with_gate(&arguments.gate);
 
     let tools = build_caller_with_files(settings)?;
-    let reply = start.send(&tools).await?;
-    if start.flags.dry_run {
-        return output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value()));
+    tools.caller.check_writable(StartRun::tool().info)?;
+    let resolver = NameResolver::new(&tools.caller, arguments.change.project());
+    let start = Start::find(&arguments, resolver).await?;
+    let reply = start.send(&tools, resolver).await?;
+    if arguments.change.dry_run {
+        return arguments.change.show(&reply);
     }
 
     // Without a named project, the answer to the start shows the project of the jobs.
-    let project = start.project().or(reply.project());
+    let project = arguments.change.project().or(reply.project());
     let answer = StartReply::new(reply.value());
     let subject = answer.target().map(|(target, jobs)| WaitSubject {
         jobs,
@@ -190,85 +144,73 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     });
 
     match subject {
-        Ok(subject) if arguments.wait.wait => subject.finish(arguments.wait.timeout(), None, verdicts).await,
+        Ok(subject) if arguments.wait.wait => {
+            note(start.line(&subject).trim_end());
+            subject.finish(arguments.wait.timeout(), verdicts).await
+        }
         Ok(subject) => {
-            let status = output.print(ExitStatus::Success, reply.value(), || announce(&subject))?;
-            subject.report_chosen_build().await;
+            let status = output.print(ExitStatus::Success, reply.value(), || start.line(&subject))?;
+            subject.announce().await;
             Ok(status)
         }
         Err(failure) if arguments.wait.wait => {
             let hint = "`tas-mcp jobs` shows the jobs that were started, if any";
             Err(failure.detail("started", reply.value().clone()).hint(hint).into())
         }
-        Err(_) => output.print(ExitStatus::Success, reply.value(), || format!("{:#}\n", reply.value())),
+        Err(_) => arguments.change.show(&reply),
     }
 }
 
-/// Says how to wait for what was started, and what was not started. Returns the jobs.
-fn announce(subject: &WaitSubject<'_>) -> String {
-    note(&subject.advice());
-    for run in &subject.not_started {
-        let device = if run.device.is_empty() { String::new() } else { format!(" on {}", run.device) };
-        note(&format!("not started{device}: {}", run.reason));
-    }
-
-    subject.jobs_line()
-}
-
-struct Start {
+/// What is started, and where.
+struct Start<'a> {
+    arguments: &'a RunArguments,
     tool: Tool,
     /// The arguments of the tool, without devices and builds.
     own: Fields,
-    /// The argument that takes devices by their number.
-    by_number: &'static str,
-    flags: StartFlags,
+    /// Name of the test or plan.
+    name: String,
+    /// Id of the plan; `None` for a test.
+    plan: Option<String>,
     devices: Devices,
 }
 
-impl Start {
-    fn new(subject: Subject) -> Result<Self, CommandError> {
-        let (tool, by_number, own, flags) = match subject {
-            Subject::Test(test) => {
-                (StartRun::tool(), "player_deployment_configs", fields(&test)?, test.start)
-            }
-            Subject::Plan(plan) => {
-                (StartTestPlanRun::tool(), "slot_deployment_configs", fields(&plan)?, plan.start)
+impl<'a> Start<'a> {
+    async fn find(arguments: &'a RunArguments, resolver: NameResolver<'_>) -> Result<Self, CommandError> {
+        let mut own = fields(arguments)?;
+        let subject = match &arguments.subject {
+            Some(name) => Some(find_startable(resolver, name).await?),
+            None if arguments.instructions.is_some() => None,
+            None => {
+                return Err(Failure::new(Code::InvalidArguments, "which test or plan is to be started?")
+                    .hint("name it: `tas-mcp run NAME`; `tas-mcp tests` and `tas-mcp plans` list them")
+                    .into());
             }
         };
-        let is_plan = tool.name == StartTestPlanRun::NAME;
-        if !["multiplayer_test_id", "test_plan_id", "instructions"].iter().any(|name| own.contains_key(*name))
-        {
-            let subject = if is_plan { "plan" } else { "test" };
-            return Err(Failure::new(Code::InvalidArguments, format!("which {subject} is to be started?"))
-                .hint(format!("name it: `tas-mcp run {subject} NAME`; `tas-mcp {subject}s` lists them"))
-                .into());
+        let plan = subject.as_ref().filter(|found| found.kind == RecordKind::TestPlan);
+        let plan = plan.map(|found| found.id.clone());
+        if plan.is_some() && (arguments.instances.or(arguments.retries)).is_some() {
+            let message = "`--instances` and `--retries` are for a test, and this is a plan";
+            return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
         }
 
-        let devices = Devices::from_flags(&flags.devices, is_plan)?;
-        Ok(Self { tool, own, by_number, flags, devices })
-    }
+        if let Some(found) = &subject {
+            let argument = if plan.is_some() { "test_plan_id" } else { "multiplayer_test_id" };
+            own.insert(argument.to_owned(), json!(found.id));
+        }
+        let devices = Devices::from_flags(&arguments.devices, plan.is_some())?;
+        let tool = if plan.is_some() { StartTestPlanRun::tool() } else { StartRun::tool() };
+        let name = subject.map_or_else(|| "one-off test".to_owned(), |found| found.name);
 
-    fn project(&self) -> Option<&str> {
-        self.flags.project.project_id.as_deref()
+        Ok(Self { arguments, tool, own, name, plan, devices })
     }
 
     /// Starts it, after the user has agreed to what it costs.
-    async fn send(&self, tools: &CallerWithFiles) -> Result<Reply, CommandError> {
-        tools.caller.check_writable(self.tool.info)?;
-        let resolver = NameResolver::new(&tools.caller, self.project());
+    async fn send(&self, tools: &CallerWithFiles, resolver: NameResolver<'_>) -> Result<Reply, CommandError> {
         let own = self.arguments(resolver).await?;
-        let StartFlags { dry_run, yes, .. } = self.flags;
-        if !dry_run && !yes {
-            ask_before_cost(self.tool.name, &own)?;
-        }
+        let call = ToolArguments::new(own.clone(), self.arguments.change.common());
 
-        let common = CommonArguments {
-            is_dry_run: dry_run,
-            is_confirmed: yes && !dry_run,
-            ..CommonArguments::in_project(self.project())
-        };
-        match call_with_confirmation(tools, self.tool, ToolArguments::new(own, common)).await {
-            Err(CommandError::Failures(failures)) => Err(self.with_advice(failures, resolver).await),
+        match call_with_confirmation(tools, self.tool, call).await {
+            Err(CommandError::Failures(failures)) => Err(self.explained(failures, &own, resolver).await),
             reply => reply,
         }
     }
@@ -276,30 +218,76 @@ impl Start {
     /// Returns the arguments of the tool, in which ids stand for names. Asks for a device that is missing.
     async fn arguments(&self, resolver: NameResolver<'_>) -> Result<Fields, CommandError> {
         let (mut own, mut devices) = (self.own.clone(), self.devices.clone());
-        // Names are resolved first, so that a typo fails before the question for the device.
-        named_arguments::resolve(resolver, self.tool.info, &mut own).await?;
-        devices.complete(resolver, plan_of(&own)).await?;
-        devices.add_to(&mut own, self.by_number);
+        devices.complete(resolver, self.plan.as_deref()).await?;
+        let by_number =
+            if self.plan.is_some() { "slot_deployment_configs" } else { "player_deployment_configs" };
+        devices.add_to(&mut own, by_number);
         named_arguments::resolve(resolver, self.tool.info, &mut own).await?;
 
         Ok(own)
     }
 
-    async fn with_advice(&self, failures: Vec<Failure>, resolver: NameResolver<'_>) -> CommandError {
+    /// Returns the failures with names in place of the ids that the user has not typed, and with the devices that a plan needs.
+    async fn explained(
+        &self,
+        failures: Vec<Failure>,
+        own: &Fields,
+        resolver: NameResolver<'_>,
+    ) -> CommandError {
         let is_refused = failures.iter().any(|failure| failure.code == Code::Rejected);
-        let advice = match plan_of(&self.own).filter(|_| is_refused && self.devices.devices.len() < 2) {
+        let advice = match self.plan.as_deref().filter(|_| is_refused && self.devices.devices.len() < 2) {
             Some(plan) => slot_advice(resolver, plan).await,
             None => None,
         };
+        let names = [
+            ("multiplayer_test_id", Some(&self.name)),
+            ("test_plan_id", Some(&self.name)),
+            ("deployment_config_id", self.devices.devices.get(&None)),
+        ];
+        let names = names.map(|(argument, name)| Some((own.get(argument)?.as_str()?, name?)));
 
-        let add = |failure: Failure| match &advice {
-            Some(advice) if failure.code == Code::Rejected => failure.hint(advice.clone()),
-            _ => failure,
+        let explain = |failure: Failure| {
+            let names = names.iter().flatten();
+            let message = names.fold(failure.message, |text, (id, name)| text.replace(id, name));
+            let failure = Failure { message, ..failure };
+            match &advice {
+                Some(advice) if failure.code == Code::Rejected => failure.hint(advice.clone()),
+                _ => failure,
+            }
         };
-        CommandError::Failures(failures.into_iter().map(add).collect())
+        CommandError::Failures(failures.into_iter().map(explain).collect())
+    }
+
+    /// Returns a line that says what was started.
+    fn line(&self, subject: &WaitSubject<'_>) -> String {
+        let device = self.devices.devices.get(&None).map(|name| format!(" on {name}")).unwrap_or_default();
+        let jobs = match subject.known_jobs() {
+            [] => String::new(),
+            [job] => format!(": job {job}"),
+            jobs => format!(": {}", counted(jobs.len(), "job")),
+        };
+        format!("started {}{device}{jobs}\n", single_line(&self.name))
     }
 }
 
-fn plan_of(own: &Fields) -> Option<&str> {
-    own.get("test_plan_id").and_then(Value::as_str)
+/// Returns the test or the plan that has this name or id.
+async fn find_startable(resolver: NameResolver<'_>, name: &str) -> Result<FoundRecord, Failure> {
+    if !is_uuid(name) {
+        return resolver.record_of(&[RecordKind::TestPlan, RecordKind::Test], name).await;
+    }
+
+    let test = GetTest { test_id: Id(name.to_owned()), version: None, include_shared_collection_steps: None };
+    let client =
+        ProjectClient { caller: resolver.caller.clone(), project: resolver.project.map(str::to_owned) };
+    match client.call(&test).await {
+        Ok(test) => {
+            let found = FoundRecord::with_id(RecordKind::Test, name);
+            Ok(FoundRecord { name: test.view::<GetTest>().name, ..found })
+        }
+        Err(failure) if failure.code == Code::NotFound => Ok(FoundRecord {
+            name: format!("plan {name}"),
+            ..FoundRecord::with_id(RecordKind::TestPlan, name)
+        }),
+        Err(failure) => Err(failure),
+    }
 }

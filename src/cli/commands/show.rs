@@ -8,7 +8,8 @@ use crate::{
     cli::{
         calls::build_caller,
         columns::{
-            Context, age, ago, devices_of, duration, duration_of, record_table, size, verdict, verdict_style,
+            Context, age, ago, devices_of, duration, duration_of, execution_verdict, record_table, size,
+            verdict, verdict_style,
         },
         exit_status::{CommandError, ExitStatus},
         help::help_end,
@@ -129,7 +130,6 @@ impl Page {
         self.text += &(single_line(line) + "\n");
     }
 
-    /// Adds the kind and the name of the record, and its verdict or state in colour.
     fn title(&mut self, kind: &str, name: &str, state: &str) {
         let style = verdict_style(state);
         let (name, state) = (single_line(name), single_line(state));
@@ -137,7 +137,6 @@ impl Page {
         self.text += &(title.trim_end().to_owned() + "\n");
     }
 
-    /// Adds a property. One without a value is left out.
     fn field(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
             self.text.extend(["  ", name, ": ", &single_line(value), "\n"]);
@@ -176,7 +175,6 @@ impl Page {
         }
     }
 
-    /// Adds when something began, and how long it took.
     fn times(&mut self, began: &str, took: &Cell, by: Option<String>) {
         let ago = ago(began, &self.context);
         let took = Some(took.text()).filter(|took| !took.is_empty()).map(|took| format!(", took {took}"));
@@ -260,7 +258,7 @@ impl Page {
 
     fn execution(&mut self, execution: &TestPlanExecution, jobs: &[Value], settings: &Settings) {
         let name = execution.test_plan_name.as_deref().unwrap_or_default();
-        self.title("plan execution", name, &execution.status);
+        self.title("plan execution", name, execution_verdict(execution));
         self.field("id", &execution.id);
         let build = execution.build_id.as_ref().map(|id| named(execution.build_name.as_deref(), id));
         self.field("build", &build.unwrap_or_default());
@@ -381,7 +379,6 @@ impl Page {
     }
 }
 
-/// Returns a name with the beginning of the id, or the whole id if there is no name.
 fn named(name: Option<&str>, id: &str) -> String {
     let beginning = id.split('-').next().unwrap_or(id);
     name.map_or_else(|| id.to_owned(), |name| format!("{name} ({beginning})"))

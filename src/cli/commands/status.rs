@@ -44,12 +44,10 @@ struct StatusReport {
     version: &'static str,
     accounts: Vec<Account>,
     settings: Vec<SettingValue>,
-    /// Project of project scope; `None` in global scope.
-    project: Option<String>,
     /// Where the key comes from.
     key_source: Option<String>,
     /// Directory of the files that tools read and save, or why there is none.
-    files_root: String,
+    files_root: Result<String, String>,
     /// Number of the tools that hosts are offered.
     tools: usize,
     #[serde(flatten)]
@@ -84,7 +82,6 @@ impl StatusReport {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             accounts: list_accounts(settings).await,
-            project: value("TAS_PROJECT_ID").map(|project| project.value.clone()),
             files_root: files_root(value("TAS_FILES_ROOT")),
             settings: shown,
             key_source: settings.key_origin(),
@@ -114,12 +111,16 @@ impl StatusReport {
         let source = self.key_source.as_ref().map(|source| format!(" (from {source})")).unwrap_or_default();
 
         let mut found = vec![
-            works("project", self.project.as_deref().unwrap_or(GLOBAL_SCOPE)),
-            works("files", &self.files_root),
+            works("project", self.checks.project.as_deref().unwrap_or(GLOBAL_SCOPE)),
+            match &self.files_root {
+                Ok(root) => works("files", root),
+                Err(reason) => Finding::new(Mark::Open, "files", reason),
+            },
             works("tools", &format!("{} are offered to hosts", self.tools)),
         ];
         if let Some(key) = self.checks.key {
-            found.push(works("key", &format!("{key}{source}")));
+            let mark = if self.checks.is_key_accepted() { Mark::Works } else { Mark::Open };
+            found.push(Finding::new(mark, "key", &format!("{key}{source}")));
         }
         found.extend(self.checks.findings());
         found
@@ -142,10 +143,10 @@ async fn list_accounts(settings: &Settings) -> Vec<Account> {
 }
 
 /// Returns the files root with its origin, or why there is none.
-fn files_root(set: Option<&SettingValue>) -> String {
+fn files_root(set: Option<&SettingValue>) -> Result<String, String> {
     match (set, FilesRoot::working_directory()) {
-        (Some(set), _) => format!("{} (from {})", set.value, set.origin),
-        (None, Ok(root)) => format!("{} (the working directory)", root.path().display()),
-        (None, Err(failure)) => format!("none: {}", single_line(&failure.message)),
+        (Some(set), _) => Ok(format!("{} (from {})", set.value, set.origin)),
+        (None, Ok(root)) => Ok(format!("{} (the working directory)", root.path().display())),
+        (None, Err(failure)) => Err(format!("none: {}", single_line(&failure.message))),
     }
 }

@@ -1,22 +1,20 @@
 //! `tas-mcp stop`: stops runs, by any id or name.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _};
-use indexmap::IndexSet;
+use indexmap::IndexMap;
 use serde_json::json;
 
 use super::completions::result_names;
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
+    call::arguments::ToolArguments,
     cli::{
-        calls::{DryRunFlag, ask, build_caller, can_ask, show_request},
-        columns::counted,
+        calls::{build_caller_with_files, call_with_confirmation},
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         name_resolution::NameResolver,
-        output::{Output, OutputFlags},
         result_resolution::Latest,
         table::{Fit, Table},
-        tool_arguments::ProjectFlag,
+        tool_arguments::ChangeFlags,
     },
     failure::{Code, Failure},
     service::{
@@ -29,10 +27,8 @@ use crate::{
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
-    tools::found_result::FoundResult,
+    tools::{catalog::ListedTool as _, found_result::FoundResult},
 };
-
-const NAMED_JOBS: usize = 3;
 
 #[derive(Args)]
 struct StopArguments {
@@ -41,18 +37,11 @@ struct StopArguments {
     ids: Vec<String>,
 
     #[command(flatten)]
-    project: ProjectFlag,
-
-    #[command(flatten)]
-    output: OutputFlags,
-
-    #[command(flatten)]
-    dry_run: DryRunFlag,
-
-    /// Do not ask
-    #[arg(long)]
-    yes: bool,
+    change: ChangeFlags,
 }
+
+/// The names of the tests by the ids of their jobs.
+type Jobs = IndexMap<String, String>;
 
 pub(super) fn command() -> Command {
     let command = Command::new("stop")
@@ -62,52 +51,26 @@ pub(super) fn command() -> Command {
     StopArguments::augment_args(command)
 }
 
+/// Stops the jobs, after the user has agreed: they may be those of others.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
-    let arguments = StopArguments::from_arg_matches(matches)?;
-    let output = Output::from(arguments.output);
-    let caller = build_caller(settings)?;
-    let resolver = NameResolver::new(&caller, arguments.project.project_id.as_deref());
-    let jobs = jobs(resolver, &arguments.ids).await?;
-    let target = ResultTarget::Jobs(jobs.clone());
-    let call = ToolArguments::new(target.to_arguments(), CommonArguments::in_project(resolver.project));
-    if arguments.dry_run.dry_run {
-        return show_request(&caller, StopRuns::entry(), call, &output).await;
-    }
-    if !arguments.yes {
-        ask_first(resolver, &jobs).await?;
+    let StopArguments { ids, change } = StopArguments::from_arg_matches(matches)?;
+    let tools = build_caller_with_files(settings)?;
+    tools.caller.check_writable(&StopRuns::entry().tool)?;
+    let jobs = jobs(NameResolver::new(&tools.caller, change.project()), &ids).await?;
+    let target = ResultTarget::Jobs(jobs.keys().cloned().collect());
+    let call = ToolArguments::new(target.to_arguments(), change.common());
+    let reply = call_with_confirmation(&tools, StopRuns::tool(), call).await?;
+    if change.dry_run {
+        return change.show(&reply);
     }
 
-    let reply = caller.call(StopRuns::entry(), call).await?;
-    let outcome = reply.view::<StopRuns>();
     let is_complete = reply.value().get("ok") != Some(&json!(false));
     let status = if is_complete { ExitStatus::Success } else { ExitStatus::Rejected };
-
-    output.print(status, reply.value(), || table(outcome))
+    change.output().print(status, reply.value(), || table(reply.view::<StopRuns>(), &jobs))
 }
 
-/// Asks the user at the terminal, because the jobs may be those of others. Without a terminal nobody is asked: a script has named
-/// what it wants.
-async fn ask_first(resolver: NameResolver<'_>, jobs: &[String]) -> Result<(), CommandError> {
-    if !can_ask() {
-        return Ok(());
-    }
-
-    let mut names = Vec::new();
-    for job in jobs.iter().take(NAMED_JOBS) {
-        let id = ResultId::new(ResultKind::Job, job);
-        let found = FoundResult::read(resolver.caller, resolver.project, id).await?;
-        names.push(view::<Job>(&found.record).test_name.unwrap_or_else(|| job.clone()));
-    }
-    if jobs.len() > names.len() {
-        names.push("...".to_owned());
-    }
-
-    ask(&format!("This stops {}: {}", counted(jobs.len(), "job"), names.join(", ")), Ok(()))
-}
-
-/// Returns the ids of the jobs of all named results, each once.
-async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Vec<String>, Failure> {
-    let mut jobs = IndexSet::new();
+async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Jobs, Failure> {
+    let mut jobs = Jobs::new();
     for name in names {
         let result = resolver.result(name, Latest::Start).await?;
         jobs.extend(unfinished_jobs(resolver, result).await?);
@@ -118,32 +81,38 @@ async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Vec<String
         return Err(Failure::new(Code::Conflict, message).hint("`tas-mcp jobs` shows the state of jobs"));
     }
 
-    Ok(jobs.into_iter().collect())
+    Ok(jobs)
 }
 
 /// Returns the job that is meant, whatever its state, or the jobs of an execution that can be stopped.
-async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result<Vec<String>, Failure> {
-    match result.kind {
-        ResultKind::Job => Ok(vec![result.id]),
-        ResultKind::Run => {
-            let found = FoundResult::find(resolver.caller, resolver.project, &result.id).await?;
-            Ok(found.job_id().into_iter().collect())
-        }
+async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result<Jobs, Failure> {
+    let job = match result.kind {
+        ResultKind::Job => Some(result.id),
+        ResultKind::Run => FoundResult::find(resolver.caller, resolver.project, &result.id).await?.job_id(),
         ResultKind::Execution => {
             let jobs = resolver.newest_records(ListJobs::entry(), result.to_arguments()).await?.data;
             let jobs = jobs.iter().map(view::<Job>);
             let unfinished = jobs.filter(|job| !job.status.eq_ignore_ascii_case("completed"));
-            Ok(unfinished.map(|job| job.job_id).filter(|id| !id.is_empty()).collect())
+            return Ok(unfinished.filter(|job| !job.job_id.is_empty()).map(named).collect());
         }
-    }
+    };
+
+    let Some(job) = job else { return Ok(Jobs::new()) };
+    let id = ResultId::new(ResultKind::Job, job);
+    let found = FoundResult::read(resolver.caller, resolver.project, id).await?;
+    Ok(Jobs::from([named(view(&found.record))]))
 }
 
-fn table(outcome: StopRunsResponse) -> Table {
-    let mut table = Table::new(["job", "outcome"]).fitting([0], Fit::Whole);
+fn named(job: Job) -> (String, String) {
+    (job.job_id, job.test_name.unwrap_or_default())
+}
+
+fn table(outcome: StopRunsResponse, jobs: &Jobs) -> Table {
+    let mut table = Table::new(["test", "outcome", "job"]).fitting([1], Fit::Whole).fitting([2], Fit::Id);
     for row in outcome.results {
         let reason = row.message.filter(|_| !row.ok).or(row.error);
         let outcome = if row.ok { "stopped".to_owned() } else { reason.unwrap_or("not stopped".to_owned()) };
-        table.add_row([row.job_id, outcome]);
+        table.add_row([jobs.get(&row.job_id).cloned().unwrap_or_default(), outcome, row.job_id]);
     }
 
     table

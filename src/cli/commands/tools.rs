@@ -7,7 +7,7 @@ use crate::{
     cli::{
         exit_status::{CommandError, ExitStatus},
         help::help_end,
-        output::{print_line, print_text},
+        output::{print_line, print_table},
         table::Table,
         tool_arguments::find_tool,
     },
@@ -54,7 +54,7 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
         let tools = published_tools(catalog::tools().map(|tool| tool.info), is_global, &selection);
         print_line(format_args!("{:#}", json!(tools)))?;
     } else {
-        print_text(overview(is_global, &selection))?;
+        print_table(overview(is_global, &selection))?;
     }
 
     Ok(ExitStatus::Success)

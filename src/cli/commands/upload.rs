@@ -8,7 +8,6 @@ use std::{
 };
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueHint};
-use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use futures_util::{StreamExt as _, stream};
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
@@ -18,20 +17,24 @@ use serde_with::skip_serializing_none;
 use self::batch::{FileUpload, prepare_uploads};
 use crate::{
     cli::{
-        calls::{DryRunFlag, build_caller_with_files},
+        calls::build_caller_with_files,
         columns::{counted, duration_text, size},
         exit_status::{CommandError, ExitStatus},
         failure_output::FailureOutput,
         help::help_end,
-        output::{Output, OutputFlags, note},
+        output::{Output, Shown, note},
         table::{Cell, Fit, Table},
         termination::TerminationSignals,
-        tool_arguments::ProjectFlag,
+        tool_arguments::ChangeFlags,
     },
     failure::{Code, Failure},
     fields::Fields,
     settings::Settings,
-    tools::{composite::UploadBuildAnswer, files::TransferProgress, upload::FinishedUpload},
+    tools::{
+        composite::UploadBuildAnswer,
+        files::TransferProgress,
+        upload::{FinishedUpload, PLATFORMS},
+    },
 };
 
 const EXAMPLES: [&str; 3] = [
@@ -50,15 +53,6 @@ const CONCURRENT_UPLOADS: usize = 4;
 
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Words that complete an argument. The tool checks them together with everything else.
-const PLATFORMS: [&str; 8] =
-    ["windows", "macos", "linux", "android", "ios-native", "ios-simulator", "xbox", "playstation"];
-const POLICIES: [&str; 2] = ["least_recent", "oldest"];
-
-fn words(words: &'static [&'static str]) -> ArgValueCandidates {
-    ArgValueCandidates::new(|| words.iter().map(CompletionCandidate::new).collect())
-}
-
 // The names of the fields are those of the arguments of the tool.
 #[skip_serializing_none]
 #[derive(Args, Serialize)]
@@ -72,37 +66,13 @@ struct UploadArguments {
     #[arg(long)]
     name: Option<String>,
 
-    /// windows, macos, linux, android, ios-native, ios-simulator, xbox or playstation. Default: derived from the file name
-    #[arg(long, add = words(&PLATFORMS))]
+    /// Default: derived from the file name
+    #[arg(long, value_name = "WORD", value_parser = PLATFORMS)]
     platform: Option<String>,
 
     /// Up to 1000 characters
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-
-    /// Origin of the build: an object with the parts vcs, ci, app, build and upload
-    #[arg(long, value_name = "JSON")]
-    details: Option<String>,
-
-    #[arg(long, alias = "deletion_policy", value_name = "WORD", add = words(&POLICIES))]
-    #[arg(help = "Builds that --auto-delete deletes first: least_recent or oldest. Default: least_recent")]
-    deletion_policy: Option<String>,
-
-    /// How long the service keeps received parts, 1 to 1440. Default: depends on the size, at least 60
-    #[arg(long, alias = "upload_timeout", value_name = "MINUTES")]
-    upload_timeout: Option<String>,
-
-    /// false: send the file in one request. Default: true
-    #[arg(long, value_name = "BOOL", hide_possible_values = true)]
-    multipart: Option<bool>,
-
-    #[command(flatten)]
-    #[serde(skip)]
-    project: ProjectFlag,
-
-    #[command(flatten)]
-    #[serde(skip)]
-    output: OutputFlags,
 
     /// Tag of 1 to 50 characters; may be repeated
     #[arg(long)]
@@ -113,15 +83,6 @@ struct UploadArguments {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     auto_delete: bool,
-
-    #[command(flatten)]
-    #[serde(skip)]
-    dry_run: DryRunFlag,
-
-    /// Do not ask for confirmation; a person has accepted --auto-delete
-    #[arg(long)]
-    #[serde(skip)]
-    yes: bool,
 
     /// Commit of the build. Default: that of the job of GitHub, GitLab or Jenkins
     #[arg(long, value_name = "HASH")]
@@ -137,6 +98,10 @@ struct UploadArguments {
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     run_url: Option<String>,
+
+    #[command(flatten)]
+    #[serde(skip)]
+    change: ChangeFlags,
 }
 
 /// Returns the definition of the command. Its flags are built only when the command is used.
@@ -150,10 +115,10 @@ pub(super) fn command() -> Command {
 /// Uploads the files. Checks all of them before the first request is sent.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = UploadArguments::from_arg_matches(matches)?;
-    let output = Output::from(arguments.output);
+    let output = arguments.change.output();
     let tools = build_caller_with_files(settings)?;
-    let uploads = prepare_uploads(&arguments, &tools)?;
-    if arguments.dry_run.dry_run {
+    let uploads = prepare_uploads(&arguments, &tools).await?;
+    if arguments.change.dry_run {
         return show_requests(uploads, &output).await;
     }
 
@@ -170,7 +135,7 @@ async fn show_requests(uploads: Vec<FileUpload<'_>>, output: &Output) -> Result<
         shown.push(json!({"path": path, "dry_run": true, "request": upload.preview().await?}));
     }
 
-    output.print(ExitStatus::Success, &json!(shown), || format!("{:#}\n", json!(shown)))
+    output.print(ExitStatus::Success, &json!(shown), || Shown::Json(format!("{:#}\n", json!(shown))))
 }
 
 /// Runs the uploads and reports each one when it ends. A signal ends the command and leaves the unfinished uploads.

@@ -18,42 +18,22 @@ use crate::{
         tool_arguments::ProjectFlag,
         waiting::{JunitFlag, MAX_TIMEOUT_S, VerdictOutput, WaitSubject},
     },
-    failure::{Code, Failure},
-    service::record_kind::{ResultId, ResultKind, ResultTarget},
+    service::record_kind::ResultTarget,
     settings::Settings,
 };
 
-const EXAMPLES: [&str; 2] =
-    ["tas-mcp wait JOB_ID JOB_ID", "tas-mcp wait --test-plan-execution-id EXECUTION_ID --junit report.xml"];
+const EXAMPLES: [&str; 2] = ["tas-mcp wait JOB_ID JOB_ID", "tas-mcp wait EXECUTION_ID --junit report.xml"];
 
 #[derive(Args)]
 struct WaitArguments {
-    #[arg(value_name = "ID", num_args = 1.., add = result_names())]
-    #[arg(
-        help = "Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`. Several ids of jobs"
-    )]
+    /// Id of a run, a job or an execution; or the name of a test or a plan: its latest start; or `latest`. Several ids of jobs
+    #[arg(value_name = "ID", required = true, num_args = 1.., add = result_names())]
     ids: Vec<String>,
-
-    /// Job id from a start; may be repeated
-    #[arg(long, aliases = ["job_id", "job-ids", "job_ids"])]
-    job_id: Vec<String>,
-
-    /// Run id, instead of a job
-    #[arg(long, alias = "run_id")]
-    run_id: Option<String>,
-
-    /// Execution id from the start of a plan, instead of a job
-    #[arg(long, alias = "test_plan_execution_id")]
-    test_plan_execution_id: Option<String>,
 
     /// Maximum time to wait, 1-7200
     #[arg(long, alias = "timeout_seconds", value_name = "N", default_value_t = MAX_TIMEOUT_S)]
     #[arg(value_parser = value_parser!(u64).range(1..=MAX_TIMEOUT_S))]
     timeout_seconds: u64,
-
-    /// Time between two requests, 1-300. Default: rises from 1 to 30
-    #[arg(long, alias = "poll_interval_seconds", value_name = "N", value_parser = value_parser!(u64).range(1..=300))]
-    poll_interval_seconds: Option<u64>,
 
     #[command(flatten)]
     junit: JunitFlag,
@@ -86,27 +66,12 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     .with_gate(&arguments.gate);
     let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
-    let target = target(NameResolver::new(&caller, project), &arguments).await?;
+    let resolver = NameResolver::new(&caller, project);
+    let target = match arguments.ids.as_slice() {
+        [name] => ResultTarget::Single(resolver.result(name, Latest::Start).await?),
+        ids => ResultTarget::Jobs(resolver.several_jobs(ids).await?),
+    };
 
     let timeout = Duration::from_secs(arguments.timeout_seconds);
-    let interval = arguments.poll_interval_seconds.map(Duration::from_secs);
-    WaitSubject::new(settings, &caller, project, target).finish(timeout, interval, output).await
-}
-
-async fn target(resolver: NameResolver<'_>, arguments: &WaitArguments) -> Result<ResultTarget, Failure> {
-    let single = |kind, id: &String| Ok(ResultTarget::Single(ResultId::new(kind, id)));
-    let WaitArguments { ids, job_id, run_id, test_plan_execution_id, .. } = arguments;
-
-    match (ids.as_slice(), job_id.as_slice(), run_id, test_plan_execution_id) {
-        ([name], [], None, None) => resolver.result(name, Latest::Start).await.map(ResultTarget::Single),
-        ([_, ..], [], None, None) => resolver.several_jobs(ids).await.map(ResultTarget::Jobs),
-        ([], [job], None, None) => single(ResultKind::Job, job),
-        ([], [_, ..], None, None) => Ok(ResultTarget::Jobs(job_id.clone())),
-        ([], [], Some(run), None) => single(ResultKind::Run, run),
-        ([], [], None, Some(execution)) => single(ResultKind::Execution, execution),
-        _ => {
-            let message = "exactly one of an id or name, `--job-id`, `--run-id` and `--test-plan-execution-id` is needed";
-            Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent"))
-        }
-    }
+    WaitSubject::new(settings, &caller, project, target).finish(timeout, output).await
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     prelude::*,
     run_start::{
-        RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question, check_numbered_keys,
-        check_options,
+        RunOptions, StartRunResponse, TargetDeploymentConfig, check_numbered_keys, check_options,
+        cost_question,
     },
     steps::refuse_fields,
 };
@@ -195,7 +195,7 @@ impl Operation for StartTestPlanRun {
                 Rule::Advice(&Rule::NeedsTrue("template_data", "render_templates")),
             ])
             .recovery_hint("check with `tool:list_test_plan_executions` before another call")
-            .asks_confirmation(all_devices_question);
+            .asks_confirmation(cost_question);
     const REQUEST: RequestInfo = RequestInfo::post("/test-plans/{test_plan_id}/runs");
     type Answer = StartRunResponse;
 }

@@ -80,19 +80,29 @@ pub struct DeviceResult {
     pub data: Option<Box<StartRunResponse>>,
 }
 
-/// Returns the confirmation question for a start on all devices, which starts and bills one run per device.
-pub(super) fn all_devices_question(arguments: &Fields) -> Option<String> {
-    if arguments.get("run_on_all_configured_devices") != Some(&Value::Bool(true)) {
+/// Returns the confirmation question for a start that multiplies its cost: several runs of a test, or one on every device.
+pub(super) fn cost_question(arguments: &Fields) -> Option<String> {
+    let id = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    let instances = number("instances").filter(|instances| *instances > 1);
+    let on_all_devices = arguments.get("run_on_all_configured_devices") == Some(&Value::Bool(true));
+    if instances.is_none() && !on_all_devices {
         return None;
     }
 
-    let config = arguments.get("deployment_config_id").and_then(Value::as_str).unwrap_or_default();
-    let times = match arguments.get("instances").and_then(Value::as_u64) {
-        Some(instances) if instances > 1 => format!(", {instances} times"),
-        _ => String::new(),
+    let runs = instances.map_or_else(|| "one run".to_owned(), |instances| format!("{instances} runs"));
+    let subject = match (id("multiplayer_test_id"), id("test_plan_id")) {
+        (Some(test), _) => format!("the test `{test}`"),
+        (None, Some(plan)) => format!("each test of the plan `{plan}`"),
+        (None, None) => "the task".to_owned(),
     };
+    let devices = if on_all_devices { "every device of " } else { "" };
+    let device = id("deployment_config_id").map(|config| format!(" on {devices}`{config}`"));
+    let retries = number("retries").filter(|retries| *retries > 0);
+    let retries = retries.map(|retries| format!(", with up to {retries} retries each"));
 
-    Some(format!("starts one run on every device of the deployment config `{config}`{times}; each is billed"))
+    let [device, retries] = [device, retries].map(Option::unwrap_or_default);
+    Some(format!("starts {runs} of {subject}{device}{retries}; each attempt is billed"))
 }
 
 /// Checks that the keys of a config map are numbers from 1. An empty map counts as no config.

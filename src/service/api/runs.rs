@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     prelude::*,
     run_start::{
-        RunOptions, StartRunResponse, TargetDeploymentConfig, all_devices_question, check_numbered_keys,
-        check_options,
+        RunOptions, StartRunResponse, TargetDeploymentConfig, check_numbered_keys, check_options,
+        cost_question,
     },
 };
 
@@ -82,7 +82,7 @@ impl Operation for StartRun {
             Rule::Advice(&Rule::NeedsTrue("template_data", "render_templates")),
         ])
         .recovery_hint("check with `tool:list_jobs` before another call")
-        .asks_confirmation(all_devices_question);
+        .asks_confirmation(cost_question);
     const REQUEST: RequestInfo = RequestInfo::post("/runs");
     type Answer = StartRunResponse;
 }
@@ -191,9 +191,23 @@ impl Operation for StopRuns {
     const TOOL: ToolInfo = ToolInfo::stops("stop_runs", "Stop the runs of jobs", Toolset::Runs)
         .core()
         .needs("project:operate-runs")
-        .recovery_hint("check with `tool:get_job` before another call");
+        .recovery_hint("check with `tool:get_job` before another call")
+        .asks_confirmation(stop_question);
     const REQUEST: RequestInfo = RequestInfo::post("/runs/stop");
     type Answer = StopRunsResponse;
+}
+
+/// Returns the confirmation question: a stopped run cannot be continued, and may be that of a colleague.
+fn stop_question(arguments: &Fields) -> Option<String> {
+    const NAMED_JOBS: usize = 3;
+
+    let jobs: Vec<_> = arguments.get("job_ids")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    let named: Vec<_> = jobs.iter().take(NAMED_JOBS).map(|id| format!("`{id}`")).collect();
+    let more = jobs.len() - named.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let noun = if jobs.len() == 1 { "job" } else { "jobs" };
+
+    Some(format!("stops {} {noun}: {}{more}", jobs.len(), named.join(", ")))
 }
 
 // service.md 2.2

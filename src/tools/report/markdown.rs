@@ -4,14 +4,13 @@
 
 use std::fmt::Write as _;
 
-use indicatif::FormattedDuration;
 use jiff::Timestamp;
 use url::Url;
 
 use super::{ReportData, pictures::ReportPicture};
 use crate::{
     service::{api::runs::Run, lenient::view},
-    text::single_line,
+    text::{duration_text, single_line},
     tools::{
         summary::{BugEntry, BuildName, Comparison, FailureEntry, History, Summary, TestChange},
         waiting::canonical_result,
@@ -107,7 +106,7 @@ fn write_summary(page: &mut MarkdownPage, summary: &Summary, data: &ReportData) 
         let run = optional(retried.run_id.as_ref(), |run| format!(" in {}", code(run)));
         format!("- {}: {earlier}, then passed{run}\n", escaped(&retried.test.name))
     });
-    page.add_section("Passed only when repeated", retried);
+    page.add_section("Passed after a retry", retried);
 
     let with_bugs = summary.passed_with_bugs.iter().map(|passed| {
         let name = escaped(&passed.test.name);
@@ -296,7 +295,7 @@ fn time(text: &str) -> String {
 }
 
 fn duration(milliseconds: u64) -> String {
-    FormattedDuration(std::time::Duration::from_millis(milliseconds)).to_string()
+    duration_text(std::time::Duration::from_millis(milliseconds).as_secs_f64())
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> String {

@@ -1,7 +1,6 @@
 //! A summary as text for a terminal.
 
 use std::{
-    collections::BTreeMap,
     fmt::{self, Display, Formatter},
     time::Duration,
 };
@@ -171,8 +170,10 @@ fn beginning(id: &str) -> &str {
     id.split('-').next().unwrap_or(id)
 }
 
-fn format_counts(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = String> {
-    counts.iter().map(|(word, count)| format!("{count} {word}"))
+fn format_counts<'a>(
+    counts: impl IntoIterator<Item = (&'a String, &'a usize)>,
+) -> impl Iterator<Item = String> {
+    counts.into_iter().map(|(word, count)| format!("{count} {word}"))
 }
 
 /// Writes a section with a heading, if it has entries.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -48,7 +49,8 @@ pub struct Summary {
     /// Tests that passed when a failed attempt was retried. Flaky tests alternate over executions. Absent: not known.
     pub passed_after_retry: Option<Vec<ListedTest>>,
     /// Severity to number of bugs, also of runs that passed. Absent: not known.
-    pub bugs: Option<BTreeMap<String, usize>>,
+    #[schemars(with = "Option<BTreeMap<String, usize>>")]
+    pub bugs: Option<IndexMap<String, usize>>,
     /// `true`: every bug of the last attempts is counted here, and none has to be looked up.
     pub bugs_complete: Option<bool>,
     /// Tests that passed, and whose run has bugs.

@@ -3,6 +3,8 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
+use indexmap::IndexMap;
+
 use super::{
     answer::{BugEntry, FailureEntry, ListedTest, StepName},
     cause::FailureCause,
@@ -214,9 +216,9 @@ fn listed(test: &TestResult) -> ListedTest {
     ListedTest { test: test.test_name(), run_id: test.short_run_id(), ..ListedTest::default() }
 }
 
-/// Returns the number of bugs of each severity.
-pub(super) fn count_severities(tests: &[TestResult]) -> BTreeMap<String, usize> {
-    let mut severities: BTreeMap<String, usize> = BTreeMap::new();
+/// Returns the number of bugs of each severity, the worst first.
+pub(super) fn count_severities(tests: &[TestResult]) -> IndexMap<String, usize> {
+    let mut severities = IndexMap::new();
     for bug in collect_bugs(tests.iter()) {
         *severities.entry(bug.severity).or_default() += 1;
     }

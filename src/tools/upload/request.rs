@@ -82,10 +82,15 @@ pub fn platform_from_file_name(file_name: &str) -> Option<BuildPlatform> {
     })
 }
 
+/// The platforms of builds (service.md 10).
+pub const PLATFORMS: [&str; 8] =
+    ["windows", "macos", "linux", "android", "ios-native", "ios-simulator", "xbox", "playstation"];
+
 fn require_platform(file_name: &str) -> Result<BuildPlatform, Failure> {
     platform_from_file_name(file_name).ok_or_else(|| {
         let name = quoted_argument(file_name);
-        let rule = format!("is required: it cannot be derived from the file name `{name}`");
+        let known = PLATFORMS.join(", ");
+        let rule = format!("is required, one of {known}: it cannot be derived from the file name `{name}`");
         Failure::invalid_arguments("upload_build", &[Violation::new("platform", rule)])
     })
 }

@@ -8,7 +8,7 @@ class stop_a_running_test:
     def solve(call, _):
         jobs = call("list_jobs", status="running")["data"]
         ids = [job["job_id"] for job in jobs if "Cinder Golem" in job["test_name"]]
-        call("stop_runs", job_ids=ids)
+        call("stop_runs", job_ids=ids, confirm=True)
         return "Stopped."
 
     def judge(sandbox, _, answer):
@@ -21,7 +21,7 @@ class stop_a_running_test:
 class stop_all_queued_jobs:
     def solve(call, _):
         queued = [job["job_id"] for job in call("list_jobs", status="queued", page_size=100)["data"]]
-        call("stop_runs", job_ids=queued)
+        call("stop_runs", job_ids=queued, confirm=True)
         return f"Cancelled {len(queued)} jobs."
 
     def judge(sandbox, _, answer):

@@ -44,8 +44,8 @@ async fn exit_code(service: &Service, arguments: &[&str], streams: Streams) -> O
 #[tokio::test]
 async fn the_verdict_is_the_exit_code_whatever_becomes_of_the_output() {
     let service = Service::start().await;
-    let failed = ["wait", "--run-id", seed::RUN_FAILED];
-    let passed = ["wait", "--run-id", seed::RUN_PASSED];
+    let failed = ["wait", seed::RUN_FAILED];
+    let passed = ["wait", seed::RUN_PASSED];
 
     for streams in [Streams::ClosedOutput, Streams::AllClosed, Streams::FullOutput] {
         assert_eq!(exit_code(&service, &failed, streams).await, Some(10), "{streams:?}");
@@ -68,7 +68,7 @@ async fn a_download_that_fails_is_not_a_success_if_the_output_is_closed() {
     let to = directory.path().to_str().expect("UTF-8");
     service.fault(serde_json::json!({"operation": "get_run_artifact", "status": 404, "times": 100})).await;
 
-    let download = ["download", "run", seed::RUN_FAILED, "--to", to];
+    let download = ["download", seed::RUN_FAILED, "--to", to];
 
     for streams in [Streams::ClosedOutput, Streams::FullOutput] {
         assert_eq!(exit_code(&service, &download, streams).await, Some(1), "{streams:?}");

@@ -40,7 +40,7 @@ async fn every_shell_has_a_script_that_asks_for_candidates() {
 async fn commands_and_flags_are_completed() {
     for (words, expected) in [
         (&["do"][..], "download"),
-        (&["run", ""], "plan"),
+        (&["profile", ""], "use"),
         (&["call", "get_r"], "get_run_artifact"),
         (&["report", "--com"], "--compare-with"),
         (&["completions", "f"], "fish"),
@@ -56,9 +56,9 @@ async fn names_and_ids_are_read_from_the_service() {
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
 
     for (words, expected) in [
-        (&["run", "test", "Pau"][..], "Pause and resume"),
-        (&["run", "test", &seed::TEST_FAILS[..8]], seed::TEST_FAILS),
-        (&["run", "plan", "Rel"], "Release smoke"),
+        (&["run", "Pau"][..], "Pause and resume"),
+        (&["run", &seed::TEST_FAILS[..8]], seed::TEST_FAILS),
+        (&["run", "Rel"], "Release smoke"),
         (&["show", "Pau"], "Pause and resume"),
         (&["wait", "Rel"], "Release smoke"),
         (&["stop", &seed::EXECUTION_COMPLETED[..8]], seed::EXECUTION_COMPLETED),
@@ -71,8 +71,8 @@ async fn names_and_ids_are_read_from_the_service() {
     let offered = values(&variables, &["report", ""]).await;
     assert_eq!(offered.iter().collect::<BTreeSet<_>>().len(), offered.len(), "{offered:?}");
 
-    let bash = [&variables[..], &[("TAS_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "3")]].concat();
-    assert_eq!(values(&bash, &["run", "test", "Pau"]).await, ["'Pause and resume'"]);
+    let bash = [&variables[..], &[("TAS_COMPLETE", "bash"), ("_CLAP_COMPLETE_INDEX", "2")]].concat();
+    assert_eq!(values(&bash, &["run", "Pau"]).await, ["'Pause and resume'"]);
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn a_service_that_fails_or_does_not_answer_gives_no_candidates() {
 
     for service in [failing, silent] {
         let variables = [("TAS_BASE_URL", service.base_url()), ("TAS_API_KEY", "svc_key")];
-        assert_eq!(values(&variables, &["run", "test", "P"]).await, [""; 0]);
+        assert_eq!(values(&variables, &["run", "P"]).await, [""; 0]);
         assert!(!service.requests().is_empty());
     }
 }

@@ -4,7 +4,6 @@ use std::{fmt::Write, fs, path::Path};
 
 use serde_json::Value;
 use tas_mcp::{
-    cli,
     service::tool::{Access, Tier},
     settings::{self, HTTP_SETTINGS, SETTINGS, Setting},
     tools::{catalog, selection::LEAN_TOOLS},
@@ -59,75 +58,12 @@ fn tools_table() -> String {
     })
 }
 
-/// Returns whether an option belongs to every command that prints a result. Such options are listed once.
-fn is_common(option: &clap::Arg) -> bool {
-    ["csv", "json"].contains(&option.get_id().as_str())
-}
-
-fn commands_table() -> String {
-    let mut program = cli::program();
-    program.build();
-
-    let mut rows = "\n| command | what it does |\n|-|-|\n".to_owned();
-    let mut add = |left: String, right: String| {
-        writeln!(rows, "| `{}` | {} |", left.replace('|', "\\|"), right.replace('\n', " "))
-            .expect("a string");
-    };
-    add("tas-mcp".to_owned(), program.get_about().expect("a description").to_string());
-    add("of every command that prints a result".to_owned(), String::new());
-    let with_result = program.find_subcommand("runs").expect("a command that prints a result");
-    for option in with_result.get_arguments().filter(|option| is_common(option)) {
-        add(format!("  {option}"), option.get_help().expect("help").to_string());
-    }
-
-    let is_shown = |command: &&clap::Command| command.get_name() != "help" && !command.is_hide_set();
-    // The subcommands of `call` are the tools, which have a table of their own.
-    let has_commands = |command: &clap::Command| command.get_subcommand_value_name() != Some("TOOL");
-    let below = program.get_subcommands().filter(is_shown).flat_map(|command| {
-        let deeper = command.get_subcommands().filter(|one| is_shown(one) && has_commands(command));
-        let path = |name: &str| format!("tas-mcp {name}");
-        let own = std::iter::once((path(command.get_name()), command));
-        own.chain(deeper.map(|one| (format!("{} {}", path(command.get_name()), one.get_name()), one)))
-            .collect::<Vec<_>>()
-    });
-
-    for (path, command) in below {
-        let positional = command.get_positionals().map(ToString::to_string);
-        let below = command.get_subcommand_value_name().map(|name| format!("<{name}>"));
-        let name = std::iter::once(path.clone()).chain(positional).chain(below);
-
-        add(name.collect::<Vec<_>>().join(" "), command.get_about().expect("an about").to_string());
-        let settings: Vec<_> = program.get_arguments().map(clap::Arg::get_id).collect();
-        let own = command
-            .get_arguments()
-            .filter(|one| !one.is_positional() && !one.is_hide_set() && !settings.contains(&one.get_id()));
-
-        let own = own.filter(|option| !is_common(option));
-        for option in own.filter(|option| !matches!(option.get_id().as_str(), "help" | "version")) {
-            let mut defaults =
-                option.get_default_values().iter().filter(|_| option.get_action().takes_values());
-            let default = defaults
-                .find_map(|value| value.to_str())
-                .map(|value| format!(". Default: {value}"))
-                .unwrap_or_default();
-            let help = option.get_help().expect("help").to_string();
-
-            assert!(!help.is_empty(), "{path}: {option} has no help");
-
-            add(format!("  {option}"), format!("{help}{default}"));
-        }
-    }
-
-    rows
-}
-
 #[test]
 fn the_tables_are_generated_from_the_code() {
     let tables = [
         ("settings", settings_table(&SETTINGS)),
         ("http", settings_table(&HTTP_SETTINGS)),
         ("tools", tools_table()),
-        ("commands", commands_table()),
     ];
 
     for (name, rows) in tables {

@@ -3,9 +3,10 @@
 use std::fs;
 
 use serde_json::json;
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{binary::run_binary, service::Service};
+use super::run;
+use crate::support::service::Service;
 
 /// A run of a test that failed on the build before, too.
 const FAILED_AGAIN: &str = "x03031trjx0";
@@ -15,10 +16,8 @@ async fn wait(words: &[&str]) -> (Option<i32>, String) {
 }
 
 async fn wait_at(service: &Service, words: &[&str]) -> (Option<i32>, String) {
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = run_binary(&[&["wait"], words].concat(), &variables, &[]).await;
-    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    let (code, _, errors) = run(service, &[&["wait"], words].concat()).await;
+    (code, errors)
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ async fn a_person_types_the_address_and_the_key() {
 
     assert_eq!((end, person.home.at(KEYS).exists()), (Some(0), true), "{screen}");
     assert!(!screen.contains(keys::DEMO), "{screen}");
-    assert!(screen.contains("✓ may       project:read-runs"), "{screen}");
+    assert!(screen.contains("✓ may        list runs (project:read-runs)"), "{screen}");
 }
 
 #[tokio::test]

@@ -5,21 +5,12 @@ use std::fs;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
+use super::run;
 use crate::support::{
     binary::{program, run_binary},
     service::Service,
     terminal::run_in_terminal,
 };
-
-/// Runs a command with this service. Returns the exit code, standard output and standard error.
-async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = run_binary(arguments, &variables, &[]).await;
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-
-    (output.status.code(), text(output.stdout), text(output.stderr))
-}
 
 #[tokio::test]
 async fn a_refused_command_says_what_is_wrong_in_the_words_of_the_command_line() {
@@ -59,14 +50,14 @@ async fn a_refused_command_says_what_is_wrong_in_the_words_of_the_command_line()
             "no test has the name `Pause and re`; the nearest are\n  test Pause and resume (Menus",
         ),
         (
-            &["run", "test", "Nowhere at all"],
+            &["run", "Nowhere at all"],
             2,
-            "no test has the name `Nowhere at all`\nhint: nothing was sent; `tas-mcp tests`",
+            "no plan or test has the name `Nowhere at all`\nhint: nothing was sent; see `tas-mcp plans` and `tas-mcp tests`",
         ),
         (&["wait", "nowhere"], 1, "no run, job or plan execution has the id `nowhere`"),
         (&["stop", "nowhere"], 1, "no run, job or plan execution has the id `nowhere`"),
         (&["export", "nowhere"], 1, "no run, job or plan execution has the id `nowhere`"),
-        (&["download", "run", "nowhere1"], 1, "nowhere1"),
+        (&["download", "nowhere1"], 1, "nowhere1"),
         (&["frobnicate"], 2, "unrecognized subcommand 'frobnicate'"),
     ];
     for (arguments, code, message) in cases {
@@ -121,7 +112,7 @@ async fn arguments_are_read_from_a_file_with_any_line_ends() {
 async fn a_start_that_may_have_happened_has_an_exit_code_of_its_own() {
     let service = Service::start().await;
     service.fault(json!({"operation": "start_run", "status": 503})).await;
-    let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
+    let start = ["run", "Pause and resume", "--device", "Windows PC"];
 
     let (code, printed, error) = run(&service, &start).await;
 
@@ -135,7 +126,7 @@ async fn a_stop_of_which_a_part_fails_is_no_success() {
         json!({"ok": false, "results": [{"job_id": seed::JOB_RUNNING, "ok": false, "message": "busy"}]});
     service.fault(json!({"operation": "stop_runs", "status": 207, "body": stopped})).await;
 
-    let (code, printed, error) = run(&service, &["stop", seed::JOB_RUNNING]).await;
+    let (code, printed, error) = run(&service, &["stop", seed::JOB_RUNNING, "--yes"]).await;
 
     assert_eq!(code, Some(1), "{error}");
     assert!(printed.contains("busy"), "{printed}");
@@ -195,7 +186,7 @@ async fn a_failure_to_connect_names_the_command_and_not_its_first_request() {
     }
 
     let variables = [&variables[..], &[("HOME", directory.path().to_str().expect("UTF-8"))]].concat();
-    let (code, screen) = run_in_terminal(100, &["upload", build], &variables, &[]).await;
+    let (code, screen) = run_in_terminal(200, &["upload", build], &variables, &[]).await;
     let last = screen.trim_end_matches("\u{1b}[2K").trim_end().lines().last().unwrap_or_default();
     assert_eq!(code, Some(3), "{screen}");
     assert!(last.contains("hint: check that the service is up"), "no progress remains below: {screen}");
@@ -254,7 +245,7 @@ async fn the_project_has_one_flag() {
 #[tokio::test]
 async fn without_the_knowledge_host_a_download_names_the_command_that_stores_its_address() {
     let service = Service::start().await;
-    let (code, _, error) = run(&service, &["download", "run", seed::RUN_FAILED]).await;
+    let (code, _, error) = run(&service, &["download", seed::RUN_FAILED]).await;
 
     assert!(code != Some(0) && error.contains("`tas-mcp login --knowledge-url URL`"), "{error}");
 }

@@ -4,23 +4,13 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-use crate::support::{
-    binary::{binary, run_binary},
-    service::Service,
-};
+use crate::support::{binary::binary, service::Service};
 
 /// Runs a command with this service. Returns the exit code, the printed JSON and standard error.
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, Value, String) {
-    let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
-    let variables = [
-        ("TAS_BASE_URL", base_url.as_str()),
-        ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
-        ("TAS_API_KEY", keys::DEMO),
-    ];
-    let output = run_binary(arguments, &variables, &[]).await;
-    let printed = serde_json::from_slice(&output.stdout).unwrap_or_default();
-
-    (output.status.code(), printed, String::from_utf8(output.stderr).expect("UTF-8"))
+    let knowledge = [("TAS_KNOWLEDGE_URL", &*service.knowledge_url())];
+    let (code, printed, errors) = super::run_with(service, arguments, &knowledge).await;
+    (code, serde_json::from_str(&printed).unwrap_or_default(), errors)
 }
 
 /// Does the same with `--json`.
@@ -32,7 +22,7 @@ async fn run_json(service: &Service, arguments: &[&str]) -> (Option<i32>, Value,
 #[tokio::test]
 async fn a_test_is_started_by_the_names_of_test_device_and_build() {
     let service = Service::start().await;
-    let named = ["run", "test", "pause and RESUME", "--device", "windows pc", "--build", "nightly 413"];
+    let named = ["run", "pause and RESUME", "--device", "windows pc", "--build", "nightly 413"];
 
     let (code, started, notes) = run_json(&service, &named).await;
 
@@ -47,7 +37,7 @@ async fn a_test_is_started_by_the_names_of_test_device_and_build() {
 async fn a_start_without_a_build_names_the_build_that_the_service_chose() {
     let service = Service::start().await;
     let (code, started, notes) =
-        run_json(&service, &["run", "test", "Pause and resume", "--device", "Windows PC"]).await;
+        run_json(&service, &["run", "Pause and resume", "--device", "Windows PC"]).await;
 
     let build = started["build_id"].as_str().expect("a build");
     assert_eq!(code, Some(0), "{notes}");
@@ -59,13 +49,12 @@ async fn a_start_without_a_build_names_the_build_that_the_service_chose() {
 async fn several_builds_with_the_words_are_listed_and_nothing_is_started() {
     let service = Service::start().await;
     let (code, _, error) =
-        run(&service, &["run", "test", "Pause and resume", "--device", "Steam Deck", "--build", "nightly"])
-            .await;
+        run(&service, &["run", "Pause and resume", "--device", "Steam Deck", "--build", "nightly"]).await;
 
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("none of the 4 builds that are meant runs on linux"), "{error}");
 
-    let start = ["run", "test", "Pause and resume", "--device", "Android phones", "--build", "nightly"];
+    let start = ["run", "Pause and resume", "--device", "Android phones", "--build", "nightly"];
     let (code, _, error) = run(&service, &start).await;
     assert_eq!(code, Some(2), "{error}");
     assert!(error.contains("`nightly` names 2 records"), "{error}");
@@ -127,7 +116,7 @@ async fn the_jobs_of_a_start_are_printed_before_the_build_is_read() {
     service.fault(json!({"operation": "get_build", "delay_ms": 600_000})).await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let start = ["run", "test", "Pause and resume", "--device", "Windows PC", "--json"];
+    let start = ["run", "Pause and resume", "--device", "Windows PC", "--json"];
 
     let mut child = binary(&start, &variables).spawn().expect("the binary starts");
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
@@ -148,7 +137,7 @@ async fn a_build_whose_name_cannot_be_read_is_named_by_its_id() {
     let service = Service::start().await;
     service.fault(json!({"operation": "get_build", "status": 404})).await;
 
-    let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
+    let start = ["run", "Pause and resume", "--device", "Windows PC"];
     let (code, started, notes) = run_json(&service, &start).await;
 
     let build = started["build_id"].as_str().expect("a build");
@@ -224,7 +213,7 @@ async fn a_report_is_named_by_its_test_its_plan_or_latest() {
 async fn a_stop_finds_the_jobs_of_what_is_named() {
     let service = Service::start().await;
     for name in ["latest", "Release smoke", "Pause and resume"] {
-        let (code, stopped, error) = run_json(&service, &["stop", name]).await;
+        let (code, stopped, error) = run_json(&service, &["stop", name, "--yes"]).await;
         assert!(stopped["stopped_count"].as_u64().is_some_and(|count| count > 0), "{name}: {error}");
         assert_eq!(code, Some(0), "{name}: {error}");
     }
@@ -246,7 +235,7 @@ async fn an_execution_is_exported_once() {
 
     let another = [&export[..], &["--new"]].concat();
     let (code, _, error) = run(&service, &another).await;
-    assert!(code == Some(2) && error.contains("add `--yes` to create the entry"), "{error}");
+    assert!(code == Some(2) && error.contains("creates a new entry for `Release smoke`"), "{error}");
     let (_, another, _) = run_json(&service, &[&another[..], &["--yes"]].concat()).await;
     assert_eq!(another["already_exported"], false);
 }
@@ -257,8 +246,7 @@ async fn the_files_of_the_latest_run_of_a_test_are_downloaded() {
     let directory = tempfile::tempdir().expect("a directory");
     let to = directory.path().join("files").display().to_string();
 
-    let (code, report, error) =
-        run_json(&service, &["download", "run", "Pause and resume", "--to", &to]).await;
+    let (code, report, error) = run_json(&service, &["download", "Pause and resume", "--to", &to]).await;
 
     assert_eq!(code, Some(0), "{error}");
     assert!(report["files"].as_array().is_some_and(|files| !files.is_empty()), "{report}");
@@ -290,14 +278,14 @@ async fn the_beginning_of_an_id_is_accepted_where_an_id_is() {
 async fn the_latest_is_the_newest_start_and_says_which_it_is() {
     let service = Service::start().await;
     let (_, started, error) =
-        run_json(&service, &["run", "test", "Buy an item in the shop", "--device", "Windows PC"]).await;
+        run_json(&service, &["run", "Buy an item in the shop", "--device", "Windows PC"]).await;
     let job = started["job_ids"][0].as_str().expect(&error);
     let (_, waited, notes) = run_json(&service, &["wait", "latest", "--timeout-seconds", "1"]).await;
     assert_eq!((&waited["target_id"], &waited["target_type"]), (&job.into(), &"job".into()), "{notes}");
     assert!(notes.contains(&format!("latest: job {job}, Buy an item in the shop, ")), "{notes}");
 
     let (_, started, error) =
-        run_json(&service, &["run", "plan", "Release smoke", "--device", "Android phones"]).await;
+        run_json(&service, &["run", "Release smoke", "--device", "Android phones"]).await;
     let execution = started["test_plan_execution_id"].as_str().expect(&error);
     for command in [&["wait", "latest", "--timeout-seconds", "1"][..], &["report", "latest"]] {
         let (_, result, notes) = run_json(&service, command).await;

@@ -74,7 +74,7 @@ async fn standard_output_in_a_file_is_appended_to_and_not_replaced() {
 
     symlink("/proc/self/fd/1", &link).expect("a link");
     for name in ["stdout", "/dev/fd/1", "/proc/self/fd/1"] {
-        let arguments = ["wait", "--run-id", seed::RUN_PASSED, "--json", "--junit", name];
+        let arguments = ["wait", seed::RUN_PASSED, "--json", "--junit", name];
         let (code, errors) = run(&service, directory.path(), &arguments).await;
         assert_eq!(code, Some(0), "{name}: {errors}");
         let output = fs::read_to_string(directory.path().join("output")).expect("the output");
@@ -95,8 +95,8 @@ async fn the_verdicts_are_printed_if_the_file_cannot_be_written() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let commands: [(&[&str], i32, &str, &str); 4] = [
-        (&["wait", "--run-id", seed::RUN_PASSED, "--json", "--junit", FULL], 1, "/verdicts/SUCCESS", "1"),
-        (&["wait", "--run-id", seed::RUN_FAILED, "--json", "--junit", FULL], 10, "/verdicts/FAILED", "1"),
+        (&["wait", seed::RUN_PASSED, "--json", "--junit", FULL], 1, "/verdicts/SUCCESS", "1"),
+        (&["wait", seed::RUN_FAILED, "--json", "--junit", FULL], 10, "/verdicts/FAILED", "1"),
         (&["report", seed::RUN_FAILED, "--json", "--html", FULL], 1, "/target_id", seed::RUN_FAILED),
         (&["report", seed::JOB_FLAKY, "--json", "--html", FULL], 1, "/target_id", seed::JOB_FLAKY),
     ];

@@ -29,13 +29,10 @@ async fn a_writing_command_is_refused_with_the_message_of_the_server_before_any_
     let commands: [(&str, &[&str]); 8] = [
         ("stop_runs", &["call", "stop_runs", "--job-ids", seed::JOB_RUNNING]),
         ("delete_build", &["call", "delete_build", "--build-id", seed::BUILD_ANDROID, "--yes"]),
-        ("start_run", &["run", "test", seed::TEST_PASSES, "--deployment-config-id", seed::CONFIG_PHONES]),
-        (
-            "start_test_plan_run",
-            &["run", "plan", seed::PLAN_SMOKE, "--deployment-config-id", seed::CONFIG_PHONES, "--wait"],
-        ),
+        ("start_run", &["run", seed::TEST_PASSES, "--device", seed::CONFIG_PHONES]),
+        ("start_run", &["run", seed::PLAN_SMOKE, "--device", seed::CONFIG_PHONES, "--wait"]),
         // Neither is a device asked for, nor the agreement to another entry.
-        ("start_run", &["run", "test", "Pause and resume"]),
+        ("start_run", &["run", "Pause and resume"]),
         ("export_tmsys_run", &["export", seed::RUN_PASSED]),
         ("upload_build", &["upload", build]),
         ("upload_build", &["call", "upload_build", "--path", build]),
@@ -64,9 +61,7 @@ async fn a_writing_command_is_refused_with_the_message_of_the_server_before_any_
 #[tokio::test]
 async fn reading_commands_work() {
     let service = Service::start().await;
-    for command in
-        [&["call", "list_tests"][..], &["report", seed::RUN_FAILED], &["wait", "--run-id", seed::RUN_PASSED]]
-    {
+    for command in [&["call", "list_tests"][..], &["report", seed::RUN_FAILED], &["wait", seed::RUN_PASSED]] {
         assert_eq!(run(&service, command).await, (Some(0), Value::Null), "{command:?}");
     }
 }

@@ -3,20 +3,11 @@
 use serde_json::Value;
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{binary::run_binary, service::Service, terminal::run_in_terminal};
+use crate::support::{service::Service, terminal::run_in_terminal};
 
 /// Runs a command with this service. Returns the exit code, standard output and standard error.
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {
-    let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
-    let variables = [
-        ("TAS_BASE_URL", base_url.as_str()),
-        ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
-        ("TAS_API_KEY", keys::DEMO),
-    ];
-    let output = run_binary(arguments, &variables, &[]).await;
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    super::run_with(service, arguments, &[("TAS_KNOWLEDGE_URL", &*service.knowledge_url())]).await
 }
 
 /// Runs a command in a wide terminal with this service. Returns the exit code and what the terminal shows.
@@ -50,8 +41,8 @@ const SHOWN: [(&str, &str, &[&str]); 10] = [
     ("57a17b45", "job  Pause and resume  FAILED\n", &["  device: Pixel 8\n"]),
     (
         seed::EXECUTION_COMPLETED,
-        "plan execution  Release smoke  completed\n",
-        &["  tests: 3 passed, 1 failed", "Emberfall 1.4.0 nightly 412", "  took   ", "  1m07s  "],
+        "plan execution  Release smoke  FAILED\n",
+        &["  tests: 3 passed, 1 failed", "Emberfall 1.4.0 nightly 412", "  took   ", "  1m 07s  "],
     ),
     ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nlatest runs\n"]),
     (
@@ -138,7 +129,7 @@ async fn a_pattern_that_matches_nothing_is_an_error_with_the_files() {
     let to = directory.path().join("files").display().to_string();
 
     for arguments in [
-        &["download", "run", "x03031trjx0", "--pattern", "*.png", "--pattern", "*.zip", "--to", &to][..],
+        &["download", "x03031trjx0", "--pattern", "*.png", "--pattern", "*.zip", "--to", &to][..],
         &["files", "x03031trjx0", "--pattern", "*.zip"],
     ] {
         let (code, _, error) = run(&service, arguments).await;
@@ -157,7 +148,7 @@ async fn a_download_says_which_run_how_many_files_and_where() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let to = directory.path().join("files").display().to_string();
-    let (code, notes) = run_on_terminal(&service, &["download", "run", "x03031trjx0", "--to", &to]).await;
+    let (code, notes) = run_on_terminal(&service, &["download", "x03031trjx0", "--to", &to]).await;
 
     assert_eq!(code, Some(0), "{notes}");
     assert!(notes.contains("run x03031trjx0: 5 files, ") && notes.contains(&format!("s: {to}")), "{notes}");

@@ -1,17 +1,10 @@
 //! `tas-mcp rerun`, and requests that are shown instead of sent.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::{keys, seed};
+use tas_mcp::sandbox::seed;
 
-use crate::support::{binary::run_binary, service::Service};
-
-async fn run(service: &Service, words: &[&str]) -> (Option<i32>, String, String) {
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let output = run_binary(words, &variables, &[]).await;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
+use super::run;
+use crate::support::service::Service;
 
 #[tokio::test]
 async fn what_failed_is_started_again_once_and_waited_for() {
@@ -48,8 +41,8 @@ async fn a_dry_run_of_a_command_shows_the_request_and_sends_nothing() {
     let device = ["--device", "Windows PC", "--dry-run", "--json"];
 
     for words in [
-        &["run", "test", "Pause and resume"][..],
-        &["run", "plan", "Release smoke"],
+        &["run", "Pause and resume"][..],
+        &["run", "Release smoke"],
         &["rerun", seed::JOB_FAILED, "--failed"],
     ] {
         let (code, shown, errors) = run(&service, &[words, &device].concat()).await;

@@ -98,7 +98,7 @@ async fn the_report_marks_what_works_and_what_was_not_checked_or_permitted() {
     let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
 
     assert!(row("✓ address").ends_with(" ms"), "{text}");
-    assert!(!row("✓ may       project:read-runs").is_empty(), "{text}");
+    assert!(!row("✓ may        list runs (project:read-runs)").is_empty(), "{text}");
     assert!(row("- may not").contains("project:manage-build-storage"), "{text}");
     assert!(row("- knowledge").contains("tas-mcp login --knowledge-url"), "{text}");
     assert!(text.contains("project:edit-tests") && text.contains("only a change"), "{text}");
@@ -116,7 +116,7 @@ async fn a_failure_is_reported_once_with_what_to_do_and_names_no_tool() {
 
     assert_eq!((output.status.code(), text.matches('✗').count()), (Some(1), 2), "{text}");
     assert_eq!(text.matches("API key expired").count(), 1, "{text}");
-    assert!(text.contains("\n✗ key: ") && text.ends_with("\n✗ one thing will not work\n"), "{text}");
+    assert!(text.contains("\n✗ key        ") && text.ends_with("\n✗ one thing will not work\n"), "{text}");
     assert!(!text.contains("list_") && !text.contains("tokens"), "{text}");
 }
 

@@ -2,14 +2,11 @@
 
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{
-    binary::{program, run_binary},
-    service::Service,
-    terminal::run_in_terminal,
-};
+use super::{run, run_with};
+use crate::support::{binary::program, service::Service, terminal::run_in_terminal};
 
 /// Runs a command in a terminal with this service, and types each text after the text before it.
-async fn run(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (Option<i32>, String) {
+async fn typing(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (Option<i32>, String) {
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), ("TERM", "xterm")];
     run_in_terminal(120, arguments, &variables, typed).await
@@ -18,23 +15,17 @@ async fn run(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (
 #[tokio::test]
 async fn a_wait_that_takes_too_long_says_how_to_continue() {
     let service = Service::start().await;
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let start =
-        ["run", "test", "Pause and resume", "--device", "Windows PC", "--wait", "--timeout-seconds", "1"];
-    let output = run_binary(&start, &variables, &[]).await;
-
-    let notes = String::from_utf8(output.stderr).expect("UTF-8");
+    let start = ["run", "Pause and resume", "--device", "Windows PC", "--wait", "--timeout-seconds", "1"];
+    let (code, _, notes) = run(&service, &start).await;
     let advice: Vec<_> =
         notes.lines().filter_map(|line| line.strip_prefix("continue with: tas-mcp ")).collect();
 
-    assert_eq!(output.status.code(), Some(11), "{notes}");
+    assert_eq!(code, Some(11), "{notes}");
     // The advice is printed at the start and at the end.
     assert!(advice.len() == 2 && advice[0] == advice[1], "{notes}");
 
     let continued: Vec<_> = advice[0].split(' ').chain(["--timeout-seconds", "1"]).collect();
-    let output = run_binary(&continued, &variables, &[]).await;
-    assert_eq!(output.status.code(), Some(11));
+    assert_eq!(run(&service, &continued).await.0, Some(11));
 }
 
 #[cfg(target_os = "linux")]
@@ -42,7 +33,7 @@ async fn a_wait_that_takes_too_long_says_how_to_continue() {
 async fn an_interrupted_wait_says_how_to_continue_and_stops_nothing() {
     let service = Service::start().await;
     // The terminal sends an interrupt for the typed Ctrl-C.
-    let (code, text) = run(&service, &["wait", seed::JOB_RUNNING], &[("finished", "\u{3}")]).await;
+    let (code, text) = typing(&service, &["wait", seed::JOB_RUNNING], &[("finished", "\u{3}")]).await;
 
     // The status of a process that an interrupt has ended.
     assert_eq!(code, Some(130), "{text}");
@@ -70,19 +61,22 @@ async fn a_terminated_wait_says_how_to_continue() {
 #[tokio::test]
 async fn a_device_that_is_not_named_is_asked_for() {
     let service = Service::start().await;
-    let start = ["run", "test", "Pause and resume"];
-    let (code, text) = run(&service, &start, &[("a name]:", "lab\n"), ("a name]:", "iphone\n")]).await;
+    let start = ["run", "Pause and resume"];
+    let (code, text) = typing(&service, &start, &[("a name]:", "lab\n"), ("a name]:", "iphone\n")]).await;
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("1   Android phones ") && text.contains("2 devices have these words"), "{text}");
-    assert!(text.contains("jobs: ") && text.contains("the service chose the build"), "{text}");
+    assert!(
+        text.contains("started Pause and resume") && text.contains("the service chose the build"),
+        "{text}"
+    );
 
     // Only the devices on which the build runs are shown.
     let named = [&start[..], &["--build", "certification 2"]].concat();
-    let (code, text) = run(&service, &named, &[("[1-1, or a name]:", "1\n")]).await;
+    let (code, text) = typing(&service, &named, &[("[1-1, or a name]:", "1\n")]).await;
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("PlayStation 5") && !text.contains("Windows PC"), "{text}");
 
-    let (code, text) = run(&service, &start, &[("a name]:", "\n")]).await;
+    let (code, text) = typing(&service, &start, &[("a name]:", "\n")]).await;
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("error: not confirmed\nhint: nothing was sent"), "{text}");
 }
@@ -91,19 +85,20 @@ async fn a_device_that_is_not_named_is_asked_for() {
 #[tokio::test]
 async fn the_devices_of_the_slots_of_a_plan_are_asked_for() {
     let service = Service::start().await;
-    let start = ["run", "plan", "Cross-play party", "--device", "Windows PC", "--device", "2=android phones"];
-    let (code, text) = run(&service, &start, &[("Device for slot 3, Console", "iphone\n")]).await;
+    let start = ["run", "Cross-play party", "--device", "Windows PC", "--device", "2=android phones"];
+    let (code, text) = typing(&service, &start, &[("Device for slot 3, Console", "iphone\n")]).await;
     assert_eq!(code, Some(0), "{text}");
-    assert!(!text.contains("slot 2") && text.contains("jobs: "), "{text}");
+    assert!(
+        !text.contains("slot 2") && text.contains("started Cross-play party on Windows PC: 2 jobs"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn a_start_says_which_device_or_build_is_missing_or_does_not_fit() {
     let service = Service::start().await;
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let test = ["run", "test", "Pause and resume"];
-    let plan = ["run", "plan", "Cross-play party"];
+    let test = ["run", "Pause and resume"];
+    let plan = ["run", "Cross-play party"];
     for (start, code, message) in [
         (
             &test[..],
@@ -126,11 +121,11 @@ async fn a_start_says_which_device_or_build_is_missing_or_does_not_fit() {
             "`--device` names the device twice",
         ),
         (&[&test[..], &["--build", "2=latest"]].concat(), 2, "`--build 2=...` needs `--device 2=...`"),
-        (&["run", "test"], 2, "which test is to be started?"),
+        (&["run", "--device", "Windows PC"], 2, "which test or plan is to be started?"),
+        (&[&plan[..], &["--retries", "2"]].concat(), 2, "are for a test, and this is a plan"),
     ] {
-        let output = run_binary(start, &variables, &[]).await;
-        let error = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!((output.status.code(), error.contains(message)), (Some(code), true), "{start:?}: {error}");
+        let (found, _, error) = run(&service, start).await;
+        assert_eq!((found, error.contains(message)), (Some(code), true), "{start:?}: {error}");
     }
 
     let slots = [
@@ -148,84 +143,94 @@ async fn a_start_says_which_device_or_build_is_missing_or_does_not_fit() {
         ],
     ]
     .concat();
-    let output = run_binary(&slots, &variables, &[]).await;
-    let started: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (_, started, _) = run(&service, &slots).await;
+    let started: serde_json::Value = serde_json::from_str(&started).expect("JSON");
     assert_eq!(started["slot_build_ids"]["2"], seed::BUILD_ANDROID_EARLIER, "{started}");
 }
 
+/// Commands that ask, and what they say.
+const ASKING: [(&[&str], &str); 6] = [
+    (
+        &["call", "delete_build", "--build-id", seed::BUILD_ANDROID],
+        "his deletes the build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) and its file permanently",
+    ),
+    (&["stop", seed::JOB_RUNNING], "his stops 1 job: `Beat the Cinder Golem`"),
+    (
+        &["run", "Pause and resume", "--device", "Windows PC", "--instances", "3"],
+        "his starts 3 runs of the test `Pause and resume` on `Windows PC`",
+    ),
+    (
+        &["run", seed::PLAN_SMOKE, "--device", "Android phones", "--all-devices"],
+        "his starts one run of each test of the plan `Release smoke` (4 tests) on every device of `Android phones`",
+    ),
+    (&["export", seed::RUN_FAILED], "his creates a new entry for `Pause and resume`"),
+    (
+        &["call", "export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED],
+        "his creates a new entry for `Pause and resume`",
+    ),
+];
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn nothing_is_deleted_or_started_without_a_yes() {
+async fn what_stops_deletes_or_multiplies_is_named_and_needs_a_yes() {
     let service = Service::start().await;
-    let delete = ["call", "delete_build", "--build-id", seed::BUILD_ANDROID];
-    let start = ["run", "test", "Pause and resume", "--device", "Windows PC", "--instances", "3"];
-
-    let call = ["call", "start_run", "--args", r#"{"instances": 3}"#];
-    let export = ["export", seed::RUN_FAILED];
-    let call_export = ["call", "export_tmsys_run", "--multiplayer-run-id", seed::RUN_FAILED];
-
-    for (arguments, question) in [
-        (&delete[..], "delete"),
-        (&start[..], "This starts 3 runs"),
-        (&call[..], "This starts 3 runs"),
-        (&export[..], "This creates a new entry"),
-        (&call_export[..], "This creates a new entry"),
-    ] {
-        let (code, text) = run(&service, arguments, &[("[y/N]", "n\n")]).await;
-        assert_eq!(code, Some(2), "{text}");
-        assert!(text.contains(question) && text.contains("Continue? [y/N]"), "{text}");
+    for (command, question) in ASKING {
+        let (code, text) = typing(&service, command, &[("[y/N]", "n\n")]).await;
+        let text = text.replace("\n  ", " ");
+        assert!(code == Some(2) && text.contains(question) && text.contains("Continue? [y/N]"), "{text}");
         assert!(text.contains("error: not confirmed\nhint: nothing was sent"), "{text}");
     }
     assert_eq!(service.writes().await, [""; 0]);
 
-    let (code, text) = run(&service, &start, &[("[y/N]", "y\n")]).await;
-    assert_eq!(code, Some(0), "{text}");
-    assert!(text.contains("jobs: ") && text.contains("continue with: tas-mcp wait "), "{text}");
+    let (stop, _) = ASKING[1];
+    let (code, text) = typing(&service, stop, &[("[y/N]", "y\n")]).await;
+    assert!(code == Some(0) && text.contains("Beat the Cinder Golem  stopped"), "{code:?} {text}");
+    let (start, _) = ASKING[2];
+    let (code, text) = typing(&service, start, &[("[y/N]", "y\n")]).await;
+    assert!(code == Some(0) && text.contains("started Pause and resume on Windows PC: 3 jobs"), "{text}");
+    assert!(text.contains("continue with: tas-mcp wait "), "{text}");
+}
 
-    let (code, text) = run(&service, &[&export[..], &["--yes"]].concat(), &[]).await;
-    assert_eq!(code, Some(0), "{text}");
+#[tokio::test]
+async fn where_nobody_can_be_asked_a_flag_or_the_settings_must_agree() {
+    for (command, question) in ASKING {
+        let service = Service::start().await;
+        let (code, _, error) = run(&service, command).await;
+        assert_eq!(code, Some(2), "{command:?}: {error}");
+        assert!(error.contains(&format!("error: t{question}")) && error.contains("`--yes`"), "{error}");
+        assert_eq!(service.writes().await, [""; 0], "{command:?}");
+
+        let (code, ..) = run_with(&service, command, &[("TAS_CONFIRM", "never")]).await;
+        assert_eq!(code, Some(0), "{command:?}");
+        assert_eq!(
+            run(&service, &[command, &["--yes", "--dry-run"]].concat()).await.0,
+            Some(0),
+            "{command:?}"
+        );
+    }
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_start_on_some_devices_names_the_others() {
     let service = Service::start().await;
-    let start = ["run", "test", "Pause and resume", "--device", "Android phones, lab B", "--yes"];
+    let start = ["run", "Pause and resume", "--device", "Android phones, lab B", "--yes"];
     let all_devices = [&start[..], &["--all-devices"]].concat();
 
-    let (_, text) = run(&service, &all_devices, &[]).await;
+    let (_, text) = typing(&service, &all_devices, &[]).await;
 
     assert!(text.contains("not started on "), "{text}");
 }
 
-#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_stop_names_the_tests_and_asks_at_a_terminal() {
+async fn a_pipe_gets_what_was_started_and_the_text_of_a_report() {
     let service = Service::start().await;
-    let stop = ["stop", seed::JOB_RUNNING];
 
-    let (code, text) = run(&service, &stop, &[("[y/N]", "n\n")]).await;
-    assert!(code == Some(2) && text.contains("This stops 1 job: "), "{code:?} {text}");
-    assert_eq!(service.writes().await, [""; 0]);
-
-    let (code, text) = run(&service, &stop, &[("[y/N]", "y\n")]).await;
-    assert!(code == Some(0) && text.contains("stopped"), "{code:?} {text}");
-    let (code, text) = run(&service, &["stop", seed::JOB_QUEUED, "--yes"], &[]).await;
-    assert!(code == Some(0) && !text.contains("[y/N]"), "{code:?} {text}");
-    assert_eq!(service.writes().await.len(), 2);
-}
-
-#[tokio::test]
-async fn a_pipe_gets_the_jobs_of_a_start_and_the_text_of_a_report() {
-    let service = Service::start().await;
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-
-    let start = ["run", "test", "Pause and resume", "--device", "Windows PC"];
-    let started = run_binary(&start, &variables, &[]).await;
-    let report = run_binary(&["report", seed::RUN_FAILED], &variables, &[]).await;
-
-    assert!(started.stdout.starts_with(b"jobs: ") && started.stdout.ends_with(b"\n"), "{started:?}");
-    assert!(report.stdout.starts_with(b"Pause and resume: 0 of 1 passed\n"), "{report:?}");
-    assert!(!report.stdout.contains(&0x1b), "no colours");
+    let (_, started, _) = run(&service, &["run", "Pause and resume", "--device", "Windows PC"]).await;
+    assert!(started.starts_with("started Pause and resume on Windows PC: job "), "{started}");
+    let (_, report, _) = run(&service, &["report", seed::RUN_FAILED]).await;
+    assert!(
+        report.starts_with("Pause and resume: 0 of 1 passed\n") && !report.contains('\u{1b}'),
+        "{report}"
+    );
 }

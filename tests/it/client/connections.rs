@@ -45,7 +45,9 @@ async fn a_cancelled_call_aborts_its_request() {
     let mut peer = Peer::answering("").await;
     let mut host = Host::open(&peer.settings(keys::DEMO, &[])).await;
 
-    for (tool, arguments) in [("get_run", run()), ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}))] {
+    for (tool, arguments) in
+        [("get_run", run()), ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true}))]
+    {
         let call = host.start("tools/call", json!({"name": tool, "arguments": arguments})).await;
         assert!(matches!(peer.next().await, Event::Request(_)));
         let cancel =

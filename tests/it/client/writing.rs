@@ -20,7 +20,7 @@ fn calls() -> [(&'static str, Value, &'static str); 6] {
     [
         ("start_run", start(), "`list_jobs`"),
         ("start_test_plan_run", plan, "`list_test_plan_executions`"),
-        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}), "`get_job`"),
+        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true}), "`get_job`"),
         (
             "export_tmsys_run",
             json!({"multiplayer_run_id": seed::RUN_PASSED}),
@@ -98,7 +98,7 @@ async fn an_export_without_a_new_run_is_repeated() {
 async fn no_write_is_sent_shortly_before_the_time_limit_of_its_call() {
     let writes = [
         ("get_run", "export_tmsys_run", json!({"multiplayer_run_id": seed::RUN_PASSED})),
-        ("get_job", "stop_runs", json!({"job_ids": [seed::JOB_RUNNING]})),
+        ("get_job", "stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true})),
     ];
     for (look_up, tool, arguments) in writes {
         let variables = [("TAS_TIMEOUT_S", "45"), ("TAS_PROJECTS", "demo,arena")];

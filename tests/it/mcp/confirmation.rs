@@ -108,6 +108,8 @@ async fn the_answer_of_the_person_decides() {
 
         assert_eq!(question["method"], "elicitation/create");
         assert_eq!(question["params"]["requestedSchema"]["required"], json!(["confirm"]));
+        let message = "This starts one run of the test `Finish the first level` on every device of `Android phones`; each attempt is billed. Do you agree?";
+        assert_eq!(question["params"]["message"], message);
 
         host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
         let result = host.answer(call).await["result"].clone();
@@ -141,7 +143,7 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
 
     assert_eq!(question["resultType"], "input_required");
     assert_eq!(question["inputRequests"]["confirm"]["method"], "elicitation/create");
-    assert!(service.requests().await.is_empty());
+    assert!(service.writes().await.is_empty());
 
     let state = question["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
@@ -158,7 +160,7 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
         assert_eq!(result["isError"], true, "{more}: {result}");
     }
 
-    assert!(service.requests().await.is_empty());
+    assert!(service.writes().await.is_empty());
 
     let confirmed = json!({"requestState": state, "inputResponses": yes});
     let result = modern_call(&mut host, &costly_start(), confirmed.clone()).await;
@@ -207,7 +209,7 @@ async fn an_answer_that_does_not_agree_is_final() {
         }
     }
 
-    assert!(service.requests().await.is_empty());
+    assert!(service.writes().await.is_empty());
 }
 
 /// A model cannot agree in the name of the person.
@@ -227,7 +229,50 @@ async fn a_host_that_can_ask_asks_whatever_the_model_states() {
     let result = host.answer(call).await["result"].clone();
 
     assert_eq!(result["isError"], true, "{result}");
-    assert!(service.requests().await.is_empty());
+    assert!(service.writes().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_stops_or_multiplies_is_named_and_asked_for() {
+    let several = json!({
+        "multiplayer_test_id": seed::TEST_PASSES, "deployment_config_id": seed::CONFIG_WINDOWS,
+        "instances": 10, "retries": 10,
+    });
+    let plan = json!({
+        "test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_PHONES,
+        "run_on_all_configured_devices": true,
+    });
+    for (tool, arguments, expected) in [
+        (
+            "start_run",
+            several,
+            "starts 10 runs of the test `Finish the first level` on `Windows PC`, with up to 10 retries each",
+        ),
+        (
+            "start_test_plan_run",
+            plan,
+            "starts one run of each test of the plan `Release smoke` (4 tests) on every device of `Android phones`",
+        ),
+        ("stop_runs", json!({"job_ids": [seed::JOB_QUEUED]}), "stops 1 job: `Co-op: light the beacon`"),
+        (
+            "delete_build",
+            json!({"build_id": seed::BUILD_ANDROID}),
+            "deletes the build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) and its file permanently",
+        ),
+    ] {
+        let service = Service::start().await;
+        let mut host = open_asking_host(&service).await;
+        host.start("tools/call", json!({"name": tool, "arguments": arguments})).await;
+        let question = host.receive().await["params"]["message"].to_string();
+        assert!(question.contains(&format!("This {expected}")), "{question}");
+        assert_eq!(service.writes().await, [""; 0]);
+    }
+
+    // A key that the service does not know is said before a person is asked.
+    let service = Service::start().await;
+    let mut host = Host::connect(&service.settings("svc_unknown", &[]));
+    let failed = modern_call(&mut host, &costly_start(), json!({})).await;
+    assert!(failed.to_string().contains("unauthenticated"), "{failed}");
 }
 
 #[tokio::test]
@@ -239,7 +284,7 @@ async fn the_command_line_takes_yes_as_confirmation() {
     let output = run_binary(&["call", "start_run", "--args", &json], &variables, &[]).await;
 
     assert_eq!(output.status.code(), Some(2));
-    assert!(service.requests().await.is_empty());
+    assert!(service.writes().await.is_empty());
 
     let output = run_binary(&["call", "start_run", "--args", &json, "--yes"], &variables, &[]).await;
 

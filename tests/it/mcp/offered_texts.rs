@@ -156,7 +156,7 @@ async fn hints_of_failures_name_offered_tools_only() {
     let writes = [
         ("start_run", json!({"multiplayer_test_id": ID, "deployment_config_id": ID})),
         ("start_test_plan_run", json!({"test_plan_id": ID, "deployment_config_id": ID})),
-        ("stop_runs", json!({"job_ids": [ID]})),
+        ("stop_runs", json!({"job_ids": [ID], "confirm": true})),
         ("create_test", json!({"test": {"name": "x"}})),
         ("create_test_folder", json!({"name": "x"})),
         ("update_test", json!({"test_id": ID, "expected_version": 1, "patch": {}})),

@@ -60,39 +60,6 @@ fn a_change_leaves_the_rest_of_the_file() {
 }
 
 #[test]
-fn a_file_with_an_error_is_left_as_it_is() {
-    let directory = tempfile::tempdir().expect("a directory");
-
-    for text in ["[profile.a]\ncolour = 1\n", "[profile.a\n"] {
-        let file = file_in(directory.path(), text);
-        let failure = file.set_values("a", &values(&["--timeout-s", "5"])).expect_err("a failure");
-
-        assert_eq!(failure.code, Code::FileError);
-        assert!(failure.message.contains("config.toml cannot be used"), "{}", failure.message);
-        assert_eq!(fs::read_to_string(file.path()).expect("a file"), text);
-    }
-}
-
-#[test]
-fn a_directory_that_cannot_be_written_is_a_file_error() {
-    let directory = tempfile::tempdir().expect("a directory");
-    fs::write(directory.path().join(".config"), "a file").expect("written");
-
-    let failure = file_of(directory.path()).set_default_profile("a").expect_err("a failure");
-
-    assert_eq!(failure.code, Code::FileError);
-    assert!(failure.message.contains("config.toml cannot be used"), "{}", failure.message);
-}
-
-#[test]
-fn a_name_that_is_no_name_of_a_profile_is_refused() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let file = file_in(directory.path(), "");
-    let failure = file.set_values("a b", &[]).expect_err("a failure");
-    assert_eq!(failure.code, Code::InvalidArguments);
-}
-
-#[test]
 fn the_profile_of_an_account_gets_the_usable_values_of_flags() {
     let directory = tempfile::tempdir().expect("a directory");
     let root = directory.path().to_str().expect("Unicode");

@@ -6,10 +6,7 @@ use tas_mcp::{
     sandbox::{keys, seed},
 };
 
-use crate::support::{
-    host::Host,
-    service::{Service, settings_with},
-};
+use crate::support::{host::Host, service::Service};
 
 const NAME: &str = "TAS_KNOWLEDGE_URL";
 const ALL: (&str, &str) = ("TAS_TOOLSETS", "all");
@@ -117,14 +114,4 @@ async fn a_failure_of_the_host_names_only_its_own_setting() {
             assert!(hint.contains(NAME) && !error.to_string().contains("TAS_BASE_URL"), "{error}");
         }
     }
-}
-
-#[tokio::test]
-async fn the_flag_overrides_the_variable() {
-    let service = Service::start().await;
-    let (base_url, knowledge) = (service.base_url(), service.knowledge_url());
-    let variables =
-        [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO), (NAME, "https://wrong.example")];
-    let settings = settings_with(&["--knowledge-url", &knowledge], &variables);
-    Host::open(&settings).await.succeed("list_knowledge_files", json!({"project_id": "demo"})).await;
 }

@@ -68,22 +68,6 @@ fn a_value_comes_from_the_first_source_that_has_it() {
 }
 
 #[test]
-fn the_profile_is_chosen_by_the_first_source_that_names_one() {
-    let configuration = "default_profile = 'd'\n[profile.a]\n[profile.b]\n[profile.d]\n";
-    let variables: &[_] = &[("TAS_PROFILE", "b")];
-    let cases: [(Flags<'_>, Variables<'_>, &str, &str); 3] = [
-        (&["--profile", "a"], variables, "a", "flag --profile"),
-        (&[], variables, "b", "variable TAS_PROFILE"),
-        (&[], &[], "d", "configuration file"),
-    ];
-
-    for (flags, variables, name, origin) in cases {
-        let sources = Sources { flags, variables, configuration };
-        assert_eq!(sources.value("TAS_PROFILE"), Some((name.to_owned(), origin.to_owned())));
-    }
-}
-
-#[test]
 fn an_unknown_profile_and_an_unusable_file_are_problems() {
     let variables: &[_] = &[ADDRESS, KEY];
     let cases: [(&[&str], &str, &[&str]); 5] = [

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use tas_mcp::tools::report;
 
-mod browser;
 mod command;
 mod markdown;
 mod pictures;

@@ -1,12 +1,7 @@
 //! The devices and builds of a start: `NAME` for all players, or `N=NAME` for one player or slot. A device that is missing is
 //! asked for.
 
-use std::{
-    collections::BTreeMap,
-    convert::Infallible,
-    io::{Result as IoResult, Write as _},
-    str::FromStr,
-};
+use std::{collections::BTreeMap, convert::Infallible, str::FromStr};
 
 use clap::Args;
 use serde_json::json;
@@ -18,6 +13,7 @@ use crate::{
         filters::has_words,
         name_resolution::NameResolver,
         named_arguments::{choose_build, runs_on},
+        output::{error_width, note, print_error},
         table::{Fit, Table},
     },
     failure::{Code, Failure},
@@ -41,13 +37,13 @@ const MAX_QUESTIONS: usize = 3;
 // A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct DeviceFlags {
-    #[arg(long, value_name = "[N=]NAME", aliases = ["deployment-config-id", "deployment_config_id"])]
+    #[arg(long, value_name = "[N=]NAME")]
     #[arg(
         help = "Name or id of the device; `tas-mcp devices` lists them. `2=NAME`: of player or slot 2. Default: a question"
     )]
     device: Vec<Numbered>,
 
-    #[arg(long, value_name = "[N=]NAME", aliases = ["build-id", "build_id"])]
+    #[arg(long, value_name = "[N=]NAME")]
     #[arg(
         help = "Name, words of the name or id of the build, or `latest`. `2=NAME`: of player or slot 2. Default: the service chooses"
     )]
@@ -123,7 +119,7 @@ impl Devices {
             let devices = devices_for(resolver, &all, build).await?;
             let ids: Vec<_> = devices.iter().map(|device| device.id.clone()).collect();
             if shown != ids {
-                show(&devices)?;
+                show(&devices);
             }
             shown = ids;
             self.devices.insert(number, ask_for_device(&question, &devices)?);
@@ -211,8 +207,8 @@ fn ask_for_device(question: &str, devices: &[&DeploymentConfig]) -> Result<Strin
         let Some(answer) = answer.filter(|answer| !answer.is_empty()) else { break };
         match find(devices, &answer).as_slice() {
             [device] => return Ok(device.id.clone()),
-            [] => writeln!(anstream::stderr(), "no device has this number or name")?,
-            found => writeln!(anstream::stderr(), "{} devices have these words in their names", found.len())?,
+            [] => note("no device has this number or name"),
+            found => note(&format!("{} devices have these words in their names", found.len())),
         }
     }
 
@@ -248,7 +244,7 @@ fn fits(device: &DeploymentConfig, build: &FoundRecord) -> bool {
     takes_builds && runs_on(build, device.kind.as_deref().unwrap_or_default())
 }
 
-fn show(devices: &[&DeploymentConfig]) -> IoResult<()> {
+fn show(devices: &[&DeploymentConfig]) {
     let mut table = Table::new(["", "device", "platform", "description"]).fitting([0], Fit::Whole);
     for (index, device) in devices.iter().enumerate() {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -256,8 +252,7 @@ fn show(devices: &[&DeploymentConfig]) -> IoResult<()> {
         table.add_row([number, device.name.clone(), text(&device.kind), text(&device.description)]);
     }
 
-    let width = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
-    write!(anstream::stderr(), "{}", table.fit(width))
+    print_error(&table.fit(error_width()).to_string());
 }
 
 /// Returns the devices that an answer means: by number, by name or id, or by words of the name.

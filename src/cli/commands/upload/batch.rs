@@ -11,10 +11,7 @@ use serde_json::{Value, json};
 
 use super::UploadArguments;
 use crate::{
-    call::{
-        Caller, CheckedArguments, RequestPreview,
-        arguments::{CommonArguments, ToolArguments},
-    },
+    call::{Caller, CheckedArguments, RequestPreview, arguments::ToolArguments},
     cli::{calls::confirm, exit_status::CommandError, tool_arguments::fields},
     failure::{Code, Failure},
     home_path::expand_home,
@@ -87,7 +84,7 @@ impl FileUpload<'_> {
 }
 
 /// Checks everything that can be checked without a request, for all files.
-pub(super) fn prepare_uploads<'a>(
+pub(super) async fn prepare_uploads<'a>(
     arguments: &'a UploadArguments,
     tools: &'a CallerWithFiles,
 ) -> Result<Vec<FileUpload<'a>>, CommandError> {
@@ -99,7 +96,7 @@ pub(super) fn prepare_uploads<'a>(
         return Err(Failure::new(Code::InvalidArguments, message).hint("nothing was sent").into());
     }
 
-    let (build, project) = check_build(arguments, caller, &paths)?;
+    let (build, project) = check_build(arguments, caller, &paths).await?;
     let origin = origin(arguments).or(files.origin().clone());
     let batch = Arc::new(UploadBatch { caller, files, root, build, origin, project });
     // Every file is checked before the first upload, so that a typing error does not leave half of the builds.
@@ -126,23 +123,18 @@ fn origin(arguments: &UploadArguments) -> BuildOrigin {
 
 /// Returns the checked arguments of all builds, and the project. Asks the user at the terminal if a confirmation is
 /// required.
-fn check_build(
+async fn check_build(
     arguments: &UploadArguments,
     caller: &Caller,
     paths: &[String],
 ) -> Result<(BuildArguments, Option<String>), CommandError> {
     let mut own = fields(arguments)?;
     own.insert("path".to_owned(), json!(paths.first()));
-    let common = CommonArguments {
-        project_id: arguments.project.project_id.clone(),
-        is_confirmed: arguments.yes,
-        is_dry_run: arguments.dry_run.dry_run,
-    };
-    let arguments = ToolArguments::new(own, common);
+    let arguments = ToolArguments::new(own, arguments.change.common());
     let checked = match caller.check(&UploadBuild::tool(), arguments.clone()) {
         Ok(checked) => checked,
         Err(failure) => {
-            confirm(failure)?;
+            confirm(caller, &arguments, failure).await?;
             caller.check(&UploadBuild::tool(), arguments.confirmed())?
         }
     };

@@ -86,10 +86,10 @@ function linked(label, address) {
 
 function duration(ms) {
   if (number(ms) === null || ms < 0) return '';
-  if (ms < 10_000) return `${Math.round(ms / 100) / 10} s`;
   const seconds = Math.round(ms / 1000);
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  return [[hours, 'h'], [minutes, 'min'], [rest, 's']].filter(([count]) => count > 0).map((part) => part.join(' ')).join(' ');
+  if (hours > 0) return `${hours}h ${String(minutes).padStart(2, '0')}m`;
+  return minutes > 0 ? `${minutes}m ${String(rest).padStart(2, '0')}s` : `${rest}s`;
 }
 
 function size(bytes) {

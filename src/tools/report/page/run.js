@@ -52,7 +52,7 @@ function filesPart(player, run) {
     [span('', linked(text(one.filename) || text(one.url) || 'file', one.url)), ' ', span('muted', size(one.size))]);
   const id = text(run.multiplayer_run_id);
   // People copy the command, so that an id with other characters is not inserted.
-  const command = /^\w[\w-]*$/.test(id) && make('p', { class: 'muted' }, 'To save them: ', make('code', {}, `tas-mcp download run ${id}`));
+  const command = /^\w[\w-]*$/.test(id) && make('p', { class: 'muted' }, 'To save them: ', make('code', {}, `tas-mcp download ${id}`));
   return rows.length > 0 && [make('h3', {}, 'Files'), command, items('ul', 'lines', rows)];
 }
 

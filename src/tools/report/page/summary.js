@@ -128,7 +128,7 @@ function summaryPage(summary, report) {
     filterPart(runs.map((run) => outcome(run))),
     section(`Failures (${list(summary.failures).length})`, items('ul', 'cards', list(summary.failures).map((one, index) => failureRow(one, index, report)))),
     changesPart(summary.comparison), historyPart(summary.history),
-    testsPart('Passed only when repeated', summary.passed_after_retry, report.runs, attempts),
+    testsPart('Passed after a retry', summary.passed_after_retry, report.runs, attempts),
     testsPart('Passed with bugs', summary.passed_with_bugs, report.runs, ({ bugs: found }) => bugLines(found)),
     testsPart('Slowest', summary.slowest, report.runs, ({ duration_ms: took }) => below(duration(took))),
     section(`Runs (${runs.length})`, items('ul', 'cards', runs.map((run) => runRow(run, report)))),

@@ -77,7 +77,7 @@ async fn values_of_a_body_are_coerced_to_their_type() {
 
     assert_eq!(body, base, "null counts as absent");
 
-    let (_, body) = sent_request("stop_runs", json!({"job_ids": seed::JOB_RUNNING})).await;
+    let (_, body) = sent_request("stop_runs", json!({"job_ids": seed::JOB_RUNNING, "confirm": true})).await;
 
     assert_eq!(body, json!({"job_ids": [seed::JOB_RUNNING]}));
 }

@@ -50,7 +50,7 @@ async fn ids_of_an_answer_are_looked_up_before_a_write_only() {
     host.succeed("get_job", json!({"job_id": jobs[3]})).await;
     host.succeed("get_test_plan_execution", json!({"test_plan_execution_id": execution})).await;
     let reads = service.requests().await;
-    host.succeed("stop_runs", json!({"job_ids": jobs})).await;
+    host.succeed("stop_runs", json!({"job_ids": jobs, "confirm": true})).await;
 
     let read = |id| format!("GET /project/demo/jobs/{id} 200");
     let execution = format!("GET /project/demo/test-plan-executions/{execution} 200");

@@ -22,7 +22,11 @@ async fn without_a_project_each_call_is_one_request_without_prefix() {
             json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED}),
             format!("GET /test-plan-executions/{} 200", seed::EXECUTION_COMPLETED),
         ),
-        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}), "POST /runs/stop 200".to_owned()),
+        (
+            "stop_runs",
+            json!({"job_ids": [seed::JOB_RUNNING], "confirm": true}),
+            "POST /runs/stop 200".to_owned(),
+        ),
         (
             "export_tmsys_run",
             json!({"multiplayer_run_id": seed::RUN_PASSED}),
@@ -66,7 +70,7 @@ async fn ids_of_another_project_are_refused_and_nothing_is_written() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
     let calls = [
         ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
-        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}), seed::JOB_RUNNING),
+        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true}), seed::JOB_RUNNING),
         ("export_tmsys_run", json!({"multiplayer_run_ids": [seed::RUN_FAILED]}), seed::RUN_FAILED),
         (
             "export_tmsys_run",

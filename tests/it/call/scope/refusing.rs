@@ -20,7 +20,11 @@ async fn ids_of_another_project_are_refused_and_nothing_is_written() {
     let calls = [
         ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
         ("list_runs", json!({"job_id": seed::JOB_PASSED}), seed::JOB_PASSED),
-        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_QUEUED]}), seed::JOB_RUNNING),
+        (
+            "stop_runs",
+            json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_QUEUED], "confirm": true}),
+            seed::JOB_RUNNING,
+        ),
         ("export_tmsys_run", json!({"multiplayer_run_id": seed::RUN_FAILED}), seed::RUN_FAILED),
         ("export_tmsys_run", json!({"multiplayer_run_ids": [seed::RUN_BLOCKED]}), seed::RUN_BLOCKED),
         (
@@ -47,7 +51,7 @@ async fn ids_of_several_projects_are_refused_and_nothing_is_written() {
     let Session { service, mut host, .. } =
         Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let export = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::RUN_FAILED, seed::ARENA_RUN_PASSED]});
-    let stop = json!({"job_ids": [seed::JOB_RUNNING, seed::ARENA_JOB_RUNNING]});
+    let stop = json!({"job_ids": [seed::JOB_RUNNING, seed::ARENA_JOB_RUNNING], "confirm": true});
     for (tool, arguments, stray) in
         [("export_tmsys_run", export, seed::ARENA_RUN_PASSED), ("stop_runs", stop, seed::ARENA_JOB_RUNNING)]
     {
@@ -179,7 +183,7 @@ async fn a_rejected_key_is_reported_in_every_form_of_a_call() {
         let calls = [
             run(seed::RUN_PASSED),
             ("list_runs", json!({})),
-            ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]})),
+            ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true})),
         ];
 
         for (tool, arguments) in calls {
@@ -221,7 +225,7 @@ async fn without_the_permission_to_read_an_id_the_service_decides_about_the_call
     let writes = [
         (
             "stop_runs",
-            json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_QUEUED]}),
+            json!({"job_ids": [seed::JOB_RUNNING, seed::JOB_QUEUED], "confirm": true}),
             "POST /project/demo/runs/stop",
         ),
         ("export_tmsys_run", json!({"multiplayer_run_id": "r1"}), "POST /project/demo/runs/export/tmsys"),
@@ -242,7 +246,7 @@ async fn without_the_permission_to_read_an_id_the_service_decides_about_the_call
 #[tokio::test]
 async fn several_projects_that_can_own_an_unreadable_id_are_a_choice_of_the_caller() {
     let (stub, mut host) = stub_without_reads("svc_org_one", "demo,arena", LACKS_READ).await;
-    let error = host.fail("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]})).await;
+    let error = host.fail("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true})).await;
 
     assert_eq!(error["code"], "permission_denied");
     assert_eq!(error["details"]["required_permission"], "project:read-runs");
@@ -265,7 +269,7 @@ async fn an_id_in_projects_without_access_is_a_refusal_that_names_project_and_id
         [("svc_one", "", Some("demo")), ("svc_org_one", "demo", None), ("svc_org_one", "", Some("demo"))]
     {
         let (stub, mut host) = stub_without_reads(key, listed, "API key does not match project").await;
-        let stop = ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING]}));
+        let stop = ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true}));
         for ((tool, arguments), id) in [(run("r1"), "r1"), (stop, seed::JOB_RUNNING)] {
             let arguments = project.map_or_else(|| arguments.clone(), |name| within(name, arguments.clone()));
             let error = host.fail(tool, arguments).await;

@@ -50,7 +50,7 @@ async fn a_declined_question_and_a_failed_host_have_different_hints() {
             code_and_hint(&error).1.contains(hint) && code_and_hint(&error).1.contains("nothing was sent"),
             "{error}"
         );
-        assert_eq!(service.requests().await, [""; 0]);
+        assert_eq!(service.writes().await, [""; 0]);
     }
 }
 
@@ -88,7 +88,7 @@ async fn a_late_answer_ends_the_call_with_a_timeout() {
         error["message"].as_str().is_some_and(|said| said.ends_with("no answer within 600 s")),
         "{error}"
     );
-    assert_eq!(service.requests().await, [""; 0]);
+    assert_eq!(service.writes().await, [""; 0]);
 }
 
 #[tokio::test]
@@ -131,5 +131,5 @@ async fn the_newest_revision_has_the_same_hints() {
     let late = json!({"requestState": states[3], "inputResponses": yes});
 
     assert_eq!(code_and_hint(&error(&modern_call(&mut host, &costly_start(), late).await)).0, "timeout");
-    assert_eq!(service.requests().await, [""; 0]);
+    assert_eq!(service.writes().await, [""; 0]);
 }

@@ -92,7 +92,7 @@ async fn a_disk_that_takes_no_more_bytes_ends_the_call_and_leaves_no_file() {
         ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
         ("TAS_API_KEY", keys::DEMO),
     ];
-    let plain = binary(&["download", "run", seed::RUN_FAILED, "--pattern", "*.mp4", "--json"], &variables);
+    let plain = binary(&["download", seed::RUN_FAILED, "--pattern", "*.mp4", "--json"], &variables);
     let mut limited = Command::new("sh");
     // The limit is in blocks of 512 bytes. The signal would end the process.
     limited.args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\""]);

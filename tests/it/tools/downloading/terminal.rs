@@ -33,7 +33,7 @@ async fn download(
 #[tokio::test]
 async fn the_default_directory_is_the_run_id_and_the_report_is_json() {
     let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
-    let (code, report, error) = download(&service, directory.path(), &["run", seed::RUN_FAILED], &[]).await;
+    let (code, report, error) = download(&service, directory.path(), &[seed::RUN_FAILED], &[]).await;
 
     assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
 
@@ -52,7 +52,6 @@ async fn flags_select_files_and_destination() {
     let to = elsewhere.path().join("a/b");
     let to = to.to_str().expect("UTF-8");
     let arguments = [
-        "run",
         seed::RUN_THREE_PLAYERS,
         "--to",
         to,
@@ -92,14 +91,13 @@ async fn a_files_root_confines_the_command_line_too() {
 
     for to in [outside.to_str().expect("UTF-8"), "../out"] {
         let (code, _, error) =
-            download(&service, directory.path(), &["run", seed::RUN_FAILED, "--to", to], &bound).await;
+            download(&service, directory.path(), &[seed::RUN_FAILED, "--to", to], &bound).await;
         assert_eq!((code, &error["code"]), (Some(2), &json!("file_error")));
     }
 
     assert!(service.requests().await.is_empty() && !outside.exists());
 
-    let (code, ..) =
-        download(&service, directory.path(), &["run", seed::RUN_FAILED, "--to", "out"], &bound).await;
+    let (code, ..) = download(&service, directory.path(), &[seed::RUN_FAILED, "--to", "out"], &bound).await;
 
     assert_eq!((code, names_below(&root.join("out")).len()), (Some(0), NAMES.len()));
 }
@@ -110,7 +108,7 @@ async fn existing_files_are_kept_without_the_overwrite_flag() {
     let log = directory.path().join("agent.log");
     std::fs::write(&log, "mine").expect("a file");
 
-    let arguments = ["run", seed::RUN_FAILED, "--to", "."];
+    let arguments = [seed::RUN_FAILED, "--to", "."];
     let (code, report, _) = download(&service, directory.path(), &arguments, &[]).await;
 
     assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
@@ -168,16 +166,16 @@ async fn the_exit_code_shows_the_outcome() {
     let not_found = json!({"operation": "get_run_artifact", "status": 404});
     service.fault(not_found).await;
 
-    let (code, report, _) = download(&service, directory.path(), &["run", seed::RUN_FAILED], &[]).await;
+    let (code, report, _) = download(&service, directory.path(), &[seed::RUN_FAILED], &[]).await;
 
     assert_eq!((code, &report["status"]), (Some(1), &json!("incomplete")));
 
-    let (code, _, error) = download(&service, directory.path(), &["run", "nosuchrun01"], &[]).await;
+    let (code, _, error) = download(&service, directory.path(), &["nosuchrun01"], &[]).await;
 
     assert_eq!((code, &error["code"]), (Some(1), &json!("not_found")));
 
     service.fault(json!({"operation": "get_run", "status": 500})).await;
-    let (code, _, error) = download(&service, directory.path(), &["run", seed::RUN_FAILED], &[]).await;
+    let (code, _, error) = download(&service, directory.path(), &[seed::RUN_FAILED], &[]).await;
 
     assert_eq!((code, &error["code"]), (Some(3), &json!("service_unavailable")));
 }
@@ -190,7 +188,7 @@ async fn a_directory_outside_the_working_directory_is_accepted_without_a_root() 
     std::fs::create_dir(&working).expect("a directory");
 
     let (code, report, error) =
-        download(&service, &working, &["run", seed::RUN_FAILED, "--to", "../out"], &[]).await;
+        download(&service, &working, &[seed::RUN_FAILED, "--to", "../out"], &[]).await;
 
     assert_eq!((code, &report["status"], error), (Some(0), &json!("downloaded"), Value::Null));
     assert_eq!(names_below(&directory.path().join("out")), NAMES);

@@ -27,7 +27,7 @@ async fn the_markdown_of_an_execution_has_failures_first_and_links_to_pictures()
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.starts_with("## Release smoke: 3 of 4 passed\n"), "{text}");
 
-    let places = ["### Failures", "❌ FAILED: Pause and resume", "### Passed only when repeated", "### Runs"];
+    let places = ["### Failures", "❌ FAILED: Pause and resume", "### Passed after a retry", "### Runs"];
     let places = places.map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")));
 
     assert!(places.is_sorted(), "{text}");

@@ -69,7 +69,7 @@ Passed with bugs
   bug            low: Flickers (b9)
 
 Slowest
-  Run: 1m01s
+  Run: 1m 01s
 
 Compared with exec_1, 2026-03-01 02:30 UTC (33 h ago)
   note           the same plan

@@ -1,7 +1,11 @@
 //! Arguments that are refused before any request.
 
 use serde_json::json;
-use tas_mcp::{sandbox::keys, service::api::builds::BuildPlatform, tools::upload::platform_from_file_name};
+use tas_mcp::{
+    sandbox::keys,
+    service::api::builds::BuildPlatform,
+    tools::upload::{PLATFORMS, platform_from_file_name},
+};
 
 use super::{bytes, fixture};
 
@@ -42,7 +46,13 @@ async fn the_platform_is_required_if_the_file_name_does_not_show_it() {
 
     let said = session.host.violations("upload_build", json!({"path": "game.zip"})).await;
 
-    assert_eq!(said, ["platform: is required: it cannot be derived from the file name `game.zip`"]);
+    assert_eq!(
+        said,
+        [format!(
+            "platform: is required, one of {}: it cannot be derived from the file name `game.zip`",
+            PLATFORMS.join(", ")
+        )]
+    );
     assert_eq!(session.service.requests().await, [""; 0]);
 
     let build = session.host.succeed("upload_build", json!({"path": "game.zip", "platform": "xbox"})).await;

@@ -46,12 +46,12 @@ pub(super) fn report() -> (tempfile::TempDir, PathBuf) {
 async fn the_exit_code_shows_whether_all_tests_passed() {
     let service = Service::start().await;
     let cases: [(&[&str], i32, Value); 6] = [
-        (&["--job-id", JOB_PASSED], 0, json!({"SUCCESS": 1})),
-        (&["--run-id", RUN_PASSED], 0, json!({"SUCCESS": 1})),
-        (&["--run-id", RUN_FAILED], 10, json!({"FAILED": 1})),
-        (&["--job-id", JOB_REJECTED], 10, json!({"no_run": 1})),
-        (&["--job-id", JOB_PASSED, "--job-id", JOB_FAILED], 10, json!({"FAILED": 1, "SUCCESS": 1})),
-        (&["--test-plan-execution-id", EXECUTION_COMPLETED], 10, json!({"FAILED": 1, "SUCCESS": 3})),
+        (&[JOB_PASSED], 0, json!({"SUCCESS": 1})),
+        (&[RUN_PASSED], 0, json!({"SUCCESS": 1})),
+        (&[RUN_FAILED], 10, json!({"FAILED": 1})),
+        (&[JOB_REJECTED], 10, json!({"no_run": 1})),
+        (&[JOB_PASSED, JOB_FAILED], 10, json!({"FAILED": 1, "SUCCESS": 1})),
+        (&[EXECUTION_COMPLETED], 10, json!({"FAILED": 1, "SUCCESS": 3})),
     ];
 
     for (arguments, expected, verdicts) in cases {
@@ -68,7 +68,7 @@ async fn unlisted_tests_are_an_error_in_the_junit_file() {
 
     let (_directory, path) = report();
     let file = path.to_str().expect("UTF-8");
-    let arguments = ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", file];
+    let arguments = ["wait", EXECUTION_COMPLETED, "--junit", file];
     let (code, end, said) = command(&service, &arguments).await;
 
     assert_eq!((code, &end["verdicts"]), (Some(10), &json!({"failed or error": 1, "SUCCESS": 3})));
@@ -87,14 +87,13 @@ async fn unlisted_tests_are_an_error_in_the_junit_file() {
 #[tokio::test]
 async fn usage_and_service_errors_have_other_exit_codes() {
     let service = Service::start().await;
-    let cases: [(&[&str], i32, &str); 7] = [
-        (&["wait"], 2, "invalid_arguments"),
-        (&["wait", "--job-id", JOB_PASSED, "--run-id", RUN_PASSED], 2, "invalid_arguments"),
-        (&["wait", "--run-id", "nowhere"], 1, "not_found"),
-        (&["run", "test", TEST_PASSES, "--wait"], 2, "invalid_arguments"),
-        (&["run", "test", TEST_PASSES, "--junit", "x.xml"], 2, "invalid_arguments"),
-        (&["run", "test", TEST_PASSES, "--timeout-seconds", "60"], 2, "invalid_arguments"),
-        (&["wait", "--run-id", RUN_PASSED, "--junit", "/no/such/directory/x.xml"], 2, "file_error"),
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["wait", JOB_PASSED, RUN_PASSED], 2, "invalid_arguments"),
+        (&["wait", "nowhere"], 1, "not_found"),
+        (&["run", TEST_PASSES, "--wait"], 2, "invalid_arguments"),
+        (&["run", TEST_PASSES, "--junit", "x.xml"], 2, "invalid_arguments"),
+        (&["run", TEST_PASSES, "--timeout-seconds", "60"], 2, "invalid_arguments"),
+        (&["wait", RUN_PASSED, "--junit", "/no/such/directory/x.xml"], 2, "file_error"),
     ];
 
     for (arguments, expected, error) in cases {
@@ -114,7 +113,7 @@ async fn usage_and_service_errors_have_other_exit_codes() {
 #[tokio::test]
 async fn standard_output_gets_json_and_standard_error_the_table() {
     let service = Service::start().await;
-    let (_, end, said) = command(&service, &["wait", "--job-id", JOB_FAILED]).await;
+    let (_, end, said) = command(&service, &["wait", JOB_FAILED]).await;
 
     assert_eq!((&end["status"], &end["target_id"]), (&json!("completed"), &json!(JOB_FAILED)));
 
@@ -131,7 +130,7 @@ async fn run_with_wait_prints_the_answer_of_the_start_too() {
     for (result, code) in [("SUCCESS", 0), ("FAILED", 10), ("Other", 10)] {
         let service = Service::start().await;
         finish_jobs_at_once(&service, 1, result).await;
-        let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+        let arguments = ["run", TEST_PASSES, "--device", CONFIG_PHONES, "--wait"];
         let (exit, end, said) = command(&service, &arguments).await;
         assert_eq!(exit, Some(code), "{said}");
         assert_eq!(end["verdicts"], json!({result: 1}));
@@ -149,7 +148,7 @@ async fn run_plan_waits_for_the_execution() {
     service.fault(json!({"operation": "list_jobs", "status": 404})).await;
     finish_jobs_at_once(&service, 4, "SUCCESS").await;
 
-    let arguments = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+    let arguments = ["run", PLAN_SMOKE, "--device", CONFIG_PHONES, "--wait"];
     let (exit, end, said) = command(&service, &arguments).await;
 
     assert_eq!((exit, &end["target_type"]), (Some(0), &json!("test_plan_execution")), "{said}");
@@ -165,12 +164,10 @@ async fn a_device_without_a_started_run_is_a_failure() {
     let (_directory, path) = report();
     let arguments = [
         "run",
-        "test",
         TEST_PASSES,
-        "--deployment-config-id",
+        "--device",
         CONFIG_PHONES_ONE_BROKEN,
-        "--run-on-all-configured-devices",
-        "true",
+        "--all-devices",
         "--yes",
         "--wait",
         "--junit",
@@ -190,11 +187,15 @@ async fn a_device_without_a_started_run_is_a_failure() {
 #[tokio::test]
 async fn run_without_wait_only_starts() {
     let service = Service::start().await;
-    let arguments = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES];
+    let arguments = ["run", TEST_PASSES, "--device", CONFIG_PHONES];
     let (exit, started, _) = command(&service, &arguments).await;
     assert_eq!((exit, started["job_ids"].as_array().map(Vec::len)), (Some(0), Some(1)));
     let build = started["build_id"].as_str().expect("a build");
-    assert_eq!(service.requests().await, ["POST /runs 201".to_owned(), format!("GET /builds/{build} 200")]);
+    let test = format!("GET /tests/{TEST_PASSES} 200");
+    assert_eq!(
+        service.requests().await,
+        [test, "POST /runs 201".to_owned(), format!("GET /builds/{build} 200")]
+    );
 }
 
 #[tokio::test]
@@ -204,8 +205,7 @@ async fn the_junit_file_contains_the_report_of_a_failed_step() {
     // The command replaces an existing file.
     std::fs::write(&path, "an earlier report").unwrap();
 
-    let arguments =
-        ["wait", "--test-plan-execution-id", EXECUTION_COMPLETED, "--junit", path.to_str().unwrap()];
+    let arguments = ["wait", EXECUTION_COMPLETED, "--junit", path.to_str().unwrap()];
     let (exit, ..) = command(&service, &arguments).await;
 
     assert_eq!(exit, Some(10));
@@ -232,14 +232,14 @@ async fn a_timed_out_wait_writes_the_junit_file_and_a_failed_wait_keeps_the_old_
     let service = Service::start().await;
     let (directory, path) = report();
     let path = path.to_str().unwrap();
-    let early = ["wait", "--run-id", RUN_RUNNING, "--timeout-seconds", "1", "--junit", path];
+    let early = ["wait", RUN_RUNNING, "--timeout-seconds", "1", "--junit", path];
 
     assert_eq!(command(&service, &early).await.0, Some(11));
 
     let written = std::fs::read_to_string(path).unwrap();
 
     assert!(written.contains("message=\"not finished\""), "{written}");
-    assert_eq!(command(&service, &["wait", "--run-id", "nowhere", "--junit", path]).await.0, Some(1));
+    assert_eq!(command(&service, &["wait", "nowhere", "--junit", path]).await.0, Some(1));
     assert_eq!(std::fs::read_to_string(path).unwrap(), written);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }

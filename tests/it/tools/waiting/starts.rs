@@ -9,14 +9,14 @@ use crate::support::service::Service;
 /// Starts a plan with the given answer and waits for it. Returns the exit code, standard output and standard error.
 async fn plan(service: &Service, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
     service.fault(json!({"operation": "start_test_plan_run", "status": 201, "body": answer})).await;
-    let start = ["run", "plan", PLAN_SMOKE, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+    let start = ["run", PLAN_SMOKE, "--device", CONFIG_PHONES, "--wait"];
     command(service, &[&start, more].concat()).await
 }
 
 /// Starts a test with the given answer and waits for it.
 async fn test(service: &Service, status: u16, answer: Value, more: &[&str]) -> (Option<i32>, Value, String) {
     service.fault(json!({"operation": "start_run", "status": status, "body": answer})).await;
-    let start = ["run", "test", TEST_PASSES, "--deployment-config-id", CONFIG_PHONES, "--wait"];
+    let start = ["run", TEST_PASSES, "--device", CONFIG_PHONES, "--wait"];
     command(service, &[&start, more].concat()).await
 }
 
