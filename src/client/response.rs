@@ -89,8 +89,10 @@ impl HttpResponse {
 
     /// Parses the body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
     pub fn json(&self) -> serde_json::Result<Value> {
-        let text = String::from_utf8_lossy(&self.body);
-        serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
+        serde_json::from_slice(&self.body).or_else(|_| {
+            let text = String::from_utf8_lossy(&self.body);
+            serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
+        })
     }
 
     /// Returns whether the status is 2xx.

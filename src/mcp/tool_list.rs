@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexSet;
 use rmcp::model::{Tool, ToolAnnotations};
+use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::report_view;
@@ -28,12 +29,22 @@ pub fn published_tools<'a>(
     is_global: bool,
     offered: &dyn OfferedTools,
 ) -> Vec<Tool> {
-    tools.into_iter().map(|tool| published_tool(tool, is_global, offered)).collect()
+    let mut types = schema::answer_types();
+    tools.into_iter().map(|tool| publish(tool, &mut types, is_global, offered)).collect()
 }
 
 /// Returns a tool as hosts receive it. In global scope it also takes `project_id`. The descriptions name only the tools
 /// that are `offered`.
 pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn OfferedTools) -> Tool {
+    publish(tool, &mut schema::answer_types(), is_global, offered)
+}
+
+fn publish(
+    tool: &ToolDefinition,
+    types: &mut SchemaGenerator,
+    is_global: bool,
+    offered: &dyn OfferedTools,
+) -> Tool {
     let effect = tool.effect;
     let annotations = ToolAnnotations::with_title(tool.title)
         .read_only(effect.is_read_only())
@@ -41,12 +52,7 @@ pub fn published_tool(tool: &ToolDefinition, is_global: bool, offered: &dyn Offe
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let mut answer = schema::publish_answer(tool.output_schema());
-    // The reply to a dry run has no field of the answer.
-    if tool.takes_dry_run() {
-        answer.shift_remove("required");
-    }
-
+    let answer = tool.published_output_schema(types);
     let mut input = input_schema(tool, &answer, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 

@@ -57,12 +57,23 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
     (description, schema)
 }
 
-/// Returns the schema of the answer `T` with the fields at every depth, of which none is required.
-pub fn answer<T: JsonSchema>() -> Fields {
-    let mut types = SchemaSettings::draft2020_12().for_serialize().into_generator();
+/// Fields at every depth of an answer.
+pub const EVERY_DEPTH: usize = usize::MAX;
+
+/// The fields of an answer, and of the records of a page. Hosts compile every schema before their first call, and few of them
+/// show it to a model.
+pub const PUBLISHED_DEPTH: usize = 1;
+
+/// Creates the generator of [`answer`]. It describes each type once, however many answers have it.
+pub fn answer_types() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().for_serialize().into_generator()
+}
+
+/// Returns the schema of the answer `T` with the fields of objects up to `depth`, of which none is required.
+pub fn answer<T: JsonSchema>(types: &mut SchemaGenerator, depth: usize) -> Fields {
     let schema = types.subschema_for::<T>().to_value();
 
-    let mut schema = expanded(schema, types.definitions());
+    let mut schema = expanded(schema, types.definitions(), depth);
     simplify(&mut schema, &|object| {
         object.retain(|key, value| match key.as_str() {
             // The limits come from Rust's number types. The service documents no limits of its answers.
@@ -78,21 +89,44 @@ pub fn answer<T: JsonSchema>() -> Fields {
     schema
 }
 
-/// Returns a schema in which each reference is replaced by the definition to which it refers.
-fn expanded(schema: Value, definitions: &Fields) -> Value {
+/// Returns a schema in which each reference is replaced by the definition to which it refers. Below `depth`, objects lose the
+/// schemas of their fields.
+fn expanded(schema: Value, definitions: &Fields, depth: usize) -> Value {
     match schema {
-        Value::Array(schemas) => schemas.into_iter().map(|schema| expanded(schema, definitions)).collect(),
+        Value::Array(schemas) => {
+            schemas.into_iter().map(|schema| expanded(schema, definitions, depth)).collect()
+        }
         Value::Object(mut schema) => {
+            let is_kept = |keyword: &String| depth > 0 || !OF_FIELDS.contains(&keyword.as_str());
+            schema.retain(|keyword, _| is_kept(keyword));
             if let Some(Value::String(reference)) = schema.shift_remove("$ref") {
-                let definition = definitions.get(reference.trim_start_matches("#/$defs/")).cloned();
-                let own = std::mem::replace(&mut schema, into_object(definition.unwrap_or_default()));
+                let definition = definitions.get(reference.trim_start_matches("#/$defs/"));
+                let keywords = definition.and_then(Value::as_object).into_iter().flatten();
+                let kept = keywords.filter(|(keyword, _)| is_kept(keyword));
+                let own = std::mem::replace(&mut schema, kept.map(|(k, v)| (k.clone(), v.clone())).collect());
                 schema.extend(own);
             }
-            let expand = |(keyword, value)| (keyword, expanded(value, definitions));
+
+            let expand = |(keyword, value)| match (keyword, value) {
+                (keyword, Value::Object(fields)) if keyword == "properties" => {
+                    (keyword, Value::Object(expanded_fields(fields, definitions, depth)))
+                }
+                (keyword, value) => (keyword, expanded(value, definitions, depth)),
+            };
             schema.into_iter().map(expand).collect()
         }
         _ => schema,
     }
+}
+
+/// Returns the schemas of the fields of an object. The records of a page have the depth of the page.
+fn expanded_fields(fields: Fields, definitions: &Fields, depth: usize) -> Fields {
+    let expand = |(name, field): (String, Value)| {
+        let is_list_of_records = name == RECORDS && field["type"] == "array";
+        let depth = if is_list_of_records { depth } else { depth.saturating_sub(1) };
+        (name, expanded(field, definitions, depth))
+    };
+    fields.into_iter().map(expand).collect()
 }
 
 fn into_object(schema: Value) -> Fields {
@@ -221,14 +255,6 @@ fn object_fields(schema: &mut Fields) -> impl Iterator<Item = (&String, &mut Fie
     fields.filter_map(|(name, field)| Some((name, field.as_object_mut()?)))
 }
 
-/// Removes the schemas of the fields of an object, or of the objects in a list.
-fn drop_fields(schema: &mut Fields) {
-    schema.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
-    if let Some(Value::Object(entry)) = schema.get_mut("items") {
-        drop_fields(entry);
-    }
-}
-
 /// Removes from the schema of the arguments of a tool, or of the entries of a list, what hosts do not see: the keywords
 /// that only the check of arguments reads, and the schemas of the fields of an argument, because some hosts drop them.
 /// The description of the argument lists its fields.
@@ -248,21 +274,4 @@ pub fn publish(schema: &mut Fields) {
     if let Some(Value::Object(entry)) = schema.get_mut("items") {
         publish(entry);
     }
-}
-
-/// Returns the form of a complete schema that hosts receive: with the fields of the answer, and for a page with the
-/// fields of its records. The objects in these fields are published without their own fields, because hosts compile
-/// every schema before their first call, and few of them show it to a model.
-pub fn publish_answer(complete: &Fields) -> Fields {
-    let mut schema = complete.clone();
-    for (name, field) in object_fields(&mut schema) {
-        match field.get_mut("items") {
-            Some(Value::Object(record)) if name == RECORDS => {
-                object_fields(record).for_each(|(_, field)| drop_fields(field));
-            }
-            _ => drop_fields(field),
-        }
-    }
-
-    schema
 }

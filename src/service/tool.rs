@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::json;
 
 use crate::{
@@ -39,7 +39,7 @@ pub struct ToolDefinition {
     pub has_pictures: bool,
     // `new` runs at compile time, where schemas cannot be generated.
     generate_input: fn() -> (String, Fields),
-    generate_output: fn() -> Fields,
+    generate_output: fn(&mut SchemaGenerator, usize) -> Fields,
     input: OnceLock<(String, Fields)>,
     output: OnceLock<Arc<Fields>>,
 }
@@ -70,13 +70,27 @@ impl ToolDefinition {
 
     /// Returns the complete schema of the answer.
     pub fn output_schema(&self) -> &Arc<Fields> {
-        self.output.get_or_init(|| {
-            let mut schema = (self.generate_output)();
-            if !self.required_fields.is_empty() {
-                schema.insert("required".to_owned(), json!(self.required_fields));
-            }
-            Arc::new(schema)
-        })
+        self.output
+            .get_or_init(|| Arc::new(self.answer_schema(&mut schema::answer_types(), schema::EVERY_DEPTH)))
+    }
+
+    /// Returns the schema of the answer as hosts receive it. `types` is a generator of [`schema::answer_types`].
+    pub fn published_output_schema(&self, types: &mut SchemaGenerator) -> Fields {
+        let mut schema = self.answer_schema(types, schema::PUBLISHED_DEPTH);
+        // The reply to a dry run has no field of the answer.
+        if self.takes_dry_run() {
+            schema.shift_remove("required");
+        }
+
+        schema
+    }
+
+    fn answer_schema(&self, types: &mut SchemaGenerator, depth: usize) -> Fields {
+        let mut schema = (self.generate_output)(types, depth);
+        if !self.required_fields.is_empty() {
+            schema.insert("required".to_owned(), json!(self.required_fields));
+        }
+        schema
     }
 
     fn input(&self) -> &(String, Fields) {
