@@ -1,27 +1,48 @@
 //! The results of a wait as JUnit XML for CI systems: one suite per job, with one case for the attempt that decides. The
 //! attempts before it are the flaky runs or the reruns of the case, as Maven Surefire writes them.
+//!
+//! The screenshots of failures are saved beside the document.
 
-mod reading;
+use std::{
+    cmp::Reverse,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use std::{cmp::Reverse, collections::BTreeSet, time::Duration};
-
+use futures_util::{StreamExt as _, stream};
 use quick_junit::{
     NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite,
 };
 
-pub(crate) use self::reading::CaseReader;
 use super::gate::severity;
 use crate::{
+    call::Caller,
+    failure::{Code, Failure},
     service::api::{
-        bugs::RunBug,
-        runs::{RunDetail, RunStep, RunStepItem},
+        Id, Uuid,
+        bugs::{ListRunBugs, RunBug},
+        jobs::GetJob,
+        runs::{GetRun, RunDetail, RunStep, RunStepItem},
     },
     text::{first_characters, visible},
-    tools::waiting::{Completion, ResultItem, canonical_result},
+    tools::{
+        project_client::ProjectClient,
+        report::{Screenshot, download_screenshot, select_screenshots},
+        waiting::{Completion, ResultItem, canonical_result, is_completed},
+    },
 };
 
 /// Longest message of a failure, in characters. The text below the message has no limit.
 const LONGEST_MESSAGE: usize = 300;
+
+const CONCURRENT_READS: usize = 8;
+
+/// Largest number of screenshots of one run.
+const MAX_SCREENSHOTS: usize = 5;
+
+/// Time limit for the screenshots of one run.
+const SCREENSHOT_TIME: Duration = Duration::from_secs(30);
 
 /// Returns the name of what was started, for the class name of the cases: the name of the plan, else `tests`.
 pub fn plan_name(completion: &Completion) -> String {
@@ -63,143 +84,120 @@ impl Outcome {
     }
 }
 
-/// A test case of the document.
-#[derive(Clone, Debug)]
-pub struct Case {
-    name: String,
-    class: String,
-    outcome: Outcome,
-    /// The verdict of the service, or the reason why there is none.
-    verdict: String,
-    message: String,
-    report: String,
-    time: Duration,
-    started: Option<String>,
-    properties: Vec<Property>,
-    /// The attempts before the one that decides.
-    earlier: Vec<TestRerun>,
-    /// Bugs and screenshots in the form that GitLab and Jenkins read.
-    output: String,
+/// What a document says of a result beside its verdict. What could not be read is empty.
+#[derive(Debug, Default)]
+pub struct CaseDetails {
+    /// The run that decides.
+    pub run: Option<RunDetail>,
+    /// The attempts before it.
+    pub earlier: Vec<RunDetail>,
+    /// The bugs of the run.
+    pub bugs: Vec<RunBug>,
+    /// Paths of files that CI systems show with the case.
+    pub attachments: Vec<String>,
+    /// Why a failure is no reason to fail the CI job: the case is then skipped.
+    pub known: Option<String>,
 }
 
-impl Case {
-    /// Creates the case of `item`, with details of `run` if the run could be read. `plan` is the class name.
-    pub fn new(item: &ResultItem, run: Option<&RunDetail>, plan: &str) -> Self {
-        let verdict = item.verdict();
-        let outcome = Outcome::from_verdict(verdict.as_deref());
-        let verdict = verdict.unwrap_or_else(|| "not finished".to_owned());
+/// Returns the suite with the case of a result. `plan` is the class name.
+pub fn suite(item: &ResultItem, details: &CaseDetails, plan: &str) -> TestSuite {
+    let run = details.run.as_ref();
+    let verdict = item.verdict();
+    let outcome = Outcome::from_verdict(verdict.as_deref());
+    let verdict = verdict.unwrap_or_else(|| "not finished".to_owned());
 
-        let causes = run.map(|run| causes_of(run, outcome)).unwrap_or_default();
-        let report_of_cause = causes.first().and_then(|(_, step)| step.report.clone());
-        let reason = item.reason.clone().or(report_of_cause);
-        let message = reason.map_or_else(|| verdict.clone(), |reason| format!("{verdict}: {reason}"));
+    let causes = run.map(|run| causes_of(run, outcome)).unwrap_or_default();
+    let report_of_cause = causes.first().and_then(|(_, step)| step.report.clone());
+    let known = details.known.as_ref().filter(|_| outcome != Outcome::Passed);
+    let message = [known, Some(&verdict), item.reason.as_ref().or(report_of_cause.as_ref())];
+    let message = message.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(": ");
 
-        let platform = item.platform.as_ref().map(|platform| format!(" [{platform}]")).unwrap_or_default();
-        let run_name = run.map(|run| run.head.test.name.as_str()).filter(|name| !name.is_empty());
-
-        Self {
-            name: format!("{}{platform}", run_name.unwrap_or_else(|| item.name())),
-            class: plan.to_owned(),
-            outcome,
-            message: first_characters(&message, LONGEST_MESSAGE).to_owned(),
-            report: run.map(|run| describe_causes(run, outcome)).unwrap_or_default(),
-            time: run.map(duration_of).unwrap_or_default(),
-            started: run.and_then(|run| run.head.started_at.clone()),
-            properties: properties(item, run, &verdict),
-            earlier: item.earlier.iter().map(|verdict| earlier_attempt(verdict)).collect(),
-            output: String::new(),
-            verdict,
-        }
+    let mut status = known.map_or(outcome, |_| Outcome::Skipped).status();
+    status.add_reruns(earlier_attempts(item, &details.earlier));
+    status.set_type(one_line(&verdict)).set_message(one_line(first_characters(&message, LONGEST_MESSAGE)));
+    if !causes.is_empty() {
+        status.set_description(describe(&causes));
     }
 
-    /// Returns the case of a failure that is known, for the reason `reason`: it is skipped, so that it fails no CI job.
-    /// The message keeps what happened.
-    #[must_use]
-    pub fn known(mut self, reason: &str) -> Self {
-        if self.outcome != Outcome::Passed {
-            self.outcome = Outcome::Skipped;
-            let message = format!("{reason}: {}", self.message);
-            first_characters(&message, LONGEST_MESSAGE).clone_into(&mut self.message);
-        }
-        self
+    let platform = item.platform.as_ref().map(|platform| format!(" [{platform}]")).unwrap_or_default();
+    let run_name = run.map(|run| run.head.test.name.as_str()).filter(|name| !name.is_empty());
+    let name = format!("{}{platform}", run_name.unwrap_or_else(|| item.name()));
+    let mut suite = suite_of_case(&name, plan, status, run.map(duration_of).unwrap_or_default());
+    add_details(&mut suite, item, details, &verdict);
+
+    suite
+}
+
+/// Returns the suite with an error in place of results: a device on which nothing was started, or tests that are known to exist
+/// and could not be read.
+pub fn suite_of_error(name: &str, verdict: &str, reason: &str, plan: &str) -> TestSuite {
+    let mut status = Outcome::Error.status();
+    status.set_type(verdict).set_message(one_line(&format!("{verdict}: {reason}")));
+    suite_of_case(name, plan, status, Duration::ZERO)
+}
+
+fn suite_of_case(name: &str, class: &str, status: TestCaseStatus, time: Duration) -> TestSuite {
+    let name = one_line(name);
+    let mut case = TestCase::new(name.as_str(), status);
+    case.set_classname(one_line(class)).set_time(time);
+
+    let mut suite = TestSuite::new(name);
+    suite.set_time(time).add_test_case(case);
+    suite
+}
+
+/// Adds the ids with which the run, the test and the build of a case can be found, its verdict, its bugs and its files.
+fn add_details(suite: &mut TestSuite, item: &ResultItem, details: &CaseDetails, verdict: &str) {
+    let head = details.run.as_ref().map(|run| &run.head);
+    let build = head.and_then(|head| head.build.as_ref());
+    let ids = [
+        ("run_id", item.run_id.clone()),
+        ("job_id", item.job_id.clone()),
+        ("result", Some(verdict.to_owned())),
+        ("test_id", head.map(|head| head.test.id.clone())),
+        ("build_id", build.map(|build| build.id.clone())),
+        ("build_name", build.and_then(|build| build.name.clone())),
+        ("platform", item.platform.clone()),
+        ("attempts", item.attempts.map(|attempts| attempts.to_string())),
+    ];
+    let known = ids.into_iter().filter_map(|(name, value)| Some((name, value.filter(|id| !id.is_empty())?)));
+    suite.add_properties(known.map(|(name, value)| Property::new(name, one_line(&value))));
+
+    let bugs = details.bugs.iter().map(|bug| format!("{}: {} ({})", bug.severity, bug.title, bug.bug_id));
+    let bugs: Vec<_> = bugs.map(|bug| one_line(&bug)).collect();
+    let files = details.attachments.iter().map(|path| format!("[[ATTACHMENT|{}]]\n", one_line(path)));
+    // GitLab and Jenkins read this form.
+    let output: String = bugs.iter().map(|bug| format!("Bug: {bug}\n")).chain(files).collect();
+    suite.add_properties(bugs.into_iter().map(|bug| Property::new("bug", bug)));
+
+    if let Some(case) = suite.test_cases.first_mut().filter(|_| !output.is_empty()) {
+        case.set_system_out(output);
     }
-
-    /// Returns the case with the records of the attempts before the one that decides. Without records, the case has their
-    /// results.
-    #[must_use]
-    pub fn with_earlier_runs(mut self, runs: &[RunDetail]) -> Self {
-        if !runs.is_empty() {
-            self.earlier = runs.iter().map(earlier_run).collect();
-        }
-        self
-    }
-
-    /// Returns the case with the bugs of its run, the worst first.
-    #[must_use]
-    pub fn with_bugs(mut self, bugs: &[RunBug]) -> Self {
-        let mut bugs: Vec<_> = bugs.iter().collect();
-        bugs.sort_by_key(|bug| Reverse(severity(&bug.severity).ok()));
-        for bug in bugs {
-            let line = one_line(&format!("{}: {} ({})", bug.severity, bug.title, bug.bug_id));
-            self.output.extend(["Bug: ", &line, "\n"]);
-            self.properties.push(Property::new("bug", line));
-        }
-        self
-    }
-
-    /// Returns the case with files that CI systems show with it.
-    #[must_use]
-    pub fn with_attachments(mut self, paths: Vec<String>) -> Self {
-        let lines = paths.into_iter().map(|path| format!("[[ATTACHMENT|{}]]\n", one_line(&path)));
-        self.output.extend(lines);
-        self
-    }
-
-    /// Creates the case of a device on which nothing was started.
-    pub fn not_started(device: &str, reason: &str, plan: &str) -> Self {
-        Self::without_test(format!("[{device}]"), "not started", reason, plan)
-    }
-
-    /// Creates the case of tests that are known to exist and could not be read.
-    pub fn not_read(reason: &str, plan: &str) -> Self {
-        Self::without_test("[other tests]".to_owned(), "not read", reason, plan)
-    }
-
-    fn without_test(name: String, verdict: &str, reason: &str, plan: &str) -> Self {
-        let message = format!("{verdict}: {reason}");
-        let case = Self::new(&ResultItem::default(), None, plan);
-        Self { name, verdict: verdict.to_owned(), message, properties: Vec::new(), ..case }
-    }
-
-    /// Returns the suite that contains only this case, under the name `name`.
-    fn to_suite(&self, name: &str) -> TestSuite {
-        let mut status = self.outcome.status();
-        status.add_reruns(self.earlier.iter().cloned());
-        if self.outcome != Outcome::Passed {
-            status.set_type(one_line(&self.verdict)).set_message(one_line(&self.message));
-        }
-        if !self.report.is_empty() {
-            status.set_description(printable(&self.report));
-        }
-
-        let mut case = TestCase::new(name, status);
-        case.set_classname(one_line(&self.class)).set_time(self.time);
-        if !self.output.is_empty() {
-            case.set_system_out(self.output.as_str());
-        }
-
-        let mut suite = TestSuite::new(name);
-        suite.set_time(self.time).add_test_case(case).add_properties(self.properties.iter().cloned());
-        if let Some(started) = &self.started {
-            // As the service writes it, also if it is not a time.
-            suite.extra.insert("timestamp".into(), one_line(started).into());
-        }
-
-        suite
+    if let Some(started) = head.and_then(|head| head.started_at.as_ref()) {
+        // As the service writes it, also if it is not a time.
+        suite.extra.insert("timestamp".into(), one_line(started).into());
     }
 }
 
-/// Returns an attempt that was retried, of which only the verdict is known.
+/// Returns the attempts before the one that decides: their records, or else only their verdicts.
+fn earlier_attempts(item: &ResultItem, runs: &[RunDetail]) -> Vec<TestRerun> {
+    if runs.is_empty() {
+        return item.earlier.iter().map(|verdict| earlier_attempt(verdict)).collect();
+    }
+
+    let attempts = runs.iter().map(|run| {
+        let verdict = run.head.result.as_deref().map_or_else(|| "no_result".to_owned(), canonical_result);
+        let causes = causes_of(run, Outcome::from_verdict(Some(&verdict)));
+        let mut attempt = earlier_attempt(&verdict);
+        attempt.set_time(duration_of(run));
+        if !causes.is_empty() {
+            attempt.set_stack_trace(describe(&causes));
+        }
+        attempt
+    });
+    attempts.collect()
+}
+
 fn earlier_attempt(verdict: &str) -> TestRerun {
     let kind = match Outcome::from_verdict(Some(verdict)) {
         Outcome::Failure => NonSuccessKind::Failure,
@@ -212,27 +210,13 @@ fn earlier_attempt(verdict: &str) -> TestRerun {
     attempt
 }
 
-fn earlier_run(run: &RunDetail) -> TestRerun {
-    let verdict = run.head.result.as_deref().map_or_else(|| "no_result".to_owned(), canonical_result);
-    let report = describe_causes(run, Outcome::from_verdict(Some(&verdict)));
-
-    let mut attempt = earlier_attempt(&verdict);
-    attempt.set_time(duration_of(run));
-    if !report.is_empty() {
-        attempt.set_stack_trace(printable(&report));
-    }
-    attempt
-}
-
 /// Returns the steps that caused `outcome`, each with the number of its player. Steps after a failed step are skipped
 /// as a consequence, so that a skipped step is a cause only if the whole run was skipped.
 fn causes_of(run: &RunDetail, outcome: Outcome) -> Vec<(usize, &RunStep)> {
-    let is_cause = |step: &RunStep| {
-        let result = step.run_result.as_deref().unwrap_or_default();
-        let is_skipped = result.eq_ignore_ascii_case("SKIPPED");
-        !result.is_empty()
-            && !result.eq_ignore_ascii_case("SUCCESS")
-            && (!is_skipped || outcome == Outcome::Skipped)
+    let is_cause = |step: &RunStep| match step.run_result.as_deref().unwrap_or_default() {
+        "" => false,
+        result if result.eq_ignore_ascii_case("SUCCESS") => false,
+        result => outcome == Outcome::Skipped || !result.eq_ignore_ascii_case("SKIPPED"),
     };
     let steps = run.players.iter().flat_map(|player| {
         let number = player.player.player_number.unwrap_or(1);
@@ -242,8 +226,21 @@ fn causes_of(run: &RunDetail, outcome: Outcome) -> Vec<(usize, &RunStep)> {
     steps.filter(|(_, step)| is_cause(step)).collect()
 }
 
-fn describe_causes(run: &RunDetail, outcome: Outcome) -> String {
-    causes_of(run, outcome).iter().map(|(player, step)| describe_step(*player, step)).collect()
+/// Returns the goal, the report and the expected results of each step.
+fn describe(steps: &[(usize, &RunStep)]) -> String {
+    let expectation = |item: &RunStepItem| {
+        let comment = item.comment.as_ref().map(|comment| format!(" ({comment})")).unwrap_or_default();
+        format!("- {}: {}{comment}\n", item.status, item.expected)
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let described = steps.iter().map(|(player, step)| {
+        let number = step.step_number.unwrap_or_default();
+        let (goal, result, report) = (text(&step.test.goal), text(&step.run_result), text(&step.report));
+        let expectations: String = step.items.iter().flatten().map(expectation).collect();
+        format!("Player {player}, step {number}: {goal}\n{result}: {report}\n{expectations}")
+    });
+
+    printable(&described.collect::<String>())
 }
 
 fn duration_of(run: &RunDetail) -> Duration {
@@ -251,69 +248,30 @@ fn duration_of(run: &RunDetail) -> Duration {
     Duration::try_from_secs_f64(milliseconds / 1_000.0).unwrap_or_default()
 }
 
-/// Returns the text of a step: its goal, its report and its expected results.
-fn describe_step(player: usize, step: &RunStep) -> String {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let expectation = |item: &RunStepItem| {
-        let comment = item.comment.as_ref().map(|comment| format!(" ({comment})")).unwrap_or_default();
-        format!("- {}: {}{comment}\n", item.status, item.expected)
-    };
-
-    let number = step.step_number.unwrap_or_default();
-    let (goal, result, report) = (text(&step.test.goal), text(&step.run_result), text(&step.report));
-    let expectations: String = step.items.iter().flatten().map(expectation).collect();
-
-    format!("Player {player}, step {number}: {goal}\n{result}: {report}\n{expectations}")
-}
-
-/// Returns the ids with which the run, the test and the build of a case can be found, and the verdict.
-fn properties(item: &ResultItem, run: Option<&RunDetail>, verdict: &str) -> Vec<Property> {
-    let test = run.map(|run| run.head.test.id.clone());
-    let build = run.and_then(|run| run.head.build.clone());
-    let all = [
-        ("run_id", item.run_id.clone()),
-        ("job_id", item.job_id.clone()),
-        ("result", Some(verdict.to_owned())),
-        ("test_id", test),
-        ("build_id", build.as_ref().map(|build| build.id.clone())),
-        ("build_name", build.and_then(|build| build.name)),
-        ("platform", item.platform.clone()),
-        ("attempts", item.attempts.map(|attempts| attempts.to_string())),
-    ];
-    let known =
-        all.into_iter().filter_map(|(name, value)| Some((name, value.filter(|text| !text.is_empty())?)));
-
-    known.map(|(name, value)| Property::new(name, one_line(&value))).collect()
-}
-
-/// Returns the JUnit document with the name `name` and the cases `cases`.
+/// Returns the JUnit document with these suites. Cases that share a name are numbered, because CI systems treat cases with the
+/// same name as one case.
 ///
 /// # Errors
 /// Errors of the XML writer. Writing to memory does not cause any.
-pub fn render_document(name: &str, cases: &[Case]) -> Result<String, SerializeError> {
-    let mut report = Report::new(one_line(name));
-    report.set_time(cases.iter().map(|case| case.time).sum());
-    report.add_test_suites(unique_names(cases).iter().zip(cases).map(|(name, case)| case.to_suite(name)));
-
-    report.to_string()
-}
-
-/// Returns the names of the cases. Cases that share a name are numbered, because CI systems treat cases with the same
-/// name as one case.
-fn unique_names(cases: &[Case]) -> Vec<String> {
-    let originals: Vec<_> = cases.iter().map(|case| one_line(&case.name)).collect();
+pub fn render_document(name: &str, mut suites: Vec<TestSuite>) -> Result<String, SerializeError> {
     // A numbered name may be the name of another case already.
-    let mut taken: BTreeSet<_> = originals.iter().cloned().collect();
+    let mut taken: BTreeSet<_> = suites.iter().map(|suite| suite.name.as_str().to_owned()).collect();
     let mut seen = BTreeSet::new();
-
-    let unique = |original: String| {
-        if seen.insert(original.clone()) {
-            return original;
+    for suite in &mut suites {
+        let name = suite.name.as_str().to_owned();
+        if seen.insert(name.clone()) {
+            continue;
         }
-        let numbered = (2..).map(|number: usize| format!("{original} ({number})"));
-        numbered.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default()
-    };
-    originals.into_iter().map(unique).collect()
+
+        let mut numbered = (2..).map(|number: usize| format!("{name} ({number})"));
+        let name = numbered.find(|name| taken.insert(name.clone())).unwrap_or_default();
+        suite.test_cases.iter_mut().for_each(|case| case.name = name.as_str().into());
+        suite.name = name.into();
+    }
+
+    let mut report = Report::new(one_line(name));
+    report.set_time(suites.iter().filter_map(|suite| suite.time).sum()).add_test_suites(suites);
+    report.to_string()
 }
 
 /// Returns `text` in one line, with one space between words.
@@ -321,43 +279,154 @@ fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Removes hidden characters, and replaces other characters that XML does not allow by their escape sequences. The
-/// writer would remove tabs and characters after an escape.
+/// Returns a text without characters that a reader cannot see or that XML does not allow. The writer would join words that a tab
+/// separates.
 fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for character in visible(text).chars() {
-        match character {
-            '\r' => {}
-            '\t' => printable.push(' '),
-            '\n' | ' '..='\u{7E}' | '\u{A0}'..='\u{FFFD}' | '\u{10000}'.. => printable.push(character),
-            _ => printable.extend(character.escape_unicode()),
-        }
-    }
-
-    printable
+    visible(text).replace('\t', " ").replace(['\r', '\u{FFFE}', '\u{FFFF}'], "")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Reads the details of results. What cannot be read is logged, and missing from the cases.
+pub(crate) struct CaseReader {
+    client: ProjectClient,
+    /// Name of what was started, for the class name of the cases.
+    plan: String,
+    /// Directory for screenshots; `None`: the cases have none.
+    directory: Option<PathBuf>,
+}
 
-    #[test]
-    fn hidden_characters_are_removed_and_forbidden_ones_escaped() {
-        for (text, expected) in
-            [("a\r\nb", "a\nb"), ("a\u{0}b\u{202E}", "ab"), ("a\u{FFFE}", "a\\u{fffe}"), ("a\tb", "a b")]
-        {
-            assert_eq!(printable(text), expected);
+impl CaseReader {
+    pub(crate) fn new(
+        caller: &Caller,
+        project: Option<&str>,
+        plan: &str,
+        directory: Option<PathBuf>,
+    ) -> Self {
+        let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
+        Self { client, plan: plan.to_owned(), directory }
+    }
+
+    /// Returns the suites of a wait, in the order of its items. Failures of `known_runs` are known.
+    pub(crate) async fn suites(
+        &self,
+        completion: &Completion,
+        known_runs: &BTreeSet<String>,
+    ) -> Vec<TestSuite> {
+        let suites = completion.items.iter().map(|item| async {
+            let mut details = match &item.run_id {
+                Some(id) => self.details(item, id).await,
+                None => CaseDetails::default(),
+            };
+            if item.run_id.as_ref().is_some_and(|id| known_runs.contains(id)) {
+                details.known = Some("failed before, too".to_owned());
+            }
+            suite(item, &details, &self.plan)
+        });
+
+        stream::iter(suites).buffered(CONCURRENT_READS).collect().await
+    }
+
+    async fn details(&self, item: &ResultItem, id: &str) -> CaseDetails {
+        let Some(run) = self.read_run(id).await else { return CaseDetails::default() };
+
+        let bugs = self.read_bugs(id, &run).await;
+        let earlier = self.read_earlier_runs(item, id).await;
+        let attachments = match &self.directory {
+            Some(directory) if !item.has_passed() => self.save_screenshots(directory, id, &run, &bugs).await,
+            _ => Vec::new(),
+        };
+
+        CaseDetails { run: Some(run), earlier, bugs, attachments, known: None }
+    }
+
+    async fn read_run(&self, id: &str) -> Option<RunDetail> {
+        let reply = self.client.call(&GetRun { run_id: Id(id.to_owned()) }).await;
+        known("the steps of a run", reply).map(|reply| reply.view::<GetRun>())
+    }
+
+    async fn read_bugs(&self, id: &str, run: &RunDetail) -> Vec<RunBug> {
+        // Only records of verification tests state the number of bugs.
+        if run.head.bug_info.as_ref().is_some_and(|bugs| bugs.bug_count == Some(0)) {
+            return Vec::new();
         }
+
+        let reply = self.client.call(&ListRunBugs { run_id: Id(id.to_owned()) }).await;
+        let bugs = known("the bugs of a run", reply).map(|reply| reply.view::<ListRunBugs>().page.data);
+        let mut bugs = bugs.unwrap_or_default();
+        bugs.sort_by_key(|bug| Reverse(severity(&bug.severity).ok()));
+        bugs
     }
 
-    #[test]
-    fn a_known_failure_is_skipped_with_its_reason_and_what_happened() {
-        let case = |verdict: &str| Case::not_started("Pixel", verdict, "plan");
-        let known = case("broken").known("fails on build 1, too");
-        let document = render_document("plan", &[known]).expect("a document");
+    /// Reads the completed attempts of the job other than `deciding`, if there are any.
+    async fn read_earlier_runs(&self, item: &ResultItem, deciding: &str) -> Vec<RunDetail> {
+        let job = item.job_id.as_ref().filter(|_| !item.earlier.is_empty());
+        let Some(job_id) = job else { return Vec::new() };
+        let reply = self.client.call(&GetJob { job_id: Uuid(job_id.clone()) }).await;
+        let Some(job) = known("the earlier attempts of a job", reply) else { return Vec::new() };
 
-        let message = "message=\"fails on build 1, too: not started: broken\"";
-        assert!(document.contains(message) && document.contains("failures=\"0\""), "{document}");
-        assert!(document.contains("<skipped "), "{document}");
+        let mut runs = Vec::new();
+        for attempt in job.view::<GetJob>().runs {
+            if attempt.multiplayer_run_id != deciding && is_completed(attempt.state.as_deref()) {
+                runs.extend(self.read_run(&attempt.multiplayer_run_id).await);
+            }
+        }
+
+        runs
     }
+
+    /// Saves the screenshots of a run, and returns their paths.
+    async fn save_screenshots(
+        &self,
+        directory: &Path,
+        id: &str,
+        run: &RunDetail,
+        bugs: &[RunBug],
+    ) -> Vec<String> {
+        let mut saved = Vec::new();
+        let saving = async {
+            for screenshot in select_screenshots(id, run, bugs).into_iter().take(MAX_SCREENSHOTS) {
+                let path = self.save(directory, &screenshot).await;
+                saved.extend(known("a screenshot", path).map(|path| path.display().to_string()));
+            }
+        };
+
+        tokio::select! {
+            () = saving => {}
+            () = self.client.caller.clock().timeout(SCREENSHOT_TIME) => {
+                tracing::warn!("the JUnit file lacks screenshots of {id}: they were not loaded in time");
+            }
+        }
+
+        saved
+    }
+
+    async fn save(&self, directory: &Path, screenshot: &Screenshot) -> Result<PathBuf, Failure> {
+        let bytes = download_screenshot(&self.client, screenshot).await?;
+        let path = directory.join(file_name(screenshot));
+        let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, bytes));
+
+        written.map_err(|error| {
+            let message = format!("`{}` cannot be written: {error}", path.display());
+            Failure::new(Code::FileError, message)
+        })?;
+        Ok(path)
+    }
+}
+
+/// Returns the name of the file of a screenshot. It consists of characters that no system interprets.
+fn file_name(screenshot: &Screenshot) -> String {
+    let player = screenshot.player_id.replace(|one: char| !one.is_ascii_alphanumeric() && one != '-', "_");
+    let shown = screenshot.step.map_or_else(|| "end".to_owned(), |step| format!("step-{step}"));
+    let is_png = screenshot.file.filename.to_ascii_lowercase().ends_with(".png");
+
+    format!("{player}-{shown}.{}", if is_png { "png" } else { "jpg" })
+}
+
+/// Returns what could be read. Logs what is missing from the document, unless the settings exclude it.
+fn known<T>(what: &str, read: Result<T, Failure>) -> Option<T> {
+    read.inspect_err(|failure| {
+        if failure.code != Code::NotConfigured {
+            tracing::warn!("the JUnit file lacks {what}: {failure}");
+        }
+    })
+    .ok()
 }

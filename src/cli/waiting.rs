@@ -17,7 +17,7 @@ use super::{
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     gate::GateFlags,
-    junit::{self, Case, CaseReader},
+    junit::{self, CaseReader},
     next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width},
     progress::Progress,
@@ -326,18 +326,16 @@ impl<'a> WaitSubject<'a> {
     ) -> anyhow::Result<String> {
         let plan = junit::plan_name(completion);
         let reader = CaseReader::new(self.caller, self.project, &plan, screenshots);
-        let cases = reader.cases(completion).await.into_iter().zip(&completion.items);
-        let with_items = cases.map(|(case, item)| {
-            let is_known = item.run_id.as_ref().is_some_and(|run| known_runs.contains(run));
-            if is_known { case.known("failed before, too") } else { case }
-        });
-        let not_started = self.not_started.iter();
-        let not_started = not_started.map(|run| Case::not_started(&run.device, &run.reason, &plan));
-        let unread = unread_reasons(completion);
-        let not_read = unread.iter().map(|reason| Case::not_read(reason, &plan));
-        let cases: Vec<_> = with_items.chain(not_started).chain(not_read).collect();
+        let mut suites = reader.suites(completion, known_runs).await;
+        for run in &self.not_started {
+            let device = format!("[{}]", run.device);
+            suites.push(junit::suite_of_error(&device, "not started", &run.reason, &plan));
+        }
+        for reason in unread_reasons(completion) {
+            suites.push(junit::suite_of_error("[other tests]", "not read", &reason, &plan));
+        }
 
-        Ok(junit::render_document(&plan, &cases)?)
+        Ok(junit::render_document(&plan, suites)?)
     }
 }
 

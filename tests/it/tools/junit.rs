@@ -3,7 +3,7 @@
 use quick_xml::{Reader, escape::unescape, events::Event};
 use serde_json::json;
 use tas_mcp::{
-    cli::junit::{Case, render_document},
+    cli::junit::{CaseDetails, render_document, suite, suite_of_error},
     service::{api::runs::RunDetail, lenient::view},
     tools::waiting::ResultItem,
 };
@@ -81,36 +81,39 @@ fn run(result: &str, report: &str) -> RunDetail {
     }))
 }
 
+fn with_run(run: RunDetail) -> CaseDetails {
+    CaseDetails { run: Some(run), ..CaseDetails::default() }
+}
+
 /// Returns the elements of a document with one case.
+fn render(item: &ResultItem, details: &CaseDetails) -> Vec<Element> {
+    elements(&render_document("Smoke", vec![suite(item, details, "Smoke")]).expect("a document"))
+}
+
 fn render_single(result: &str, report: &str) -> Vec<Element> {
-    let case = Case::new(&item(result), Some(&run(result, report)), "Smoke");
-    elements(&render_document("Smoke", &[case]).expect("a document"))
+    render(&item(result), &with_run(run(result, report)))
+}
+
+/// Returns the value of an attribute of each element with this name.
+fn each<'a>(found: &'a [Element], element: &str, name: &str) -> Vec<&'a str> {
+    found.iter().filter(|one| one.0 == element).map(|one| attribute(one, name)).collect()
 }
 
 #[test]
 fn a_run_becomes_a_case_in_a_suite_with_its_ids() {
     let found = render_single("SUCCESS", "fine");
     let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
-
     assert_eq!(names[..3], ["testsuites", "testsuite", "properties"]);
     assert_eq!(names.last(), Some(&"testcase"));
 
-    let case = found.last().unwrap();
-
-    assert_eq!(
-        ["name", "classname", "time"].map(|name| attribute(case, name)),
-        ["Pause and resume [Pixel 8]", "Smoke", "61.500"]
-    );
-
-    let suite = &found[1];
-    let counts = ["tests", "failures", "errors", "skipped", "timestamp"].map(|name| attribute(suite, name));
-
+    let case = ["name", "classname", "time"].map(|name| attribute(found.last().unwrap(), name));
+    assert_eq!(case, ["Pause and resume [Pixel 8]", "Smoke", "61.500"]);
+    let counts = ["tests", "failures", "errors", "skipped", "timestamp"];
+    let counts = counts.map(|name| attribute(&found[1], name));
     assert_eq!(counts, ["1", "0", "0", "0", "2026-03-02T09:00:00+00:00"]);
 
-    let properties = found.iter().filter(|(name, ..)| name == "property");
-    let properties: Vec<_> =
-        properties.map(|one| (attribute(one, "name"), attribute(one, "value"))).collect();
-
+    let properties = each(&found, "property", "name").into_iter().zip(each(&found, "property", "value"));
+    let properties: Vec<_> = properties.collect();
     for expected in [
         ("run_id", "r"),
         ("job_id", "j"),
@@ -124,7 +127,7 @@ fn a_run_becomes_a_case_in_a_suite_with_its_ids() {
 
 #[test]
 fn each_verdict_becomes_a_junit_outcome() {
-    let cases = [
+    for (result, element) in [
         ("FAILED", "failure"),
         ("Quarantined", "failure"),
         ("SKIPPED", "skipped"),
@@ -133,22 +136,17 @@ fn each_verdict_becomes_a_junit_outcome() {
         ("STOPPED", "error"),
         ("BLOCKED", "error"),
         ("max_steps", "error"),
-    ];
-    for (result, element) in cases {
+    ] {
         let found = render_single(result, "why");
         let last = found.last().unwrap();
-
         assert_eq!(last.0, element, "{result}");
-        assert!(
-            attribute(last, "message").to_lowercase().starts_with(&format!("{}: why", result.to_lowercase())),
-            "{last:?}"
-        );
+        let message = attribute(last, "message").to_lowercase();
+        assert!(message.starts_with(&format!("{}: why", result.to_lowercase())), "{last:?}");
 
-        let count = |name| attribute(&found[0], name);
-        let expected = [("failure", "failures"), ("error", "errors")]
-            .map(|(word, name)| (count(name), if word == element { "1" } else { "0" }));
-
-        assert!(expected.iter().all(|(count, expected)| count == expected), "{result}: {expected:?}");
+        for (word, name) in [("failure", "failures"), ("error", "errors")] {
+            let expected = if word == element { "1" } else { "0" };
+            assert_eq!(attribute(&found[0], name), expected, "{result}");
+        }
     }
 }
 
@@ -156,29 +154,24 @@ fn each_verdict_becomes_a_junit_outcome() {
 fn a_failure_contains_only_the_failed_steps() {
     let found = render_single("FAILED", "Three taps had no effect.");
     let (.., report) = found.last().unwrap();
-    assert_eq!(
-        report,
-        "Player 1, step 2: Pause the game\nFAILED: Three taps had no effect.\n- failed: The menu opens (it did not)\n"
-    );
+    let expected = "Player 1, step 2: Pause the game\nFAILED: Three taps had no effect.\n- failed: The menu opens (it did not)\n";
+    assert_eq!(report, expected);
 }
 
 #[test]
 fn unfinished_and_unstarted_tests_are_errors() {
-    let running: ResultItem = serde_json::from_value(json!({"job_id": "j", "status": "RUNNING"})).unwrap();
-    let rejected: ResultItem = serde_json::from_value(
-        json!({"job_id": "j", "status": "COMPLETED", "reason": "no_device_available"}),
-    )
-    .unwrap();
-    let cases = [
-        Case::new(&running, None, "p"),
-        Case::new(&rejected, None, "p"),
-        Case::not_started("Pixel 4", "broken", "p"),
+    let item = |item| serde_json::from_value::<ResultItem>(item).expect("an item");
+    let running = item(json!({"job_id": "j", "status": "RUNNING"}));
+    let rejected = item(json!({"job_id": "j", "status": "COMPLETED", "reason": "no_device_available"}));
+    let suites = vec![
+        suite(&running, &CaseDetails::default(), "p"),
+        suite(&rejected, &CaseDetails::default(), "p"),
+        suite_of_error("[Pixel 4]", "not started", "broken", "p"),
     ];
-    let found = elements(&render_document("p", &cases).unwrap());
-    let errors: Vec<_> =
-        found.iter().filter(|(name, ..)| name == "error").map(|one| attribute(one, "message")).collect();
 
-    assert_eq!(errors, ["not finished", "no_run: no_device_available", "not started: broken"]);
+    let found = elements(&render_document("p", suites).unwrap());
+    let expected = ["not finished", "no_run: no_device_available", "not started: broken"];
+    assert_eq!(each(&found, "error", "message"), expected);
     assert_eq!((attribute(&found[0], "tests"), attribute(&found[0], "errors")), ("3", "3"));
 }
 
@@ -190,15 +183,14 @@ fn hostile_text_is_escaped() {
     let mut item = item(hostile);
     item.test_name = Some(hostile.to_owned());
     item.platform = Some(hostile.to_owned());
-
     let mut run = run(hostile, hostile);
     run.head.test.name = hostile.to_owned();
     run.head.build.as_mut().expect("a build").name = Some(hostile.to_owned());
 
-    let xml = render_document(hostile, &[Case::new(&item, Some(&run), hostile)]).unwrap();
+    let xml = render_document(hostile, vec![suite(&item, &with_run(run), hostile)]).unwrap();
     let found = elements(&xml);
-
-    assert_eq!(found.iter().filter(|(name, ..)| name == "testcase").count(), 1);
+    assert_eq!(each(&found, "testcase", "name").len(), 1);
+    assert!(!xml.contains("]]>"), "{xml}");
     for one in xml.chars() {
         let is_plain = matches!(one, '\t' | '\n' | ' '..='\u{7E}' | '\u{A0}'..='\u{D7FF}');
         let is_xml = is_plain || matches!(one, '\u{E000}'..='\u{FFFD}' | '\u{10000}'..);
@@ -207,81 +199,57 @@ fn hostile_text_is_escaped() {
         assert!(is_xml && !is_hidden, "{one:?}");
     }
 
-    assert!(!xml.contains("]]>"), "{xml}");
-
     let (.., report) = found.last().unwrap();
     for said in ["]]> <testcase name=\"x\"/> &amp;", "[31m", "desrever"] {
         assert!(report.contains(said), "{said}: {report}");
     }
 }
 
-/// CI systems treat cases with the same name as one case.
+/// CI systems treat cases with the same name as one case. The name of a test may end with a number.
 #[test]
 fn cases_with_the_same_name_are_numbered() {
-    let cases = [(); 3].map(|()| Case::new(&item("SUCCESS"), None, "p"));
-    let found = elements(&render_document("p", &cases).unwrap());
-    let names: Vec<_> =
-        found.iter().filter(|(name, ..)| name == "testcase").map(|one| attribute(one, "name")).collect();
-    let name = "Pause and resume [Pixel 8]";
-    assert_eq!(names, [name, &format!("{name} (2)"), &format!("{name} (3)")]);
-}
-
-/// The name of a test may end with a number.
-#[test]
-fn a_number_that_a_test_name_contains_is_not_used_again() {
     for (given, expected) in [
+        (["A", "A", "A"], ["A", "A (2)", "A (3)"]),
         (["A", "A (2)", "A"], ["A", "A (2)", "A (3)"]),
         (["A", "A", "A (2)"], ["A", "A (3)", "A (2)"]),
         (["A  B", "A B", "A\nB"], ["A B", "A B (2)", "A B (3)"]),
     ] {
-        let cases = given.map(|name| {
-            let item = json!({"job_id": "j", "test_name": name, "status": "COMPLETED", "result": "SUCCESS"});
-            Case::new(&serde_json::from_value(item).expect("an item"), None, "p")
-        });
-
-        let found = elements(&render_document("p", &cases).unwrap());
-        let cases = found.iter().filter(|(name, ..)| name == "testcase");
-
-        assert_eq!(cases.map(|one| attribute(one, "name")).collect::<Vec<_>>(), expected);
+        let suites = given.map(|name| suite_of_error(name, "not read", "why", "p"));
+        let found = elements(&render_document("p", suites.into()).unwrap());
+        assert_eq!(each(&found, "testcase", "name"), expected);
+        assert_eq!(each(&found, "testsuite", "name"), expected);
     }
 }
 
 #[test]
 fn attempts_before_a_pass_are_flaky_runs_and_those_before_a_failure_are_reruns() {
-    for (result, expected) in
-        [("SUCCESS", ["flakyError", "flakyFailure"]), ("FAILED", ["rerunError", "rerunFailure"])]
+    for (result, error, failure) in
+        [("SUCCESS", "flakyError", "flakyFailure"), ("FAILED", "rerunError", "rerunFailure")]
     {
         let mut item = item(result);
         item.earlier = vec!["TIMEOUT".to_owned(), "FAILED".to_owned()];
-        let found = elements(&render_document("p", &[Case::new(&item, None, "p")]).unwrap());
-        let attempts = found.iter().filter(|(name, ..)| name.starts_with(&expected[0][..5]));
-        let attempts: Vec<_> = attempts.map(|one| (one.0.as_str(), attribute(one, "type"))).collect();
-
-        assert_eq!(attempts, [(expected[0], "TIMEOUT"), (expected[1], "FAILED")], "{result}");
+        let found = render(&item, &CaseDetails::default());
+        assert_eq!(
+            (each(&found, error, "type"), each(&found, failure, "type")),
+            (vec!["TIMEOUT"], vec!["FAILED"])
+        );
         assert_eq!(attribute(&found[0], "tests"), "1");
     }
-}
 
-#[test]
-fn an_attempt_that_could_be_read_has_the_report_of_its_step_and_its_time() {
-    let case = Case::new(&item("SUCCESS"), None, "p").with_earlier_runs(&[run("TIMEOUT", "It hung.")]);
-    let found = elements(&render_document("p", &[case]).unwrap());
-    let attempt = found.iter().find(|(name, ..)| name == "flakyError").expect("an attempt");
+    let earlier = vec![run("TIMEOUT", "It hung.")];
+    let found = render(&item("SUCCESS"), &CaseDetails { earlier, ..CaseDetails::default() });
+    assert_eq!(each(&found, "flakyError", "time"), ["61.500"]);
     let (.., trace) = found.iter().find(|(name, ..)| name == "stackTrace").expect("a report");
-
-    assert_eq!(attribute(attempt, "time"), "61.500");
     assert!(trace.starts_with("Player 1, step 2: Pause the game\nTIMEOUT: It hung.\n"), "{trace}");
 }
 
 #[test]
 fn bugs_are_properties_and_attachments_are_in_the_output() {
-    let bug = view(&json!({"bug_id": "bug_1", "title": "It hangs", "severity": "high"}));
-    let case = Case::new(&item("SUCCESS"), None, "p");
-    let case = case.with_bugs(&[bug]).with_attachments(vec!["report-screenshots/r-1-end.png".to_owned()]);
-    let found = elements(&render_document("p", &[case]).unwrap());
-    let property = found.iter().find(|one| attribute(one, "name") == "bug").expect("a property");
+    let bugs = vec![view(&json!({"bug_id": "bug_1", "title": "It hangs", "severity": "high"}))];
+    let attachments = vec!["report-screenshots/r-1-end.png".to_owned()];
+    let found = render(&item("SUCCESS"), &CaseDetails { bugs, attachments, ..CaseDetails::default() });
     let (.., output) = found.iter().find(|(name, ..)| name == "system-out").expect("an output");
 
-    assert_eq!(attribute(property, "value"), "high: It hangs (bug_1)");
+    assert!(each(&found, "property", "value").contains(&"high: It hangs (bug_1)"), "{found:?}");
     assert_eq!(output, "Bug: high: It hangs (bug_1)\n[[ATTACHMENT|report-screenshots/r-1-end.png]]\n");
 }
