@@ -10,7 +10,6 @@ pub mod describe;
 pub mod download;
 pub mod files;
 pub mod find;
-pub mod found_result;
 pub mod names;
 pub mod newest;
 pub mod plan_tests;

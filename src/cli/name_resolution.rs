@@ -37,6 +37,10 @@ impl<'a> NameResolver<'a> {
         Self { caller, project }
     }
 
+    pub(super) fn reader(self) -> Reader {
+        Reader::new(self.caller, self.project)
+    }
+
     /// Returns the id of the record of the kind `kind` that has this name or id. An id of a record is a UUID, for which
     /// no request is sent.
     pub(super) async fn id(self, kind: RecordKind, name: &str) -> Result<String, Failure> {
@@ -45,10 +49,15 @@ impl<'a> NameResolver<'a> {
 
     /// Returns the record of the kind `kind` with this name or id, with its distinguishing fields.
     pub(super) async fn record(self, kind: RecordKind, name: &str) -> Result<FoundRecord, Failure> {
-        self.record_of(&[kind], name).await
+        Ok(self.record_of(&[kind], name).await?.0)
     }
 
-    pub(super) async fn record_of(self, kinds: &[RecordKind], name: &str) -> Result<FoundRecord, Failure> {
+    /// Returns the record that is meant, and what is known beside it of the name.
+    pub(super) async fn record_of(
+        self,
+        kinds: &[RecordKind],
+        name: &str,
+    ) -> Result<(FoundRecord, NameResult), Failure> {
         let found = self.search(kinds, name).await?;
         let has_name = found.records.iter().any(FoundRecord::has_name);
         if has_name || !is_beginning_of_id(name) {
@@ -80,7 +89,7 @@ impl<'a> NameResolver<'a> {
     }
 
     pub(super) async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
-        let found = find_name(&Reader::new(self.caller, self.project), kinds, name).await?;
+        let found = find_name(&self.reader(), kinds, name).await?;
         if let Some(reason) = &found.reason {
             tracing::warn!("not every list could be read: {reason}");
         }
@@ -102,9 +111,10 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
     id.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRecord, Failure> {
-    let found = match found.into_single() {
-        Ok(record) => return Ok(record),
+/// Returns the record that is meant, and the rest of the result.
+pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<(FoundRecord, NameResult), Failure> {
+    let found = match found.take_single() {
+        Ok(found) => return Ok(found),
         Err(found) => found,
     };
 
@@ -138,7 +148,7 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<FoundRec
 }
 
 /// Returns a line about a record: its name, what tells it apart, and its id.
-fn choice(record: &FoundRecord) -> String {
+pub(super) fn choice(record: &FoundRecord) -> String {
     let more: Vec<_> = record.more.values().filter_map(Value::as_str).collect();
     let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
     format!("{} {}{more}: {}", noun(record.kind), record.name, record.id)

@@ -104,7 +104,7 @@ pub(super) async fn choose_build(
         Some(device) if !records.is_empty() && !records.iter().any(|build| runs_on(build, platform)) => {
             Err(wrong_platform(&records, device, &builds))
         }
-        _ => single(&[RecordKind::Build], NameResult::new(name, records)),
+        _ => Ok(single(&[RecordKind::Build], NameResult::new(name, records))?.0),
     }
 }
 

@@ -24,8 +24,8 @@ use crate::{
         record_kind::{RecordKind, ResultId, ResultKind},
     },
     tools::{
-        find::FoundRecord,
-        found_result::{FoundResult, Subject},
+        describe::Subject,
+        find::{FoundRecord, FoundResult, is_unknown_id},
         names::initiator_name,
         summary::LatestResult,
     },
@@ -52,26 +52,27 @@ impl NameResolver<'_> {
         if name.eq_ignore_ascii_case(LATEST) {
             return self.found(name).await.map(Subject::Result);
         }
-        if name.starts_with("bug_") {
-            return Ok(Subject::Named(FoundRecord::with_id(RecordKind::Bug, name)));
+        if let Some(bug) = Subject::bug(&self.reader(), name).await? {
+            return Ok(bug);
         }
         if let Ok(found) = self.result_with_id(name).await? {
             return Ok(Subject::Result(found));
         }
 
-        let found = self.record_of(&RecordKind::DESCRIBED_BY_NAME, name).await.map_err(|failure| {
+        let found = self.record_of(&RecordKind::DESCRIBED_BY_NAME, name).await;
+        let (record, others) = found.map_err(|failure| {
             let message =
                 failure.message.replace("no test,", "no run, job or execution has this id, and no test,");
             Failure { message, ..failure }
         })?;
-        Ok(Subject::Named(found))
+        Ok(Subject::Named(record, others))
     }
 
     /// Returns the result that has this id, or whose id begins so; else why it is unknown.
     async fn result_with_id(self, name: &str) -> Result<Result<FoundResult, Failure>, Failure> {
-        match FoundResult::find(self.caller, self.project, name).await {
+        match FoundResult::find(&self.reader(), name).await {
             Err(unknown) if is_unknown_id(&unknown) => match self.result_that_begins(name).await? {
-                Some(id) => FoundResult::read(self.caller, self.project, id).await.map(Ok),
+                Some(id) => FoundResult::read(&self.reader(), id).await.map(Ok),
                 None => Ok(Err(unknown)),
             },
             found => found.map(Ok),
@@ -141,7 +142,7 @@ impl NameResolver<'_> {
     pub(super) async fn found(self, name: &str) -> Result<FoundResult, Failure> {
         match self.find(name, Latest::Result).await? {
             Found::Record(found) => Ok(found),
-            Found::Latest(result) => FoundResult::read(self.caller, self.project, result).await,
+            Found::Latest(result) => FoundResult::read(&self.reader(), result).await,
         }
     }
 
@@ -173,7 +174,7 @@ impl NameResolver<'_> {
             None => (ResultId::new(ResultKind::Job, &job.job_id), job.test_name, job.created_at, None),
             Some(id) => {
                 let id = ResultId::new(ResultKind::Execution, &id);
-                let record = FoundResult::read(self.caller, self.project, id.clone()).await?.record;
+                let record = FoundResult::read(&self.reader(), id.clone()).await?.record;
                 let execution: TestPlanExecution = view(&record);
                 let by = initiator_name(&view(&execution.started_by));
                 (id, execution.test_plan_name, execution.started_at.unwrap_or_default(), by)
@@ -227,7 +228,7 @@ impl NameResolver<'_> {
             return Ok(None);
         }
 
-        let FoundRecord { kind, id, name, .. } = single(&kinds, found)?;
+        let FoundRecord { kind, id, name, .. } = single(&kinds, found)?.0;
         let result = match (kind, latest) {
             (RecordKind::TestPlan, Latest::Result) => {
                 LatestResult::OfPlan(id).find(self.caller, self.project).await
@@ -276,8 +277,4 @@ pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {
 fn nothing_started(owner: &str, kind: ResultKind) -> Failure {
     Failure::new(Code::NotFound, format!("{owner} has no {}", kind.noun()))
         .hint("start one with `tas-mcp run`")
-}
-
-fn is_unknown_id(failure: &Failure) -> bool {
-    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
 }

@@ -23,9 +23,8 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        describe::{DescribedRecord, RecordDescription},
+        describe::{DescribedRecord, RecordDescription, Subject},
         find::{NameSearchAnswer, find_names},
-        found_result::Subject,
         reader::Reader,
         summary::{LatestResult, Summary, SummaryRequest, SummaryTarget},
         waiting::{Completion, Wait},

@@ -1,6 +1,4 @@
-//! `find_by_name`: records by their names, in the lists of the service.
-
-pub mod name_match;
+//! Records by their names, in the lists of the service, and results by their ids. `find_by_name` is the tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +7,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::name_match::{ComparedName, NameMatch};
+use super::reader::{Reader, Unread, shows_folders};
 use crate::{
     call::paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
-    failure::Failure,
+    failure::{Code, Failure},
     fields::{Fields, text_at},
     service::{
         api::{Id, Uuid, builds::GetBuild, plans::GetTestPlan, tests::GetTest},
-        record_kind::RecordKind,
+        record_kind::{RecordKind, ResultId, ResultKind},
     },
-    tools::reader::{Reader, Unread, shows_folders},
+    text::composed,
 };
 
 /// Largest number of records that are shown for a name that none of them has.
@@ -62,9 +60,22 @@ pub struct NameResult {
     /// What was not read of the lists.
     #[serde(skip)]
     pub reason: Option<String>,
-    /// Whether a later search may find more. What the key may not read stays unread.
+    /// Whether records may be missing that the key may read.
     #[serde(skip)]
     pub is_uncertain: bool,
+}
+
+/// How a name matches, the best first. White space makes no difference, nor how an accent is written.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+#[serde(rename_all = "lowercase")]
+pub enum NameMatch {
+    Exact,
+    Case,
+    Beginning,
+    Part,
+    None,
+    Incomplete,
 }
 
 /// A record that was found.
@@ -113,7 +124,7 @@ impl FoundRecord {
     }
 
     /// Returns whether the record is a bug that nobody works on any more.
-    pub(super) fn is_archived(&self) -> bool {
+    fn is_archived(&self) -> bool {
         let status = text_at(&self.listed, "status");
         self.kind == RecordKind::Bug && status.is_some_and(|status| status.eq_ignore_ascii_case("archived"))
     }
@@ -124,6 +135,74 @@ impl NameResult {
     pub fn new(name: &str, records: Vec<FoundRecord>) -> Self {
         let r#match = records.first().map_or(NameMatch::None, |record| record.r#match);
         Self { name: name.to_owned(), r#match, records, more: None, reason: None, is_uncertain: false }
+    }
+
+    /// Takes the record that is meant out of the result, which keeps the others. One with the same letters is meant before one
+    /// in other letter case, and a bug in use before archived ones.
+    ///
+    /// # Errors
+    /// The result itself, if no record or several have the name, or may have it.
+    pub fn take_single(mut self) -> Result<(FoundRecord, Self), Self> {
+        let best = self.records.iter().map(|record| record.r#match).min();
+        let is_meant = |record: &FoundRecord| record.has_name() && Some(record.r#match) == best;
+        let numbered = self.records.iter().enumerate().filter(|(_, record)| is_meant(record));
+        let mut meant: Vec<_> = numbered.map(|(place, record)| (place, record.is_archived())).collect();
+        if meant.len() > 1 {
+            meant.retain(|(_, is_archived)| !is_archived);
+        }
+
+        match *meant {
+            [(place, _)] if !self.is_uncertain => Ok((self.records.remove(place), self)),
+            _ => Err(self),
+        }
+    }
+
+    /// Returns why not exactly one record is meant. `nouns` are the kinds of records that were searched.
+    pub fn problem(&self, nouns: &str) -> String {
+        let Self { name, records, .. } = self;
+        let is_found = records.iter().any(FoundRecord::has_name);
+
+        match &self.reason {
+            Some(reason) if is_found && self.is_uncertain => {
+                format!("other records may be named `{name}`, and not every list could be read: {reason}")
+            }
+            _ if is_found => format!("`{name}` names {} records", records.len()),
+            Some(reason) => {
+                format!(
+                    "no {nouns} with the name `{name}` was found, and not every list could be read: {reason}"
+                )
+            }
+            None => format!("no {nouns} has the name `{name}`"),
+        }
+    }
+}
+
+/// A name with composed characters (NFC) and one space between its words.
+#[derive(Debug)]
+struct ComparedName {
+    name: String,
+    in_lower_case: String,
+}
+
+impl ComparedName {
+    fn new(name: &str) -> Self {
+        let name = composed(name).split_whitespace().collect::<Vec<_>>().join(" ");
+        Self { in_lower_case: name.to_lowercase(), name }
+    }
+
+    /// Returns how this name matches the whole name `own` of a record; `None` if it does not.
+    fn compare(&self, own: &Self) -> Option<NameMatch> {
+        if self.name.is_empty() {
+            None
+        } else if self.name == own.name {
+            Some(NameMatch::Exact)
+        } else if self.in_lower_case == own.in_lower_case {
+            Some(NameMatch::Case)
+        } else if own.in_lower_case.starts_with(&self.in_lower_case) {
+            Some(NameMatch::Beginning)
+        } else {
+            own.in_lower_case.contains(&self.in_lower_case).then_some(NameMatch::Part)
+        }
     }
 }
 
@@ -221,7 +300,7 @@ impl Lists {
         result.reason = self.unread.reason();
         if result.reason.is_some() {
             result.r#match = NameMatch::Incomplete;
-            result.is_uncertain = self.unread.may_be_read_later;
+            result.is_uncertain = self.unread.may_be_read_later || self.unread.is_cut;
         }
         result
     }
@@ -247,7 +326,7 @@ pub(super) async fn find_names(
     let mut unread = lists.unread;
     add_details(reader, &mut results, &mut unread).await;
 
-    let Unread { omissions: unread, may_be_read_later } = unread;
+    let Unread { omissions: unread, may_be_read_later, .. } = unread;
     let repeat = how_to_repeat(&unread).filter(|_| may_be_read_later);
     Ok(NameSearchAnswer { incomplete: (!unread.is_empty()).then_some(true), repeat, results, unread })
 }
@@ -290,6 +369,81 @@ async fn read_detail(reader: &Reader, record: &FoundRecord) -> (&'static str, Re
         _ => {
             let build = reader.read(&GetBuild { build_id: Uuid(id) }).await;
             ("version", build.map(|build| json!(build.app_version())))
+        }
+    }
+}
+
+/// The record of a run, a job or an execution, as the service returned it.
+#[derive(Clone, Debug)]
+pub struct FoundResult {
+    /// The id of the record.
+    pub id: ResultId,
+    /// The record.
+    pub record: Value,
+}
+
+impl FoundResult {
+    /// Finds the record with the id `id`, whatever its kind.
+    ///
+    /// # Errors
+    /// `not_found` if no record has the id, or the failure of a look-up.
+    pub(crate) async fn find(reader: &Reader, id: &str) -> Result<Self, Failure> {
+        let mut refusals = Vec::new();
+        for kind in [ResultKind::Run, ResultKind::Execution, ResultKind::Job] {
+            match Self::read(reader, ResultId::new(kind, id)).await {
+                Err(failure) if is_unknown_id(&failure) => refusals.push(failure),
+                read => return read,
+            }
+        }
+
+        // The refusal that explains most: the projects that were searched, or why the id is invalid for every kind.
+        let message = format!("no run, job or plan execution has the id `{id}`");
+        let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
+        let explains = |refusal: &Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
+        Err(match refusals.into_iter().find(explains) {
+            Some(refusal) => Failure { message: format!("{message}: {refusal}"), ..refusal },
+            None => Failure::new(Code::NotFound, message).hint("`tool:list_runs` lists runs"),
+        })
+    }
+
+    pub(crate) async fn read(reader: &Reader, id: ResultId) -> Result<Self, Failure> {
+        let record = reader.read_result(&id).await?;
+        Ok(Self { id, record })
+    }
+
+    /// Returns the id of the job that the record belongs to.
+    pub fn job_id(&self) -> Option<String> {
+        let id = text_at(&self.record, "job_id").filter(|_| self.id.kind != ResultKind::Execution);
+        id.map(str::to_owned)
+    }
+}
+
+/// Returns whether a failed look-up means that no record of this kind has the id. Ids of runs have another form than the
+/// other ids, so that the arguments may be invalid.
+pub(crate) fn is_unknown_id(failure: &Failure) -> bool {
+    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_matches_exactly_in_other_case_at_the_beginning_or_in_part() {
+        for (asked, own, expected) in [
+            ("Login", "Login", Some(NameMatch::Exact)),
+            (" Pause  and resume", "Pause and resume ", Some(NameMatch::Exact)),
+            ("Cafe\u{301}", "Caf\u{e9}", Some(NameMatch::Exact)),
+            ("CAF\u{c9}", "cafe\u{301}", Some(NameMatch::Case)),
+            ("login", "LOGIN", Some(NameMatch::Case)),
+            ("log", "Login", Some(NameMatch::Beginning)),
+            ("1.4.2", "Arena 1.4.2 (android)", Some(NameMatch::Part)),
+            ("Log in", "Login", None),
+            ("the Smoke plan", "Smoke", None),
+            (" ", "Smoke", None),
+        ] {
+            let found = ComparedName::new(asked).compare(&ComparedName::new(own));
+            assert_eq!(found, expected, "{asked:?} {own:?}");
         }
     }
 }

@@ -1,48 +1,19 @@
 //! The names of devices and people in runs. Their forms are open (service.md 2.2).
 
-use serde::Deserialize;
-
-use crate::service::{
-    api::{
+use crate::{
+    fields::{Fields, text_at},
+    service::api::{
         configs::DeploymentConfig,
         runs::{Initiator, Run, RunPlayer},
     },
-    lenient::view,
 };
-
-/// The device of a player, in one of its two forms (service.md 2.2).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Platform {
-    kind: String,
-    r#type: String,
-    device: String,
-    config: PlatformConfig,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct PlatformConfig {
-    device: PlatformDevice,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct PlatformDevice {
-    name: String,
-}
 
 /// Returns the names of the devices of players, each once. A device without a name has that of its platform.
 pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<String> {
-    let names = players.into_iter().map(|player| {
-        let platform = platform(player);
-        let names = [platform.config.device.name, platform.device, platform.kind, platform.r#type];
-        names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
-    });
     let mut devices: Vec<String> = Vec::new();
-    for name in names.filter(|name| !name.is_empty()) {
-        if !devices.contains(&name) {
-            devices.push(name);
+    for name in players.into_iter().filter_map(|player| device_name(player).or_else(|| platform(player))) {
+        if !devices.iter().any(|known| known == name) {
+            devices.push(name.to_owned());
         }
     }
 
@@ -51,8 +22,7 @@ pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<Stri
 
 /// Returns the platform of a player as device configs name it: `android` for `android-native`.
 pub fn player_platform(player: &RunPlayer) -> String {
-    let Platform { kind, r#type, .. } = platform(player);
-    platform_family(if kind.is_empty() { &r#type } else { &kind }).to_owned()
+    platform_family(platform(player).unwrap_or_default()).to_owned()
 }
 
 /// Returns the device of all players of a run; `None` if it is not known or the players have several. A run does not name
@@ -66,16 +36,10 @@ pub fn find_device<'a>(run: &Run, devices: &'a [DeploymentConfig]) -> Option<&'a
 
 /// Returns the device with the name in the platform of a player, or else the only one of its platform.
 fn device_of<'a>(player: &RunPlayer, devices: &'a [DeploymentConfig]) -> Option<&'a DeploymentConfig> {
-    let (Platform { config, device, .. }, family) = (platform(player), player_platform(player));
-    if family.is_empty() {
-        return None;
-    }
-    let names = [config.device.name, device];
-    let has_name = |one: &&DeploymentConfig| {
-        names.iter().any(|name| !name.is_empty() && one.name.eq_ignore_ascii_case(name))
-    };
+    let (name, family) = (device_name(player), platform_family(platform(player)?));
+    let has_name = |one: &&DeploymentConfig| name.is_some_and(|name| one.name.eq_ignore_ascii_case(name));
     let is_of_platform =
-        |one: &&DeploymentConfig| one.kind.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case(&family));
+        |one: &&DeploymentConfig| one.kind.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case(family));
 
     only(devices.iter().filter(has_name)).or_else(|| only(devices.iter().filter(is_of_platform)))
 }
@@ -89,24 +53,27 @@ pub fn platform_family(platform: &str) -> &str {
     platform.split('-').next().unwrap_or(platform)
 }
 
-fn platform(player: &RunPlayer) -> Platform {
-    player.platform.as_ref().map(view).unwrap_or_default()
+fn platform(player: &RunPlayer) -> Option<&str> {
+    let platform = player.platform.as_ref()?;
+    text_in(platform, "kind").or_else(|| text_in(platform, "type"))
 }
 
-/// Who started a run, in the forms that are known. The form is open (service.md 2.2).
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct InitiatorValue {
-    name: String,
-    email: String,
-    key_id: String,
+fn device_name(player: &RunPlayer) -> Option<&str> {
+    let platform = player.platform.as_ref()?;
+    let of_config = platform.get("config").and_then(|config| text_at(config, "device.name"));
+    of_config.or_else(|| text_in(platform, "device"))
 }
 
 /// Returns the name of who started a run: a person, or an API key.
 pub fn initiator_name(initiator: &Initiator) -> Option<String> {
-    let InitiatorValue { name, email, key_id } = view(&initiator.value);
-    let key = if key_id.is_empty() { String::new() } else { format!("key {key_id}") };
-    [name, email, key, initiator.r#type.clone()].into_iter().find(|name| !name.is_empty())
+    let person = ["name", "email"].iter().find_map(|field| text_in(&initiator.value, field));
+    let key = text_in(&initiator.value, "key_id").map(|key| format!("key {key}"));
+    let kind = Some(initiator.r#type.clone()).filter(|kind| !kind.is_empty());
+    person.map(str::to_owned).or(key).or(kind)
+}
+
+fn text_in<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+    fields.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

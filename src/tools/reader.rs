@@ -231,27 +231,22 @@ impl Reader {
 
     /// Reads the tests of every folder, for a service whose list of tests shows only those of the root (service.md
     /// 6.1). `folders` are the folders if they have been read.
-    pub(crate) async fn tests_in_folders(&self, folders: Option<Vec<Value>>) -> (Vec<Value>, Vec<Omission>) {
-        let (mut tests, mut unread) = (Vec::new(), Vec::new());
+    pub(crate) async fn tests_in_folders(&self, folders: Option<Vec<Value>>) -> (Vec<Value>, Unread) {
+        let (mut tests, mut unread) = (Vec::new(), Unread::default());
         let folders = match folders {
             Some(folders) => folders,
-            None => match self.list(ListTestFolders::entry(), &Fields::new(), LONG_LIST_PAGES).await {
-                Ok(list) => {
-                    unread.extend(list.unread_pages(ListTestFolders::entry().name, LONG_LIST_PAGES));
-                    list.records
-                }
-                Err(failure) => {
-                    unread.push(Omission { what: "tests in folders".to_owned(), why: failure.message });
-                    return (tests, unread);
-                }
-            },
+            None => {
+                let list = self.list(ListTestFolders::entry(), &Fields::new(), LONG_LIST_PAGES).await;
+                unread.list("tests in folders", list, LONG_LIST_PAGES).unwrap_or_default()
+            }
         };
 
         let mut ids: Vec<_> = folders.iter().map(|folder| view::<TestFolder>(folder).id).collect();
         ids.retain(|id| !id.is_empty());
         if ids.len() > MAX_FOLDERS {
             let what = format!("tests in {} of {} folders", ids.len() - MAX_FOLDERS, ids.len());
-            unread.push(Omission { what, why: "there are too many folders".to_owned() });
+            unread.omit(what, "there are too many folders");
+            unread.is_cut = true;
             ids.truncate(MAX_FOLDERS);
         }
 
@@ -263,13 +258,7 @@ impl Reader {
         let mut lists = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS);
         while let Some((list, id)) = lists.next().await {
             let what = format!("tests in the folder {id}");
-            match list {
-                Ok(list) => {
-                    unread.extend(list.unread_pages(&what, LONG_LIST_PAGES));
-                    tests.extend(list.records);
-                }
-                Err(failure) => unread.push(Omission { what, why: failure.message }),
-            }
+            tests.extend(unread.list(&what, list, LONG_LIST_PAGES).unwrap_or_default());
         }
 
         (tests, unread)
@@ -282,6 +271,8 @@ pub(crate) struct Unread {
     pub(crate) omissions: Vec<Omission>,
     /// Whether an equal call may read more. What the key may not read stays unread.
     pub(crate) may_be_read_later: bool,
+    /// Whether a list is too long to be read whole.
+    pub(crate) is_cut: bool,
 }
 
 impl Unread {
@@ -305,9 +296,10 @@ impl Unread {
         self.omissions.push(Omission { what, why: why.to_owned() });
     }
 
-    pub(crate) fn extend(&mut self, omissions: Vec<Omission>) {
-        self.may_be_read_later |= !omissions.is_empty();
-        self.omissions.extend(omissions);
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.omissions.extend(other.omissions);
+        self.may_be_read_later |= other.may_be_read_later;
+        self.is_cut |= other.is_cut;
     }
 
     /// Returns the records of a list of which at most `max_pages` were read; `None` if its first page could not be read.
@@ -318,7 +310,14 @@ impl Unread {
         max_pages: u64,
     ) -> Option<Vec<Value>> {
         let list = list.map_err(|failure| self.add(what, &failure)).ok()?;
-        self.extend(list.unread_pages(what, max_pages));
+        for (page, failure) in &list.failed_pages {
+            self.add(&format!("{what}, page {page}"), failure);
+        }
+        if list.has_more_pages {
+            let what = format!("{what}, page {max_pages} and after");
+            self.omit(what, "the list is too long to be read completely");
+            self.is_cut = true;
+        }
 
         Some(list.records)
     }

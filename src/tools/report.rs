@@ -46,7 +46,7 @@ use crate::{
     },
     tools::{
         call_options::CallOptions, catalog::typed_answer, composite::SummarizeResults,
-        context::CallerWithFiles, found_result::FoundResult, project_client::ProjectClient, summary::Summary,
+        context::CallerWithFiles, find::FoundResult, project_client::ProjectClient, summary::Summary,
     },
 };
 

@@ -142,7 +142,7 @@ async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Vec<Omission>)
     if !shows_folders(&tests) {
         let (in_folders, not_read) = reader.tests_in_folders(None).await;
         tests.extend(in_folders);
-        unread.extend(not_read);
+        unread.extend(not_read.omissions);
     }
 
     let mut tests = deduplicate(tests, "id");

@@ -13,7 +13,7 @@ use crate::{
         },
         exit_status::{CommandError, ExitStatus},
         help::help_end,
-        name_resolution::NameResolver,
+        name_resolution::{NameResolver, choice},
         next_command::next_command,
         output::{JsonFlag, Output, terminal_width},
         table::{Cell, Fit, Table},
@@ -39,7 +39,6 @@ use crate::{
     tools::{
         describe::{DescribedRecord, NamedId, Record},
         names::initiator_name,
-        reader::Reader,
         waiting::ResultItem,
     },
 };
@@ -74,8 +73,9 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let output = Output::from(&arguments.output);
     let caller = build_caller(settings)?;
     let project = arguments.project.project_id.as_deref();
-    let subject = NameResolver::new(&caller, project).any(&arguments.id).await?;
-    let described = DescribedRecord::read(&Reader::new(&caller, project), subject).await?;
+    let resolver = NameResolver::new(&caller, project);
+    let subject = resolver.any(&arguments.id).await?;
+    let described = DescribedRecord::read(&resolver.reader(), subject).await?;
 
     output.print(ExitStatus::Success, &described, || Page::default().describe(&described, settings))
 }
@@ -112,6 +112,9 @@ impl Page {
             Record::Bug { bug, runs } => self.bug(view(bug), |id| runs.get(id).map(view)),
         }
 
+        for record in &described.same_name {
+            self.line(&format!("same name: {}", choice(record)));
+        }
         for omission in &described.unread {
             self.line(&format!("not read: {}: {}", omission.what, omission.why));
         }

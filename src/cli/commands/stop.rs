@@ -27,7 +27,7 @@ use crate::{
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
-    tools::{catalog::ListedTool as _, found_result::FoundResult},
+    tools::{catalog::ListedTool as _, find::FoundResult},
 };
 
 #[derive(Args)]
@@ -88,7 +88,7 @@ async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Jobs, Fail
 async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result<Jobs, Failure> {
     let job = match result.kind {
         ResultKind::Job => Some(result.id),
-        ResultKind::Run => FoundResult::find(resolver.caller, resolver.project, &result.id).await?.job_id(),
+        ResultKind::Run => FoundResult::find(&resolver.reader(), &result.id).await?.job_id(),
         ResultKind::Execution => {
             let jobs = resolver.newest_records(ListJobs::entry(), result.to_arguments()).await?.data;
             let jobs = jobs.iter().map(view::<Job>);

@@ -107,6 +107,21 @@ async fn what_cannot_be_read_of_a_record_is_named() {
 }
 
 #[tokio::test]
+async fn the_other_records_of_a_name_are_listed() {
+    let service = Service::start().await;
+    let title = "Pause button does not react";
+    let bugs = serde_json::json!([
+        {"id": "bug_old", "title": title, "status": "archived"}, {"id": "bug_7h2k9", "title": title, "status": "active"},
+    ]);
+    let body = serde_json::json!({"data": bugs, "pagination": {"total_pages": 1}});
+    service.fault(serde_json::json!({"operation": "list_bugs", "body": body})).await;
+    let (code, text, error) = run(&service, &["show", title]).await;
+    assert_eq!(code, Some(0), "{error}");
+    assert!(text.starts_with(&format!("bug  {title}\n  id: bug_7h2k9\n")), "{text}");
+    assert!(text.contains(&format!("\nsame name: bug {title} (archived): bug_old\n")), "{text}");
+}
+
+#[tokio::test]
 async fn the_files_of_a_run_are_listed() {
     let service = Service::start().await;
     let (code, rows, error) = run(&service, &["files", "x03031trjx0"]).await;

@@ -77,7 +77,7 @@ async fn jobs_executions_builds_and_devices_are_described() {
     for (record, kind, field) in [
         (seed::JOB_FAILED, "job", "/results/0/id"),
         (seed::EXECUTION_COMPLETED, "test_plan_execution", "/results/0/run_id"),
-        (seed::BUILD_ANDROID, "build", "/platform"),
+        (seed::BUILD_ANDROID, "build", "/version"),
         ("Windows PC", "deployment_config", "/platform"),
     ] {
         let described = host.succeed(TOOL, json!({"record": record})).await;
@@ -182,9 +182,85 @@ async fn a_description_makes_at_most_five_further_requests_and_names_what_it_did
     }
 }
 
-#[tokio::test]
-async fn a_build_is_described_with_pinned_and_version() {
-    let build = describe(json!({"record": seed::BUILD_ANDROID, "kind": "build"})).await;
+/// Answers like a service with these bugs and tests, and nothing else.
+async fn with_names(bugs: Value, tests: Value) -> Session<Stub> {
+    let stub = Stub::start(move |target: String| {
+        let (bugs, tests) = (bugs.clone(), tests.clone());
+        async move {
+            let listed = match () {
+                () if target.contains("/bugs?") => bugs,
+                () if target.contains("/tests?") => tests,
+                () if target.contains("page=") => json!([]),
+                () => {
+                    let id = target.rsplit('/').next().and_then(|end| end.split('?').next());
+                    let mut all = bugs.as_array().into_iter().chain(tests.as_array()).flatten();
+                    let record = all.find(|record| record["id"].as_str() == id);
+                    return record
+                        .map_or((404, json!({"error": "not found"})), |record| (200, record.clone()));
+                }
+            };
+            (200, json!({"data": listed, "pagination": {"total_pages": 1}}))
+        }
+    })
+    .await;
+    Fixture::new().open_with(stub).await
+}
 
-    assert_eq!((&build["pinned"], &build["version"]), (&json!(false), &json!("1.4.0")), "{build}");
+#[tokio::test]
+async fn one_record_in_use_is_described_and_the_others_of_its_name_are_listed() {
+    let bug = |id: &str, title: &str, status: &str| json!({"id": id, "title": title, "status": status});
+    let (active, archived) = (bug("bug_1", "Crash", "active"), bug("bug_2", "Crash", "archived"));
+    let (other_case, longer) = (bug("bug_3", "CRASH", "active"), bug("bug_4", "Crashes", "active"));
+
+    for (bugs, described, others) in [
+        (json!([archived, active]), Some("bug_1"), &["bug_2"][..]),
+        (json!([active, other_case]), Some("bug_1"), &["bug_3"]),
+        (json!([other_case]), Some("bug_3"), &[]),
+        (json!([active, bug("bug_5", "Crash", "active")]), None, &["bug_1", "bug_5"]),
+        (json!([longer]), None, &["bug_4"]),
+        (json!([]), None, &[]),
+    ] {
+        let mut session = with_names(bugs.clone(), json!([])).await;
+        let arguments = json!({"record": "Crash"});
+        let answer = match described {
+            Some(id) => {
+                let answer = session.host.succeed(TOOL, arguments).await;
+                assert_eq!(answer["id"], id, "{bugs}: {answer}");
+                answer["same_name"].clone()
+            }
+            None => session.host.fail(TOOL, arguments).await["details"]["records"].clone(),
+        };
+        let listed = answer.as_array().map(|_| each(&answer, "id")).unwrap_or_default();
+        assert_eq!(listed, others, "{bugs}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_kind_is_obeyed_and_a_name_may_begin_like_the_id_of_a_bug() {
+    let test = json!({"id": "t1", "name": "bug_report_form", "folder_path": "/a"});
+    let bug = json!({"id": "bug_7", "title": "bug_report_form", "status": "active"});
+    for (arguments, bugs, expected) in [
+        (json!({"record": "bug_report_form", "kind": "test"}), json!([bug]), "test"),
+        (json!({"record": "bug_report_form", "kind": "bug"}), json!([bug]), "bug"),
+        (json!({"record": "bug_report_form"}), json!([]), "test"),
+        (json!({"record": "bug_7"}), json!([bug]), "bug"),
+    ] {
+        let mut session = with_names(bugs, json!([test])).await;
+        let described = session.host.succeed(TOOL, arguments.clone()).await;
+        assert_eq!(described["kind"], expected, "{arguments}: {described}");
+    }
+}
+
+#[tokio::test]
+async fn bugs_and_lists_that_were_not_read_are_named() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let bugs = json!({"data": [{"bug_id": "bug_1"}], "pagination": {"total_count": 30}});
+    service.fault(json!({"operation": "list_run_bugs", "body": bugs})).await;
+    let run = host.succeed(TOOL, json!({"record": seed::RUN_FAILED})).await;
+    assert_eq!(each(&run["unread"], "what"), ["29 of 30 bugs"], "{run}");
+
+    let lacking = json!({"error": "Missing required permission: project:manage-build-storage"});
+    service.fault(json!({"operation": "list_builds", "status": 403, "body": lacking})).await;
+    let plan = host.succeed(TOOL, json!({"record": "Release smoke"})).await;
+    assert_eq!(each(&plan["unread"], "what"), ["other records with this name"], "{plan}");
 }

@@ -11,7 +11,6 @@ use tas_mcp::sandbox::{keys, seed};
 use crate::support::{
     fixture::{Fixture, Session},
     stub::Stub,
-    time::SimulatedClock,
 };
 
 const TOOL: &str = "find_by_name";
@@ -64,9 +63,9 @@ async fn one_call_finds_records_of_several_kinds_by_name() {
 }
 
 #[tokio::test]
-async fn plans_are_found_with_their_slots_and_tests_with_their_players() {
+async fn plans_are_found_with_slots_tests_with_players_and_builds_with_pinned_and_version() {
     let mut session = Fixture::new().open().await;
-    let names = [seed::PLAN_CROSS_PLATFORM, seed::TEST_TWO_PLAYERS, "Release smok"];
+    let names = [seed::PLAN_CROSS_PLATFORM, seed::TEST_TWO_PLAYERS, "Release smok", seed::BUILD_ANDROID];
     let answer = session.host.succeed(TOOL, json!({"names": names})).await;
     let record = |place: usize| &answer["results"][place]["records"][0];
 
@@ -78,6 +77,8 @@ async fn plans_are_found_with_their_slots_and_tests_with_their_players() {
     assert_eq!(slots.as_object().map(serde_json::Map::len), Some(3));
     assert_eq!(record(1)["players"].as_object().map(serde_json::Map::len), Some(2), "{answer}");
     assert_eq!((&record(2)["slots"], &answer["unread"]), (&Value::Null, &Value::Null), "only a part");
+    let build = (&record(3)["pinned"], &record(3)["version"]);
+    assert_eq!(build, (&json!(false), &json!("1.4.0")), "{answer}");
 }
 
 #[tokio::test]
@@ -99,17 +100,11 @@ async fn kinds_limit_the_lists_that_are_read() {
 
     assert_eq!(found(&answer)[0].1, [pair("deployment_config", "Windows PC")]);
     assert_eq!(service.requests().await.len(), 2);
-}
 
-#[tokio::test]
-async fn a_folder_is_not_found_among_tests() {
-    let mut session = Fixture::new().open().await;
-    let folders = session.host.succeed("list_test_folders", json!({"fields": "name"})).await;
-    let name = &folders["data"][0]["name"];
-    let answer = session.host.succeed(TOOL, json!({"names": [name], "kinds": ["test"]})).await;
-
-    let records = &found(&answer)[0].1;
-    assert!(records.iter().all(|(kind, _)| kind == "test"), "{answer}");
+    // Tests are searched in all folders, which are not found themselves.
+    let folders = host.succeed("list_test_folders", json!({"fields": "name"})).await;
+    let answer = host.succeed(TOOL, json!({"names": [folders["data"][0]["name"]], "kinds": ["test"]})).await;
+    assert!(found(&answer)[0].1.iter().all(|(kind, _)| kind == "test"), "{answer}");
 }
 
 #[tokio::test]
@@ -172,42 +167,46 @@ async fn the_tests_of_folders_are_read_if_the_list_shows_only_the_root() {
     let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
 
     assert_eq!(found(&answer), [("exact".to_owned(), vec![pair("test", "Level 0")])]);
+    assert_eq!(answer["results"][0]["records"][0].get("players"), None, "it has none: {answer}");
     // The tests of the root, the folders, the tests of both folders, and the test that was found.
     assert_eq!(session.service.requests().len(), 5);
 }
 
 #[tokio::test]
-async fn lists_that_cannot_be_read_are_reported() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    service.fault(json!({"operation": "list_builds", "status": 403, "body": {"error": "no"}})).await;
-    let answer = host.succeed(TOOL, json!({"names": ["Windows PC", "Nowhere at all"]})).await;
-
-    let named = vec![pair("deployment_config", "Windows PC")];
-    assert_eq!(found(&answer)[0], ("incomplete".to_owned(), named), "a build may have the name too");
-    assert_eq!(found(&answer)[1], ("incomplete".to_owned(), vec![]), "it may be a build");
-    assert_eq!(
-        answer.as_object().and_then(|fields| fields.keys().next()).map(String::as_str),
-        Some("incomplete")
-    );
-    assert_eq!(answer["unread"][0]["what"], "list_builds");
-    assert_eq!(answer["unread"].as_array().map(Vec::len), Some(1));
-}
-
-#[tokio::test]
 async fn a_name_is_incomplete_although_one_record_has_it_if_a_page_could_not_be_read() {
-    let stub = Stub::start(async |target: String| match () {
-        () if target.contains("/tests/") => (200, test(7)),
-        () if target.contains("page=1&") => (404, json!({"error": "not found"})),
-        () => page(&target, 150, test),
-    })
-    .await;
-    let mut session = Fixture::new().open_with(stub).await;
-    let answer = session.host.succeed(TOOL, json!({"names": ["Level 7"], "kinds": ["test"]})).await;
+    let lacking = "Missing required permission: project:read-runs";
+    for (status, error, why, has_repeat) in [
+        (404, "not found", "not found", true),
+        (401, "the key has expired", "the key has expired", false),
+        (403, lacking, "the key lacks the permission `project:read-runs`", false),
+    ] {
+        let stub = Stub::start(move |target: String| async move {
+            match () {
+                () if target.contains("/tests/") => (200, test(7)),
+                () if target.contains("page=0&") => page(&target, 250, test),
+                () => (status, json!({"error": error})),
+            }
+        })
+        .await;
+        let mut session = Fixture::new().open_with(stub).await;
+        let answer = session.host.succeed(TOOL, json!({"names": ["Level 7"], "kinds": ["test"]})).await;
 
-    assert_eq!(found(&answer), [("incomplete".to_owned(), vec![pair("test", "Level 7")])]);
-    assert_eq!(answer["results"][0]["records"][0]["match"], "exact");
-    assert_eq!(answer["unread"][0]["what"], "list_tests, page 1");
-    assert!(answer["repeat"].is_string(), "{answer}");
+        assert_eq!(found(&answer), [("incomplete".to_owned(), vec![pair("test", "Level 7")])]);
+        assert_eq!(answer["results"][0]["records"][0]["match"], "exact");
+        assert_eq!(
+            (answer["repeat"].is_string(), &answer["incomplete"]),
+            (has_repeat, &json!(true)),
+            "{answer}"
+        );
+        let unread = &answer["unread"];
+        assert!(
+            unread[0]["what"].as_str().is_some_and(|what| what.starts_with("list_tests, page 1")),
+            "{answer}"
+        );
+        assert!(unread[0]["why"].as_str().is_some_and(|said| said.contains(why)), "{answer}");
+        // A permission is named once for everything that it keeps unread.
+        assert_eq!(unread.as_array().map(Vec::len), Some(if status == 403 { 1 } else { 2 }), "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -224,30 +223,8 @@ async fn a_missing_permission_is_named_once_and_nothing_is_to_be_repeated() {
     }
     assert_eq!((&answer["incomplete"], answer.get("repeat")), (&json!(true), None), "{answer}");
     assert!(found(&answer).iter().all(|(how, _)| how == "incomplete"), "{answer}");
-}
-
-#[tokio::test]
-async fn builds_are_found_with_pinned_and_version() {
-    let mut session = Fixture::new().open().await;
-    let answer =
-        session.host.succeed(TOOL, json!({"names": [seed::BUILD_ANDROID], "kinds": ["build"]})).await;
-    let build = &answer["results"][0]["records"][0];
-
-    assert_eq!((&build["pinned"], &build["version"]), (&json!(false), &json!("1.4.0")), "{answer}");
-}
-
-#[tokio::test]
-async fn a_test_without_players_has_no_field_for_them() {
-    let stub = Stub::start(
-        async |target: String| {
-            if target.contains("/tests/") { (200, test(0)) } else { page(&target, 1, test) }
-        },
-    )
-    .await;
-    let mut session = Fixture::new().open_with(stub).await;
-    let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
-
-    assert_eq!(answer["results"][0]["records"][0].get("players"), None, "{answer}");
+    let first = answer.as_object().and_then(|fields| fields.keys().next());
+    assert_eq!(first.map(String::as_str), Some("incomplete"));
 }
 
 #[tokio::test]
@@ -311,26 +288,4 @@ async fn one_to_twenty_names_are_searched() {
         let violations = session.host.violations(TOOL, json!({"names": names})).await;
         assert!(violations.len() == 1 && violations[0].starts_with(path), "{violations:?}");
     }
-}
-
-#[tokio::test]
-async fn pages_that_are_not_read_within_the_time_limit_are_reported() {
-    let clock = SimulatedClock::without_service();
-    let expiring = Arc::clone(&clock);
-    let stub = Stub::start(move |target: String| {
-        let clock = Arc::clone(&expiring);
-        async move {
-            if target.contains("page=1&") {
-                clock.set_time_limits_expire(true);
-                std::future::pending::<()>().await;
-            }
-            page(&target, 101, test)
-        }
-    })
-    .await;
-    let mut session = Fixture::new().simulated_time_by(clock).open_with(stub).await;
-    let answer = session.host.succeed(TOOL, json!({"names": ["Level 0"], "kinds": ["test"]})).await;
-
-    assert_eq!(found(&answer)[0].1, [pair("test", "Level 0")]);
-    assert_eq!(answer["unread"][0]["what"], "list_tests, page 1");
 }
