@@ -29,7 +29,7 @@ use crate::{
         catalog::{ListedTool as _, Tool, typed_answer},
         composite::WaitForCompletion,
         context::ToolCall,
-        report::{PictureAlbum, pictures_for_host},
+        report::ViewedRun,
         selection::Selection,
         upload::FileServices,
         waiting::WaitReply,
@@ -163,22 +163,22 @@ impl ToolRunner {
         self.until_interrupted(tool, call, context).await
     }
 
-    /// Reads a run with `get_run` and loads its pictures.
+    /// Reads a run with `get_run`, and what its view shows beside the record.
     ///
     /// # Errors
     /// As [`Self::run`].
-    pub(super) async fn load_pictures(
+    pub(super) async fn read_view(
         &self,
         project: Option<&str>,
         run_id: &str,
         context: &RequestContext<RoleServer>,
-    ) -> Result<PictureAlbum, Failure> {
+    ) -> Result<ViewedRun, Failure> {
         let tool = GetRun::tool();
         let own = ResultId::new(ResultKind::Run, run_id).to_arguments();
         let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
         let loading = async {
             let caller = self.callers.choose(tool.info, &arguments).await?;
-            pictures_for_host(&caller, project, run_id).await
+            ViewedRun::read(&caller, project, run_id).await
         };
 
         self.until_interrupted(tool, loading, context).await

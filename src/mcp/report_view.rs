@@ -96,8 +96,8 @@ async fn read_pictures(
     runner: &ToolRunner,
     context: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResult, Failure> {
-    let album = runner.load_pictures(pictures.project.as_deref(), &pictures.run_id, context).await?;
-    let contents = ResourceContents::text(json!(album).to_string(), uri).with_mime_type("application/json");
+    let run = runner.read_view(pictures.project.as_deref(), &pictures.run_id, context).await?;
+    let contents = ResourceContents::text(json!(run).to_string(), uri).with_mime_type("application/json");
     let result = ReadResourceResult::new(vec![contents]);
 
     // Only the owner of the key may read them.

@@ -1,25 +1,20 @@
-//! The report page: a run or a summary of results as one HTML file that loads nothing else.
+//! The report: a run or a summary of results as one HTML file that loads nothing else, as Markdown, or as text for a terminal.
 //!
-//! Hosts with MCP Apps show the page as the view of a tool and send it the result of the tool. The command line writes
-//! the page with its data and pictures, or renders a summary as Markdown, or as text for a terminal.
+//! Hosts with MCP Apps show the same page as the view of a tool, and send it the result of the tool.
 
-mod markdown;
-mod page;
 mod pictures;
 mod screenshots;
 mod text;
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
+use ring::digest;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
-pub use self::{
-    markdown::markdown,
-    page::{page_with_data, view_page},
-    pictures::{PictureAlbum, pictures_for_host},
-    text::SummaryText,
-};
+use self::pictures::PictureAlbum;
+pub use self::text::{markdown, terminal_text};
 pub(crate) use self::{
     pictures::download as download_screenshot,
     screenshots::{Screenshot, select as select_screenshots},
@@ -28,25 +23,30 @@ use crate::{
     call::{
         Caller,
         arguments::{CommonArguments, ToolArguments},
-        paging::{Omission, Page},
+        paging::{MAX_PAGES, Omission, Page},
     },
-    failure::{Code, Failure},
-    fields::Fields,
+    failure::Failure,
+    fields::{Fields, text_at},
     service::{
         api::{
             Id,
             bugs::{ListRunBugs, RunBug},
-            executions::TestPlanExecution,
-            jobs::Job,
-            runs::{ListRuns, Run, RunDetail},
+            runs::{GetRun, ListRuns, Run, RunDetail},
         },
+        catalog::ListedOperation as _,
         lenient::view,
         operation::Operation as _,
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
-        call_options::CallOptions, catalog::typed_answer, composite::SummarizeResults,
-        context::CallerWithFiles, find::FoundResult, project_client::ProjectClient, summary::Summary,
+        call_options::CallOptions,
+        catalog::typed_answer,
+        composite::SummarizeResults,
+        context::CallerWithFiles,
+        find::FoundResult,
+        project_client::ProjectClient,
+        reader::{Reader, Unread},
+        summary::Summary,
     },
 };
 
@@ -55,6 +55,38 @@ const MAX_PAGE_BYTES: usize = 6_000_000;
 
 /// Size of what the list of pictures contains beside the pictures, in bytes.
 const PICTURE_LIST_BYTES: usize = 10_000;
+
+/// Largest size of the pictures of one run that a host receives, in bytes of Base64 text.
+const MAX_HOST_BYTES: usize = 2_000_000;
+
+const PAGE: &str = include_str!("report/page/page.html");
+const STYLE: &str = include_str!("report/page/page.css");
+const SCRIPT: &str = concat!(
+    include_str!("report/page/elements.js"),
+    include_str!("report/page/run.js"),
+    include_str!("report/page/summary.js"),
+    include_str!("report/page/host.js"),
+);
+
+/// Returns the page as the view of a tool. The host sends it its data.
+pub fn view_page() -> String {
+    // The host adds a policy of its own, and possibly a script, so that the policy cannot consist of hashes.
+    render_page("script-src 'unsafe-inline'; style-src 'unsafe-inline'", "{}")
+}
+
+/// Returns the page with its data. The browser accepts only the script and the style of the page.
+pub fn page_with_data(data: &Value) -> String {
+    let hash = |text: &str| BASE64_STANDARD.encode(digest::digest(&digest::SHA256, text.as_bytes()));
+    let policy = format!("script-src 'sha256-{}'; style-src 'sha256-{}'", hash(SCRIPT), hash(STYLE));
+    // No text of the data begins or ends an element.
+    render_page(&policy, &data.to_string().replace('<', "\\u003c"))
+}
+
+fn render_page(policy: &str, data: &str) -> String {
+    let page = PAGE.replace("{policy}", policy).replace("{style}", STYLE);
+    // The data is inserted last, because it may contain text that looks like a placeholder.
+    page.replace("{script}", SCRIPT).replacen("{data}", data, 1)
+}
 
 /// The run, job or execution of a report, or several jobs.
 #[derive(Clone, Debug)]
@@ -94,7 +126,6 @@ impl ReportSubject {
         if let Some(earlier) = &self.compare_with {
             arguments.insert("compare_with".to_owned(), json!(earlier));
         }
-
         if let Some(count) = self.history {
             arguments.insert("history".to_owned(), json!(count));
         }
@@ -102,15 +133,6 @@ impl ReportSubject {
         let arguments = ToolArguments::new(arguments, CommonArguments::in_project(project));
         let call = tools.tool_call(arguments, CallOptions::silent());
         typed_answer::<SummarizeResults>(call).await.map(|(summary, _)| summary)
-    }
-
-    /// Returns the status of a job or an execution.
-    fn status(&self) -> Option<String> {
-        match self.target.kind()? {
-            ResultKind::Run => None,
-            ResultKind::Job => Some(view::<Job>(&self.record).status),
-            ResultKind::Execution => Some(view::<TestPlanExecution>(&self.record).status),
-        }
     }
 
     /// Returns the filters of the lists that together have the runs of the subject.
@@ -124,31 +146,86 @@ impl ReportSubject {
     }
 }
 
-fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
-    ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) }
-}
-
-/// The data of a report page, with the field names that the script of the page reads: the record of a run with its
-/// bugs, or the summary of a job or an execution with its runs.
+/// The data of a report, with the field names that the script of the page reads: the summary, and the record of a run with its
+/// bugs, or the runs of a job or an execution.
 #[skip_serializing_none]
 #[derive(Debug, Default, Serialize)]
 pub struct ReportData {
     /// The record of the run, if the subject is a run.
     run: Option<Value>,
-    bugs: Option<Vec<Value>>,
-    /// Number of bugs that the service states, which may be more than it returns.
-    bugs_found: Option<u64>,
+    #[serde(flatten)]
+    bugs: BugsOfRun,
     /// The runs of a job or an execution.
     runs: Option<Vec<Value>>,
     /// The status of a job or an execution. The summary only distinguishes `completed` and `running`.
     state: Option<String>,
-    /// The summary; `None` for a run alone.
-    pub summary: Option<Summary>,
+    /// The summary.
+    pub summary: Summary,
     /// Absent if no pictures are requested.
     pictures: Option<PictureAlbum>,
     /// When the report was made.
     created_at: Option<Timestamp>,
     unread: Vec<Omission>,
+}
+
+#[skip_serializing_none]
+#[derive(Debug, Default, Serialize)]
+struct BugsOfRun {
+    bugs: Option<Vec<Value>>,
+    /// Number of bugs that the service states, which may be more than it returns.
+    bugs_found: Option<u64>,
+}
+
+impl BugsOfRun {
+    async fn read(reader: &Reader, run_id: &str, unread: &mut Unread) -> Self {
+        let answer = reader.read_value(&ListRunBugs { run_id: Id(run_id.to_owned()) }).await;
+        match answer.and_then(|answer| Page::parse(ListRunBugs::NAME, answer)) {
+            Ok(page) => Self { bugs: Some(page.records), bugs_found: page.total_records },
+            Err(failure) => {
+                unread.add("bugs", &failure);
+                Self::default()
+            }
+        }
+    }
+
+    async fn load_pictures(
+        &self,
+        client: &ProjectClient,
+        run_id: &str,
+        run: &RunDetail,
+        max_bytes: Option<usize>,
+    ) -> PictureAlbum {
+        let bugs: Vec<RunBug> = self.bugs.iter().flatten().map(view).collect();
+        PictureAlbum::load(client, select_screenshots(run_id, run, &bugs), max_bytes).await
+    }
+}
+
+/// What the view in a host shows of a run beside its record.
+#[derive(Debug, Serialize)]
+pub struct ViewedRun {
+    #[serde(flatten)]
+    bugs: BugsOfRun,
+    #[serde(flatten)]
+    pictures: PictureAlbum,
+}
+
+impl ViewedRun {
+    /// Reads a run, its bugs and its pictures. What cannot be read beside the run is named.
+    pub async fn read(caller: &Caller, project: Option<&str>, run_id: &str) -> Result<Self, Failure> {
+        let reader = Reader::new(caller, project);
+        let run = reader.read(&GetRun { run_id: Id(run_id.to_owned()) }).await?;
+        let mut unread = Unread::default();
+        let bugs = BugsOfRun::read(&reader, run_id, &mut unread).await;
+
+        let client = client(caller, project);
+        let mut pictures = bugs.load_pictures(&client, run_id, &run, Some(MAX_HOST_BYTES)).await;
+        pictures.unread.extend(unread.omissions);
+        Ok(Self { bugs, pictures })
+    }
+}
+
+fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
+    ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) }
 }
 
 /// The pictures of a report.
@@ -162,105 +239,48 @@ pub enum PictureForm {
     Embedded,
 }
 
-/// What a report contains beside the records.
-#[derive(Clone, Copy, Debug)]
-pub struct ReportContent {
-    /// The pictures.
-    pub pictures: PictureForm,
-    /// Whether a run is summarized too. Jobs and executions always are.
-    pub summarizes_run: bool,
-}
-
 /// Reads the data of a report about `subject`. The report lists what could not be read.
 pub async fn gather_data(
     subject: &ReportSubject,
     tools: &CallerWithFiles,
     project: Option<&str>,
-    content: ReportContent,
+    pictures: PictureForm,
 ) -> Result<ReportData, Failure> {
-    let client = client(&tools.caller, project);
+    let reader = Reader::new(&tools.caller, project);
+    let mut unread = Unread::default();
     let created_at = Some(tools.caller.clock().timestamp());
     let mut data = ReportData { created_at, ..ReportData::default() };
 
-    if subject.target.kind() == Some(ResultKind::Run) {
+    let run_id = subject.target.id().filter(|_| subject.target.kind() == Some(ResultKind::Run));
+    if let Some(run_id) = run_id {
         data.run = Some(subject.record.clone());
-        if let Err(failure) = read_bugs(&client, subject, &mut data).await {
-            data.unread.push(omission("bugs", failure));
-        }
+        data.bugs = BugsOfRun::read(&reader, run_id, &mut unread).await;
     } else {
-        data.state = subject.status();
+        data.state = text_at(&subject.record, "status").map(str::to_owned);
         let mut runs = Vec::new();
         for filter in subject.run_filters() {
-            if let Err(failure) = read_runs(&client, &filter, &mut runs).await {
-                data.unread.push(omission("all runs", failure));
-            }
+            let list = reader.list(ListRuns::entry(), &filter, MAX_PAGES).await;
+            runs.extend(unread.list("all runs", list, MAX_PAGES).unwrap_or_default());
         }
         data.runs = Some(runs);
     }
+    data.unread = unread.omissions;
+    data.summary = subject.summarize(tools, project).await?;
 
-    let is_beside = subject.compare_with.is_some() || subject.history.is_some();
-    if data.run.is_none() || is_beside || content.summarizes_run {
-        data.summary = Some(subject.summarize(tools, project).await?);
-    }
-
-    if content.pictures != PictureForm::Absent {
-        let max_bytes = (content.pictures == PictureForm::Embedded).then(|| picture_bytes(&data));
-        data.pictures = Some(load_pictures(&data, &client, subject, max_bytes).await);
+    if pictures != PictureForm::Absent {
+        let max_bytes = (pictures == PictureForm::Embedded).then(|| {
+            let page_bytes = page_with_data(&json!(data)).len();
+            MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES)
+        });
+        let client = client(&tools.caller, project);
+        data.pictures = Some(match (&data.runs, run_id) {
+            (None, Some(id)) => data.bugs.load_pictures(&client, id, &view(&subject.record), max_bytes).await,
+            (runs, _) => {
+                let runs = runs.iter().flatten().map(|run| view::<Run>(run).head).collect();
+                PictureAlbum::of_runs(&client, runs, max_bytes).await
+            }
+        });
     }
 
     Ok(data)
-}
-
-async fn read_bugs(
-    client: &ProjectClient,
-    subject: &ReportSubject,
-    data: &mut ReportData,
-) -> Result<(), Failure> {
-    let run_id = Id(subject.target.id().unwrap_or_default().to_owned());
-    let reply = client.call(&ListRunBugs { run_id }).await?;
-    let page = Page::parse(ListRunBugs::NAME, reply.into_value())?;
-    (data.bugs, data.bugs_found) = (Some(page.records), page.total_records);
-
-    Ok(())
-}
-
-/// Adds the runs that `filter` selects to `runs`. Those of the pages that can be read are kept.
-async fn read_runs(client: &ProjectClient, filter: &Fields, runs: &mut Vec<Value>) -> Result<(), Failure> {
-    let listed = client.list::<ListRuns>(filter).await?;
-    let count = listed.records.len();
-    runs.extend(listed.records);
-
-    match listed.failed_pages.into_iter().next() {
-        Some((_, failure)) => Err(failure),
-        None if listed.has_more_pages => {
-            Err(Failure::new(Code::TooLarge, format!("there are more than {count}")))
-        }
-        None => Ok(()),
-    }
-}
-
-fn omission(what: &str, failure: Failure) -> Omission {
-    Omission { what: what.to_owned(), why: failure.message }
-}
-
-/// Returns the size of the pictures that fit into the page beside its other data.
-fn picture_bytes(data: &ReportData) -> usize {
-    let page_bytes = page_with_data(&json!(data)).len();
-    MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES)
-}
-
-async fn load_pictures(
-    data: &ReportData,
-    client: &ProjectClient,
-    subject: &ReportSubject,
-    max_bytes: Option<usize>,
-) -> PictureAlbum {
-    if let Some(runs) = &data.runs {
-        let runs = runs.iter().map(|run| view::<Run>(run).head);
-        return PictureAlbum::of_runs(client, runs.collect(), max_bytes).await;
-    }
-
-    let bugs: Vec<RunBug> = data.bugs.iter().flatten().map(view).collect();
-    let run = view::<RunDetail>(&subject.record);
-    PictureAlbum::of_run(client, subject.target.id().unwrap_or_default(), &run, &bugs, max_bytes).await
 }

@@ -9,9 +9,10 @@ import { HOST, READ, call, framed } from './host.mjs';
 import * as hostile from './hostile.mjs';
 
 const { service, browser } = await fixture();
-const [view, run, bugs, summary] = await service.ask(
+const PICTURES = `tas://projects/demo/runs/${RUN_FAILED}/pictures`;
+const [view, run, details, summary] = await service.ask(
   READ,
-  call('get_run', { run_id: RUN_FAILED }), call('list_run_bugs', { run_id: RUN_FAILED }),
+  call('get_run', { run_id: RUN_FAILED }), { method: 'resources/read', params: { uri: PICTURES } },
   call('summarize_results', { test_plan_execution_id: EXECUTION }),
 );
 
@@ -60,24 +61,33 @@ test('a summary is shown even if the host passes on only its text', async () => 
   }
 });
 
-test('the bugs of a run are requested if the host lets the view call tools', async () => {
+test('the bugs and pictures of a run are requested if the host lets the view read resources', async () => {
   const { close, notify, say, heard, start, view: shown } = await host();
-  await start({ hostCapabilities: { serverTools: {} } });
+  await start({ hostCapabilities: { serverResources: {} } });
   await notify('ui/notifications/tool-input', { arguments: { run_id: RUN_FAILED, project_id: 'demo' } });
   await notify('ui/notifications/tool-result', run);
-  const asked = await heard('tools/call');
-  assert.deepEqual(asked.params, { name: 'list_run_bugs', arguments: { run_id: RUN_FAILED, project_id: 'demo' } });
-  await say({ id: asked.id, result: bugs });
-  await shown.getByRole('heading', { name: 'High (1)' }).waitFor();
+  const asked = await heard('resources/read');
+  assert.deepEqual(asked.params, { uri: PICTURES });
+  await say({ id: asked.id, result: details });
+  await shown.getByRole('heading', { name: 'Bugs (1)' }).waitFor();
   await shown.getByText('Pause button does not react').waitFor();
+  assert.equal(await shown.locator('main img').count(), 2);
   await close();
 
-  const silent = await host();
-  await silent.start();
-  await silent.notify('ui/notifications/tool-result', run);
-  await silent.view.getByRole('heading', { level: 1 }).waitFor();
-  assert.ok(!(await silent.waiting()).includes('tools/call'));
-  await silent.close();
+  for (const [capabilities, missing] of [[{}, 0], [{ serverResources: {} }, 1]]) {
+    const other = await host();
+    await other.start({ hostCapabilities: capabilities });
+    await other.notify('ui/notifications/tool-result', run);
+    await other.view.getByRole('heading', { level: 1 }).waitFor();
+    const waiting = await other.waiting();
+    assert.equal(waiting.filter((method) => method === 'resources/read').length, missing);
+    if (missing > 0) {
+      const { id } = await other.heard('resources/read');
+      await other.say({ id, error: { code: -32603, message: 'no pictures today' } });
+      await other.view.getByText(`Missing: pictures of ${RUN_FAILED}: no pictures today`).waitFor();
+    }
+    await other.close();
+  }
 });
 
 test('hostile texts are shown as text in every form of result', async () => {
@@ -98,7 +108,7 @@ test('hostile texts are shown as text in every form of result', async () => {
 test('results of any form are shown without an error', async () => {
   const forms = [
     [{}, 'There is no result.'], [{ content: [{ type: 'text', text: 'plain' }] }, 'plain'], [{ structuredContent: null }, 'There is no result.'], [{ structuredContent: {} }, 'Run'],
-    [{ structuredContent: { verdicts: null, failures: [null, 1, {}], passed_after_retry: [null], passed_with_bugs: [null], comparison: 'x', unread: ['an odd remark'], left_out: 3 } }, 'Something could not be read: an odd remark'],
+    [{ structuredContent: { verdicts: null, failures: [null, 1, {}], passed_after_retry: [null], passed_with_bugs: [null], comparison: 'x', unread: ['an odd remark'], left_out: 3 } }, 'Missing: an odd remark'],
     [{ structuredContent: { target_type: 'job', verdicts: { Success: 2, NEW_WORD: 1 }, finished: 3, total: 3 } }, 'NEW_WORD'],
     [{ structuredContent: { target_type: 'run', comparison: { with: { target_id: 'x' }, new: [null, 'y', { test: { name: 'z' }, was: 'SUCCESS' }] } } }, 'was: SUCCESS'],
     [{ structuredContent: { target_type: 'constructor', verdicts: { constructor: 1, toString: 2 }, failures: [{ verdict: 'valueOf' }] } }, 'toString'],

@@ -27,7 +27,7 @@ use crate::{
     text::{WallClock, visible},
     tools::{
         context::CallerWithFiles,
-        report::{self, PictureForm, ReportContent, ReportData, ReportSubject, SummaryText},
+        report::{self, PictureForm, ReportData, ReportSubject},
         summary::Summary,
     },
 };
@@ -136,11 +136,10 @@ impl Report {
             (false, true) => PictureForm::Embedded,
             (false, false) => PictureForm::Linked,
         };
-        let content = ReportContent { pictures, summarizes_run: has(ReportForm::Markdown) };
 
         let (subject, project) = (self.subject().await?, self.project());
-        let mut data = report::gather_data(&subject, &self.tools, project, content).await?;
-        data.summary.iter_mut().for_each(say_in_flags);
+        let mut data = report::gather_data(&subject, &self.tools, project, pictures).await?;
+        say_in_flags(&mut data.summary);
 
         Ok(data)
     }
@@ -178,7 +177,7 @@ impl Report {
             }
             return Ok(status);
         }
-        let printed = self.print_unwritten(data, failure_output).await;
+        let printed = self.print(&data.summary);
         for failure in &failures {
             failure_output.print(failure);
         }
@@ -186,26 +185,11 @@ impl Report {
         Ok(status_after_output(ExitStatus::Rejected, printed))
     }
 
-    async fn print_unwritten(&self, data: ReportData, failure_output: FailureOutput) -> io::Result<()> {
-        let summary = match data.summary {
-            Some(summary) => Ok(summary),
-            None => self.read_summary().await,
-        };
-
-        match summary {
-            Ok(summary) => self.print(&summary),
-            Err(failure) => {
-                failure_output.print(&failure);
-                Ok(())
-            }
-        }
-    }
-
     fn print(&self, summary: &Summary) -> io::Result<()> {
         if self.arguments.output.json {
             return print_line(json!(summary));
         }
-        let text = SummaryText { summary, clock: &WallClock::of_this_machine() }.to_string();
+        let text = report::terminal_text(summary, &WallClock::of_this_machine());
         print_paragraphs(&visible(&text).replace('\r', ""))
     }
 }

@@ -273,7 +273,7 @@ impl<'a> Start<'a> {
 /// Returns the test or the plan that has this name or id.
 async fn find_startable(resolver: NameResolver<'_>, name: &str) -> Result<FoundRecord, Failure> {
     if !is_uuid(name) {
-        return resolver.record_of(&[RecordKind::TestPlan, RecordKind::Test], name).await;
+        return Ok(resolver.record_of(&[RecordKind::TestPlan, RecordKind::Test], name).await?.0);
     }
 
     let test = GetTest { test_id: Id(name.to_owned()), version: None, include_shared_collection_steps: None };

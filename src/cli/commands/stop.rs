@@ -99,7 +99,7 @@ async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result
 
     let Some(job) = job else { return Ok(Jobs::new()) };
     let id = ResultId::new(ResultKind::Job, job);
-    let found = FoundResult::read(resolver.caller, resolver.project, id).await?;
+    let found = FoundResult::read(&resolver.reader(), id).await?;
     Ok(Jobs::from([named(view(&found.record))]))
 }
 

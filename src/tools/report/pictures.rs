@@ -1,18 +1,19 @@
-//! The pictures of a report page: screenshots that are downloaded and scaled, up to a size limit.
+//! The pictures of a report: screenshots that are downloaded and scaled, up to a size limit.
 
-use std::{mem, time::Duration};
+use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use tokio::task::spawn_blocking;
 
 use super::screenshots::{Screenshot, select};
 use crate::{
     backoff::{AttemptError, Backoff, RetryPolicy},
     call::{
-        Artifact, Caller, LONG_WORK,
+        Artifact, LONG_WORK,
         paging::{MAX_CONCURRENT_REQUESTS, Omission},
     },
     client::{MAX_RESPONSE_BYTES, ResumeFrom},
@@ -20,14 +21,10 @@ use crate::{
     picture::{self, Picture},
     service::api::{
         Id,
-        bugs::RunBug,
-        runs::{GetRun, RunDetail, RunHead},
+        runs::{GetRun, RunHead},
     },
     tools::{project_client::ProjectClient, summary::TestResult},
 };
-
-/// Largest size of the pictures of one run that a host receives, in bytes of Base64 text.
-const MAX_HOST_BYTES: usize = 2_000_000;
 
 /// Largest number of runs whose records are read for their pictures.
 const MAX_RUNS: usize = 100;
@@ -59,53 +56,34 @@ const RETRIES: RetryPolicy = RetryPolicy {
 /// Longest pause that the service may ask for. A page does not wait longer for one picture.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The pictures of a page, with the field names that the script of the page reads.
+/// The pictures of a report, with the field names that the script of the page reads.
 #[derive(Debug, Default, Serialize)]
-pub struct PictureAlbum {
+pub(super) struct PictureAlbum {
     pub(super) items: Vec<ReportPicture>,
-    /// Number of pictures that were left out.
-    #[serde(skip_serializing_if = "is_zero")]
-    left_out: usize,
-    /// Number of runs whose pictures were not looked up.
-    #[serde(skip_serializing_if = "is_zero")]
-    left_out_runs: usize,
-    /// Pictures that could not be loaded.
+    /// Pictures that could not be loaded, or that did not fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<Omission>,
+    pub(super) unread: Vec<Omission>,
 }
 
 /// A picture of a report.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 pub(super) struct ReportPicture {
     pub(super) run_id: String,
     pub(super) player: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) step: Option<usize>,
     /// Whether it is the last screenshot of the player.
     end: bool,
     /// Address of the file at the service, which needs the key.
     #[serde(skip)]
     pub(super) url: String,
-    /// The picture itself; `None` if the report has links only.
-    #[serde(flatten)]
-    embedded: Option<EmbeddedPicture>,
+    width: Option<u32>,
+    height: Option<u32>,
+    /// The picture as a `data:` URI; `None` if the report has links only.
+    src: Option<String>,
 }
 
-/// A picture in the data of a page.
-#[derive(Debug, Serialize)]
-struct EmbeddedPicture {
-    width: u32,
-    height: u32,
-    /// `data:` URI
-    src: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is that of `skip_serializing_if`")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-/// The pictures that could not be loaded, and the reason of the first one.
+/// What could not be loaded: how much, and the reason of the first failure.
 #[derive(Debug, Default)]
 struct LoadFailures {
     count: usize,
@@ -113,43 +91,24 @@ struct LoadFailures {
 }
 
 impl LoadFailures {
-    fn add_many(&mut self, count: usize, why: String) {
+    fn add(&mut self, count: usize, why: String) {
         self.count += count;
         self.first.get_or_insert(why);
     }
 
-    fn into_omission(self) -> Option<Omission> {
-        let what = if self.count == 1 { "1 picture".to_owned() } else { format!("{} pictures", self.count) };
+    fn into_omission(self, noun: &str) -> Option<Omission> {
+        let what = plural(self.count, noun);
         self.first.map(|why| Omission { what, why })
     }
 }
 
-/// Reads a run and loads its pictures for the view in a host.
-pub async fn pictures_for_host(
-    caller: &Caller,
-    project: Option<&str>,
-    run_id: &str,
-) -> Result<PictureAlbum, Failure> {
-    let client = ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) };
-    let run = client.call(&GetRun { run_id: Id(run_id.to_owned()) }).await?.view::<GetRun>();
-
-    Ok(PictureAlbum::of_run(&client, run_id, &run, &[], Some(MAX_HOST_BYTES)).await)
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 impl PictureAlbum {
-    /// Loads the pictures of a run whose record and bugs are known, with at most `max_bytes` bytes of Base64 text; `None`
-    /// for links only.
-    pub(super) async fn of_run(
-        client: &ProjectClient,
-        run_id: &str,
-        run: &RunDetail,
-        bugs: &[RunBug],
-        max_bytes: Option<usize>,
-    ) -> Self {
-        Self::load(client, select(run_id, run, bugs), max_bytes).await
-    }
-
-    /// Loads the pictures of runs, those of failed runs first, with at most `max_bytes` bytes of Base64 text.
+    /// Loads the pictures of runs, those of failed runs first, with at most `max_bytes` bytes of Base64 text; `None` for links
+    /// only.
     pub(super) async fn of_runs(
         client: &ProjectClient,
         runs: Vec<RunHead>,
@@ -159,190 +118,197 @@ impl PictureAlbum {
         let mut runs: Vec<_> =
             runs.into_iter().map(TestResult::from_run).filter(TestResult::is_finished).collect();
         runs.sort_by_key(TestResult::has_passed);
-        let left_out_runs = runs.len().saturating_sub(MAX_RUNS);
+        let further = runs.len().saturating_sub(MAX_RUNS);
+        runs.truncate(MAX_RUNS);
 
-        let (sources, unread) = read_sources(client, runs).await;
-        let mut album = Self::load(client, sources, max_bytes).await;
-        album.left_out_runs = left_out_runs;
-        album.unread.extend(unread);
-
-        album
-    }
-
-    /// Loads pictures in the order of `sources` until they have `max_bytes` bytes. The others are counted.
-    async fn load(client: &ProjectClient, sources: Vec<Screenshot>, max_bytes: Option<usize>) -> Self {
-        let Some(max_bytes) = max_bytes else {
-            let items = sources.iter().map(|source| ReportPicture::new(source, None)).collect();
-            return Self { items, ..Self::default() };
-        };
-
-        let mut album = Self { left_out: sources.len(), ..Self::default() };
-        let mut failures = LoadFailures::default();
-
-        let limit = client.caller.clock().timeout(TIME_LIMIT);
-        let loading = album.add_all(client, sources, max_bytes, &mut failures);
-        let is_late = tokio::select! {
-            biased;
-            () = loading => false,
-            () = limit => true,
-        };
-
-        if is_late {
-            let why = format!("they were not loaded in {} s", TIME_LIMIT.as_secs());
-            let what = format!("{} pictures", mem::take(&mut album.left_out));
-            album.unread.push(Omission { what, why });
+        let mut unread = LoadFailures::default();
+        let screenshots = screenshots_of(client, runs, &mut unread).await;
+        let mut album = Self::load(client, screenshots, max_bytes).await;
+        if further > 0 {
+            unread.add(further, format!("a report has pictures of {MAX_RUNS} runs"));
         }
-        album.unread.extend(failures.into_omission());
+        album.unread.extend(unread.into_omission("run"));
 
         album
     }
 
-    /// Downloads some pictures at the same time, and scales one after the other.
-    async fn add_all(
+    /// Loads pictures in this order until they have `max_bytes` bytes of Base64 text; `None` for links only.
+    pub(super) async fn load(
+        client: &ProjectClient,
+        screenshots: Vec<Screenshot>,
+        max_bytes: Option<usize>,
+    ) -> Self {
+        let Some(max_bytes) = max_bytes else {
+            return Self {
+                items: screenshots.iter().map(ReportPicture::linked).collect(),
+                ..Self::default()
+            };
+        };
+
+        let mut loading = Loading { left: screenshots.len(), ..Loading::default() };
+        let limit = client.caller.clock().timeout(TIME_LIMIT);
+        let why = tokio::select! {
+            biased;
+            end = loading.load_all(client, screenshots, max_bytes) => end,
+            () = limit => format!("they were not loaded in {} s", TIME_LIMIT.as_secs()),
+        };
+        let left = Some(Omission { what: plural(loading.left, "picture"), why }).filter(|_| loading.left > 0);
+        let unread = loading.failures.into_omission("picture").into_iter().chain(left).collect();
+
+        Self { items: loading.items, unread }
+    }
+}
+
+/// The pictures that were loaded so far.
+#[derive(Debug, Default)]
+struct Loading {
+    items: Vec<ReportPicture>,
+    failures: LoadFailures,
+    /// Number of pictures that were not tried.
+    left: usize,
+}
+
+impl Loading {
+    /// Downloads some pictures at the same time, and scales one after the other. Returns why it ended before the last one, if it
+    /// did.
+    async fn load_all(
         &mut self,
         client: &ProjectClient,
-        sources: Vec<Screenshot>,
+        screenshots: Vec<Screenshot>,
         max_bytes: usize,
-        failures: &mut LoadFailures,
-    ) {
-        let width = if sources.len() <= FEW { LARGE_WIDTH } else { WIDTH };
+    ) -> String {
+        let width = if screenshots.len() <= FEW { LARGE_WIDTH } else { WIDTH };
         let mut remaining = max_bytes;
-        let mut downloads = stream::iter(sources.into_iter().take(MAX_PICTURES))
-            .map(|source| async move { (download(client, &source).await, source) })
+        let mut downloads = stream::iter(screenshots.into_iter().take(MAX_PICTURES))
+            .map(|screenshot| async move { (download(client, &screenshot).await, screenshot) })
             .buffered(MAX_CONCURRENT_REQUESTS);
 
-        while let Some((downloaded, source)) = downloads.next().await {
+        while let Some((downloaded, screenshot)) = downloads.next().await {
             let scaled = match downloaded {
-                Ok(bytes) => scale(bytes, width).await.map_err(|why| not_shown(&source, &why)),
+                Ok(bytes) => scale(&screenshot, bytes, width).await,
                 // Without the setting, no other picture can be loaded either.
-                Err(failure) if failure.code == Code::NotConfigured => {
-                    failures.add_many(mem::take(&mut self.left_out), failure.message);
-                    return;
-                }
-                Err(failure) => Err(failure.message),
+                Err(failure) if failure.code == Code::NotConfigured => return failure.message,
+                Err(failure) => Err(failure),
             };
 
-            match scaled.map(|picture| EmbeddedPicture::new(&picture)) {
+            match scaled.map(|picture| ReportPicture::embedded(&screenshot, &picture)) {
                 Ok(picture) => {
-                    let size = picture.src.len() + FIELD_BYTES;
+                    let size = picture.src.as_ref().map_or(0, String::len) + FIELD_BYTES;
                     if size > remaining {
-                        return;
+                        break;
                     }
                     remaining -= size;
-                    self.items.push(ReportPicture::new(&source, Some(picture)));
+                    self.items.push(picture);
                 }
-                Err(why) => failures.add_many(1, why),
+                Err(failure) => self.failures.add(1, failure.message),
             }
-            self.left_out -= 1;
+            self.left -= 1;
         }
+
+        "the size of the report is limited".to_owned()
     }
 }
 
 impl ReportPicture {
-    fn new(source: &Screenshot, embedded: Option<EmbeddedPicture>) -> Self {
+    fn linked(screenshot: &Screenshot) -> Self {
         Self {
-            run_id: source.run_id.clone(),
-            player: source.player,
-            step: source.step,
-            end: source.is_end,
-            url: source.file.url.clone(),
-            embedded,
+            run_id: screenshot.run_id.clone(),
+            player: screenshot.player,
+            step: screenshot.step,
+            end: screenshot.is_end,
+            url: screenshot.file.url.clone(),
+            width: None,
+            height: None,
+            src: None,
         }
     }
-}
 
-impl EmbeddedPicture {
-    fn new(picture: &Picture) -> Self {
-        let data = BASE64_STANDARD.encode(&picture.data);
-        let src = format!("data:{};base64,{data}", picture.mime_type);
-        Self { width: picture.width, height: picture.height, src }
+    fn embedded(screenshot: &Screenshot, picture: &Picture) -> Self {
+        let src = format!("data:{};base64,{}", picture.mime_type, BASE64_STANDARD.encode(&picture.data));
+        let (width, height) = (Some(picture.width), Some(picture.height));
+        Self { width, height, src: Some(src), ..Self::linked(screenshot) }
     }
 }
 
-/// Reads the full records of the first runs. Returns their pictures, those of failed steps first, and what could not be
-/// read. The records are not kept, because they are long.
-async fn read_sources(client: &ProjectClient, runs: Vec<TestResult>) -> (Vec<Screenshot>, Option<Omission>) {
-    let runs = runs.into_iter().take(MAX_RUNS).filter_map(|run| Some((run.has_passed(), run.run_id?)));
+/// Reads the full records of runs. Returns their screenshots, those of failed steps first. The records are not kept, because
+/// they are long.
+async fn screenshots_of(
+    client: &ProjectClient,
+    runs: Vec<TestResult>,
+    unread: &mut LoadFailures,
+) -> Vec<Screenshot> {
+    let runs = runs.into_iter().filter_map(|run| Some((run.has_passed(), run.run_id?)));
     let mut reads = stream::iter(runs)
         .map(|(has_passed, run_id)| async move {
             let run = client.call(&GetRun { run_id: Id(run_id.clone()) }).await;
-            (has_passed, run.map(|run| select(&run_id, &run.view::<GetRun>(), &[])))
+            run.map(|run| (has_passed, select(&run_id, &run.view::<GetRun>(), &[])))
         })
         .buffered(MAX_CONCURRENT_REQUESTS);
-    let (mut of_failed, mut of_passed) = (Vec::new(), Vec::new());
-    let mut failures = LoadFailures::default();
 
-    while let Some((has_passed, sources)) = reads.next().await {
-        match sources {
-            Ok(sources) if has_passed => of_passed.extend(sources),
-            Ok(sources) => of_failed.extend(sources),
-            Err(failure) => failures.add_many(1, failure.message),
+    let mut found = Vec::new();
+    while let Some(read) = reads.next().await {
+        match read {
+            Ok((has_passed, screenshots)) => {
+                found.extend(screenshots.into_iter().map(|one| (has_passed, one)))
+            }
+            Err(failure) => unread.add(1, failure.message),
         }
     }
 
-    // The sort is stable, so that the runs keep their order.
-    of_failed.sort_by_key(|source| source.step.is_none());
-    of_failed.extend(of_passed);
-    let what = format!("pictures of {} runs", failures.count);
-
-    (of_failed, failures.first.map(|why| Omission { what, why }))
+    // The sort is stable, so that the runs keep their order, and those that passed the order of their screenshots.
+    found.sort_by_key(|(has_passed, screenshot)| (*has_passed, !has_passed && screenshot.step.is_none()));
+    found.into_iter().map(|(_, screenshot)| screenshot).collect()
 }
 
-/// Downloads a picture into memory.
+/// Downloads a screenshot into memory.
 ///
 /// # Errors
 /// The failure of the last attempt, or `too_large` for a file of more than [`MAX_RESPONSE_BYTES`].
-pub(crate) async fn download(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, Failure> {
-    check_size(source, source.file.size.unwrap_or_default())?;
+pub(crate) async fn download(client: &ProjectClient, screenshot: &Screenshot) -> Result<Bytes, Failure> {
+    check_size(screenshot, screenshot.file.size.unwrap_or_default())?;
 
     let mut attempts = RETRIES.start();
     loop {
-        match download_once(client, source).await {
+        match download_once(client, screenshot).await {
             Ok(bytes) => return Ok(bytes),
             Err(error) => attempts.pause_after(error, &**client.caller.clock(), LONGEST_PAUSE).await?,
         }
     }
 }
 
-async fn download_once(client: &ProjectClient, source: &Screenshot) -> Result<Bytes, AttemptError> {
+async fn download_once(client: &ProjectClient, screenshot: &Screenshot) -> Result<Bytes, AttemptError> {
     let artifact = Artifact {
         project: client.project.clone(),
-        run_id: source.player_id.clone(),
-        filename: source.file.filename.clone(),
-        url: Some(source.file.url.clone()).filter(|url| !url.is_empty()),
+        run_id: screenshot.player_id.clone(),
+        filename: screenshot.file.filename.clone(),
+        url: Some(screenshot.file.url.clone()).filter(|url| !url.is_empty()),
     };
     let mut stream = client.caller.open(&artifact, &ResumeFrom::default()).await?;
     let mut bytes = BytesMut::new();
 
-    loop {
-        match stream.chunk().await {
-            Ok(Some(chunk)) => {
-                check_size(source, (bytes.len() + chunk.len()) as u64)?;
-                bytes.extend_from_slice(&chunk);
-            }
-            // A body without a stated length can end early without an error. The decoder finds that it is incomplete.
-            Ok(None) => return Ok(bytes.freeze()),
-            Err(error) => {
-                let message = format!("`{}`: {error}", source.file.filename);
-                return Err(AttemptError::transient(Failure::new(Code::ServiceUnavailable, message)));
-            }
-        }
+    // A body without a stated length can end early without an error. The decoder finds that it is incomplete.
+    while let Some(chunk) = stream.chunk().await.map_err(|error| {
+        let message = format!("`{}`: {error}", artifact.filename);
+        AttemptError::transient(Failure::new(Code::ServiceUnavailable, message))
+    })? {
+        check_size(screenshot, (bytes.len() + chunk.len()) as u64)?;
+        bytes.extend_from_slice(&chunk);
     }
+
+    Ok(bytes.freeze())
 }
 
-/// # Errors
-/// `too_large` if a picture of `size` bytes is not loaded.
-fn check_size(source: &Screenshot, size: u64) -> Result<(), Failure> {
+fn check_size(screenshot: &Screenshot, size: u64) -> Result<(), Failure> {
     if size <= MAX_RESPONSE_BYTES as u64 {
         return Ok(());
     }
 
-    let message = format!("`{}` is larger than {MAX_RESPONSE_BYTES} bytes", source.file.filename);
+    let message = format!("`{}` is larger than {MAX_RESPONSE_BYTES} bytes", screenshot.file.filename);
     Err(Failure::new(Code::TooLarge, message))
 }
 
-/// Decodes and scales a picture, or returns why this is not possible.
-async fn scale(bytes: Bytes, width: u32) -> Result<Picture, String> {
+/// Decodes and scales a picture.
+async fn scale(screenshot: &Screenshot, bytes: Bytes, width: u32) -> Result<Picture, Failure> {
     // The permit stays with the thread, which continues if the caller is cancelled.
     let permit = LONG_WORK.acquire().await;
     // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
@@ -351,13 +317,12 @@ async fn scale(bytes: Bytes, width: u32) -> Result<Picture, String> {
         picture::thumbnail(&bytes, width)
     });
 
-    match scaling.await {
+    let scaled = match scaling.await {
         Ok(scaled) => scaled.map_err(|error| error.to_string()),
         Err(_) => Err("it could not be decoded".to_owned()),
-    }
-}
-
-fn not_shown(source: &Screenshot, why: &str) -> String {
-    Failure::new(Code::BadResponse, format!("`{}` of {}: {why}", source.file.filename, source.player_id))
-        .message
+    };
+    scaled.map_err(|why| {
+        let message = format!("`{}` of {}: {why}", screenshot.file.filename, screenshot.player_id);
+        Failure::new(Code::BadResponse, message)
+    })
 }

@@ -52,7 +52,7 @@ fn select_of_player(
 ) -> Vec<Screenshot> {
     let files = player.artifacts.iter().flatten().flatten();
     let mut files: Vec<_> = files.filter(|file| is_picture(&file.filename)).collect();
-    files.sort_by_cached_key(|file| age(file));
+    files.sort_by_key(|file| age(file));
     let last = files.len().saturating_sub(1);
 
     let failed = (1..).zip(&player.steps).filter(|(_, step)| has_failed(step));
@@ -105,28 +105,13 @@ fn is_picture(filename: &str) -> bool {
 }
 
 /// Returns the key that sorts the screenshots of a player, the last one at the end: by the time of the upload, then by
-/// a name such as `end`, then by the numbers in the name.
-fn age(file: &RunArtifactRef) -> (Option<Timestamp>, bool, Vec<(String, u64)>) {
+/// a name such as `end`, then by the number of the step.
+fn age(file: &RunArtifactRef) -> (Option<Timestamp>, bool, Option<usize>, &str) {
     let (name, _) = file.filename.rsplit_once('.').unwrap_or((&file.filename, ""));
     let last = name.rsplit('/').next().unwrap_or_default();
     let is_end = END_WORDS.iter().any(|word| last.eq_ignore_ascii_case(word));
 
-    (file.uploaded_at.parse().ok(), is_end, numbered_parts(name))
-}
-
-/// Splits a name into texts with the number after each, so that `turn-10` follows `turn-9`.
-fn numbered_parts(name: &str) -> Vec<(String, u64)> {
-    let mut parts = Vec::new();
-    let mut rest = name;
-
-    while !rest.is_empty() {
-        let (text, tail) = split_where(rest, |character| character.is_ascii_digit());
-        let (digits, tail) = split_where(tail, |character| !character.is_ascii_digit());
-        parts.push((text.to_owned(), digits.parse().unwrap_or(u64::MAX)));
-        rest = tail;
-    }
-
-    parts
+    (file.uploaded_at.parse().ok(), is_end, step_number(name), name)
 }
 
 /// Returns the number of the step that a name contains, as in `step-2.png`, `Step_02/turn 7.png` or `steps/2.png`.
@@ -135,13 +120,9 @@ fn step_number(filename: &str) -> Option<usize> {
     name.split("step").skip(1).find_map(|rest| {
         let rest = rest.strip_prefix('s').unwrap_or(rest);
         let digits = rest.strip_prefix(['-', '_', ' ', '/', '.']).unwrap_or(rest);
-        split_where(digits, |character| !character.is_ascii_digit()).0.parse().ok()
+        let end = digits.find(|character: char| !character.is_ascii_digit()).unwrap_or(digits.len());
+        digits.get(..end)?.parse().ok()
     })
-}
-
-/// Splits a text before the first character that `is_end` accepts.
-fn split_where(text: &str, is_end: impl Fn(char) -> bool) -> (&str, &str) {
-    text.split_at(text.find(is_end).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -151,66 +132,54 @@ mod tests {
     use super::*;
     use crate::service::lenient::view;
 
-    /// Returns player, step, whether it is the end, and name of each selected screenshot.
-    fn selected(run: &Value, bugs: &[RunBug]) -> Vec<(usize, Option<usize>, bool, String)> {
-        let sources = select("r1", &view(run), bugs).into_iter();
-        sources.map(|source| (source.player, source.step, source.is_end, source.file.filename)).collect()
-    }
-
     fn player(number: usize, files: &[&str], results: &[&str]) -> Value {
-        let files: Vec<_> =
-            files.iter().map(|name| json!({"filename": name, "url": format!("x:{name}")})).collect();
-        let steps: Vec<_> = results.iter().map(|result| json!({"run_result": result})).collect();
-        json!({"id": format!("r1-{number}"), "player_number": number, "artifacts": files, "steps": steps})
+        let files = files.iter().map(|name| json!({"filename": name, "url": format!("x:{name}")}));
+        let steps = results.iter().map(|result| json!({"run_result": result}));
+        json!({
+            "id": format!("r1-{number}"), "player_number": number, "artifacts": files.collect::<Vec<_>>(),
+            "steps": steps.collect::<Vec<_>>(),
+        })
     }
 
     #[test]
     fn the_last_screenshots_of_failed_steps_come_before_those_of_the_end() {
-        let files = ["agent.log", "step-1.png", "step-2-a.png", "step-2-b.png", "end.png"];
-        let run = json!({"players": [
+        let files = ["agent.log", "step-1.png", "step-2-a.png", "step-2-b.png", "end.png", "step-2.gif"];
+        let two = [
             player(1, &files, &["SUCCESS", "success"]),
             player(2, &files, &["SUCCESS", "failed", "SKIPPED"]),
-        ]});
-
-        let expected = [
-            (2, Some(2), false, "step-2-b.png".to_owned()),
-            (1, None, true, "end.png".to_owned()),
-            (2, None, true, "end.png".to_owned()),
         ];
-        assert_eq!(selected(&run, &[]), expected);
-    }
-
-    #[test]
-    fn a_screenshot_of_the_failed_step_that_is_the_last_one_appears_once() {
-        let run = json!({"players": [player(1, &["step-1.png"], &["TIMEOUT"])]});
-        assert_eq!(selected(&run, &[]), [(1, Some(1), true, "step-1.png".to_owned())]);
-    }
-
-    #[test]
-    fn a_bug_names_the_screenshot_of_its_step() {
-        let run = json!({"players": [player(1, &["a.png", "b.png"], &["FAILED"])]});
         let bug = |player: usize, url: &str| {
             view(&json!({"player_number": player, "test_step": 1, "details": {"screenshot_url": url}}))
         };
-        let end = (1, None, true, "b.png".to_owned());
-        let named = (1, Some(1), false, "a.png".to_owned());
+        let unnamed = || json!([player(1, &["a.png", "b.png"], &["FAILED"])]);
+        let named = ["player 1, step Some(1): a.png", "player 1, step None, end: b.png"];
 
-        for (bug, expected) in [
-            (bug(0, "x:a.png"), vec![named.clone(), end.clone()]),
-            (bug(0, "https://host/runs/r1-1/artifacts/a.png"), vec![named, end.clone()]),
-            (bug(1, "x:a.png"), vec![end.clone()]),
-            (bug(0, "https://host/other.png"), vec![end]),
+        for (players, bugs, expected) in [
+            (
+                json!(two),
+                vec![],
+                &[
+                    "player 2, step Some(2): step-2-b.png",
+                    "player 1, step None, end: end.png",
+                    "player 2, step None, end: end.png",
+                ][..],
+            ),
+            (
+                json!([player(1, &["step-1.png"], &["TIMEOUT"])]),
+                vec![],
+                &["player 1, step Some(1), end: step-1.png"],
+            ),
+            (unnamed(), vec![bug(0, "x:a.png")], &named),
+            (unnamed(), vec![bug(0, "https://host/runs/r1-1/artifacts/a.png")], &named),
+            (unnamed(), vec![bug(1, "x:a.png")], &named[1..]),
+            (unnamed(), vec![bug(0, "https://host/other.png")], &named[1..]),
+            (json!([{}, null, 3, {"artifacts": [null, {}]}]), vec![], &[]),
         ] {
-            assert_eq!(selected(&run, std::slice::from_ref(&bug)), expected, "{bug:?}");
-        }
-    }
-
-    #[test]
-    fn records_of_any_form_have_no_screenshot() {
-        for run in
-            [json!({}), json!({"players": [{}, null, 3]}), json!({"players": [{"artifacts": [null, {}]}]})]
-        {
-            assert_eq!(selected(&run, &[]), []);
+            let found = select("r1", &view(&json!({"players": players})), &bugs).into_iter().map(|one| {
+                let end = if one.is_end { ", end" } else { "" };
+                format!("player {}, step {:?}{end}: {}", one.player, one.step, one.file.filename)
+            });
+            assert_eq!(found.collect::<Vec<_>>(), expected, "{players}");
         }
     }
 
@@ -230,21 +199,19 @@ mod tests {
     }
 
     #[test]
-    fn screenshots_are_sorted_by_number_and_the_named_end_is_last() {
-        let file = |name: &str| RunArtifactRef { filename: name.to_owned(), ..RunArtifactRef::default() };
-        let mut files = ["end.png", "turn-10.png", "turn-9.png", "a/turn-2.png"].map(file);
-        files.sort_by_cached_key(age);
+    fn screenshots_are_sorted_by_time_and_step_and_the_named_end_is_last() {
+        let file = |filename: &str, uploaded_at: &str| {
+            view::<RunArtifactRef>(&json!({"filename": filename, "uploaded_at": uploaded_at}))
+        };
+        let mut files = [
+            file("late.png", "2026-03-02T04:15:15Z"),
+            file("end.png", ""),
+            file("step-10.png", ""),
+            file("a/step-9.png", ""),
+        ];
+        files.sort_by(|one, other| age(one).cmp(&age(other)));
         let names = files.each_ref().map(|file| file.filename.as_str());
 
-        assert_eq!(names, ["a/turn-2.png", "turn-9.png", "turn-10.png", "end.png"]);
-    }
-
-    #[test]
-    fn the_extension_tells_whether_a_file_is_a_picture() {
-        for (name, expected) in
-            [("a.PNG", true), ("b/c.jpeg", true), ("d.gif", false), ("png", false), ("e.png.txt", false)]
-        {
-            assert_eq!(is_picture(name), expected, "{name}");
-        }
+        assert_eq!(names, ["a/step-9.png", "step-10.png", "end.png", "late.png"]);
     }
 }

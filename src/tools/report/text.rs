@@ -1,168 +1,341 @@
-//! A summary as text for a terminal.
+//! A summary as text for a terminal, or as Markdown for the summary of a CI job and for pull requests.
+//!
+//! Both say the same in the same order, failures first. Markdown has links to pictures and a list of all runs too. In it every
+//! text of the service is escaped, so that a name is no markup, no mention of a user and no reference to an issue.
 
-use std::{
-    fmt::{self, Display, Formatter},
-    time::Duration,
-};
+use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr as _;
+use url::Url;
 
+use super::{ReportData, pictures::ReportPicture};
 use crate::{
-    text::{WallClock, duration_text, shorten_line},
-    tools::summary::{
-        BugEntry, BuildName, Comparison, FailureEntry, History, ListedTest, Omission, Summary, TestChange,
+    service::{api::runs::Run, lenient::view},
+    text::{WallClock, duration_text, shorten_line, single_line},
+    tools::{
+        summary::{BugEntry, BuildName, Comparison, FailureEntry, History, ListedTest, Summary, TestChange},
+        waiting::canonical_result,
     },
 };
 
-/// Width of the label at the start of a line.
+/// Largest size of Markdown, in bytes, without the note about what is left out. Comments of pull requests have at most 65,536
+/// characters.
+const MAX_BYTES: usize = 59_800;
+
+/// Longest text of the service in one place of Markdown, in characters.
+const LONGEST_TEXT: usize = 2_000;
+
+/// Width of the label at the start of a line in a terminal.
 const LABEL_WIDTH: usize = 14;
 
-/// Displays a summary as text.
-#[derive(Debug)]
-pub struct SummaryText<'a> {
-    /// The summary.
-    pub summary: &'a Summary,
-    /// The clock on which times are shown.
-    pub clock: &'a WallClock,
+/// Longest name of a test in the grid, in characters.
+const LONGEST_NAME: usize = 40;
+
+/// Returns the summary for a terminal.
+pub fn terminal_text(summary: &Summary, clock: &WallClock) -> String {
+    Page::new(Form::Terminal(clock)).render(summary, &ReportData::default())
 }
 
-impl Display for SummaryText<'_> {
-    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        let Self { summary, clock } = self;
-        write_head(to, summary, clock)?;
-        summary.failures.iter().flatten().try_for_each(|entry| write_failure(to, entry))?;
-        let retried = summary.passed_after_retry.as_deref().unwrap_or_default();
-        write_section(to, "Passed after a retry", retried, write_retried_test)?;
-        write_section(to, "Passed with bugs", &summary.passed_with_bugs, write_passed_test)?;
-        write_section(to, "Slowest", &summary.slowest, write_slow_test)?;
+/// Returns the report as Markdown.
+pub fn markdown(data: &ReportData) -> String {
+    Page::new(Form::Markdown).render(&data.summary, data)
+}
 
-        if let Some(comparison) = &summary.comparison {
-            write_comparison(to, comparison, clock)?;
-        }
-        if let Some(history) = &summary.history {
-            write_history(to, history)?;
-        }
+#[derive(Clone, Copy, Debug)]
+enum Form<'a> {
+    /// Shows times on this clock.
+    Terminal(&'a WallClock),
+    Markdown,
+}
 
-        write_section(to, "Could not be read", &summary.unread, write_omission)?;
+impl Form<'_> {
+    /// Returns a text of the service.
+    fn text(self, text: &str) -> String {
+        match self {
+            Self::Terminal(_) => text.to_owned(),
+            Self::Markdown => escaped(text),
+        }
+    }
+
+    fn id(self, id: &str) -> String {
+        match self {
+            Self::Terminal(_) => id.to_owned(),
+            Self::Markdown => format!("<code>{}</code>", escaped(id)),
+        }
+    }
+
+    /// Returns a verdict. In Markdown it has a sign that can be seen without colours.
+    fn verdict(self, word: &str) -> String {
+        let sign = match word {
+            _ if matches!(self, Self::Terminal(_)) => return word.to_owned(),
+            "SUCCESS" => "✅",
+            "FAILED" | "ERROR" => "❌",
+            "SKIPPED" => "⏭️",
+            "running" | "RUNNING" | "QUEUED" => "⏳",
+            _ => "⚠️",
+        };
+        format!("{sign} {}", escaped(word))
+    }
+
+    fn time(self, time: &str) -> String {
+        match self {
+            Self::Terminal(clock) => clock.time_and_age(time),
+            // Whoever reads it later is elsewhere.
+            Self::Markdown => escaped(&WallClock::stopped_at(jiff::Timestamp::UNIX_EPOCH).time(time)),
+        }
+    }
+
+    fn build(self, build: &BuildName) -> String {
+        match &build.name {
+            Some(name) => format!("{} ({})", self.text(name), self.id(beginning(&build.id))),
+            None => self.id(&build.id),
+        }
+    }
+
+    fn bug(self, bug: &BugEntry) -> String {
+        let id = bug.id.as_ref().map(|id| format!(" ({})", self.id(id))).unwrap_or_default();
+        format!("{}: {}{id}", self.text(&bug.severity), self.text(&bug.title))
+    }
+
+    /// Returns the end of a sentence about a run.
+    fn in_run(self, run: Option<&String>) -> String {
+        run.map(|run| format!(" in {}", self.id(run))).unwrap_or_default()
+    }
+
+    fn change(self, change: &TestChange) -> String {
+        let (name, run) = (self.text(&change.test.name), self.in_run(change.run_id.as_ref()));
+        let [was, now] =
+            [&change.was, &change.verdict].map(|word| word.as_ref().map(|word| self.verdict(word)));
+        match (was, now) {
+            (Some(was), Some(now)) => format!("{name}: {was}, now {now}{run}"),
+            (Some(was), None) => format!("{name}: was {was}"),
+            (None, Some(now)) => format!("{name}: {now}{run}"),
+            (None, None) => name,
+        }
+    }
+}
+
+/// A text that grows by whole lines. Markdown takes them until it is full.
+#[derive(Debug)]
+struct Page<'a> {
+    form: Form<'a>,
+    text: String,
+    lines_left_out: usize,
+}
+
+impl<'a> Page<'a> {
+    fn new(form: Form<'a>) -> Self {
+        Self { form, text: String::new(), lines_left_out: 0 }
+    }
+
+    fn add(&mut self, line: &str) {
+        let is_full = self.lines_left_out > 0 || self.text.len() + line.len() > MAX_BYTES;
+        if is_full && matches!(self.form, Form::Markdown) {
+            self.lines_left_out += 1;
+        } else {
+            self.text.push_str(line);
+        }
+    }
+
+    fn section(&mut self, heading: &str) {
+        self.add(&match self.form {
+            Form::Terminal(_) => format!("\n{heading}\n"),
+            Form::Markdown => format!("\n### {heading}\n\n"),
+        });
+    }
+
+    fn item(&mut self, text: &str) {
+        let sign = if matches!(self.form, Form::Markdown) { "-" } else { " " };
+        self.add(&format!("{sign} {text}\n"));
+    }
+
+    /// Adds a line with a label and its texts, if there are any.
+    fn line(&mut self, label: &str, texts: impl IntoIterator<Item = String>) {
+        let texts = texts.into_iter().collect::<Vec<_>>().join(", ");
+        match self.form {
+            _ if texts.is_empty() => {}
+            Form::Terminal(_) => self.item(&format!("{label:<LABEL_WIDTH$} {texts}")),
+            Form::Markdown => self.item(&format!("**{label}:** {texts}")),
+        }
+    }
+
+    /// Renders the summary with the pictures, the runs and the gaps of the report.
+    fn render(mut self, summary: &Summary, data: &ReportData) -> String {
+        let form = self.form;
+        self.head(summary);
+
+        let pictures = data.pictures.iter().flat_map(|album| &album.items).collect::<Vec<_>>();
+        summary.failures.iter().flatten().for_each(|entry| self.failure(entry, &pictures));
+        self.tests("Passed after a retry", summary.passed_after_retry.as_deref().unwrap_or_default());
+        self.tests("Passed with bugs", &summary.passed_with_bugs);
+        self.tests("Slowest", &summary.slowest);
+        summary.comparison.iter().for_each(|comparison| self.comparison(comparison));
+        summary.history.iter().for_each(|history| self.history(history));
+        self.runs(data.runs.as_deref().unwrap_or_default());
+
+        let mut unread = summary.unread.iter().chain(&data.unread).peekable();
+        if unread.peek().is_some() {
+            self.section("Could not be read");
+        }
+        unread.for_each(|one| self.item(&format!("{}: {}", form.text(&one.what), form.text(&one.why))));
 
         if let Some(left_out) = &summary.left_out {
-            let counts = format_counts(&left_out.counts).collect::<Vec<_>>().join(", ");
-            writeln!(to, "\nLeft out: {counts}; {}", left_out.how)?;
+            let counts = left_out.counts.iter().map(|(what, count)| format!("{count} {}", form.text(what)));
+            let how = form.text(&left_out.how.to_string());
+            self.add(&format!("\nLeft out: {}; {how}\n", counts.collect::<Vec<_>>().join(", ")));
+        }
+        if self.lines_left_out > 0 {
+            let why = "because the size is limited. The report page has everything (`--html`)";
+            self.text += &format!("\n_Left out: {} more lines, {why}._\n", self.lines_left_out);
         }
 
-        Ok(())
+        self.text
+    }
+
+    fn head(&mut self, summary: &Summary) {
+        let form = self.form;
+        let (name, total) = (form.text(summary.title()), summary.total);
+        let passed = summary.verdicts.get("SUCCESS").unwrap_or(&0);
+        let unfinished = match total.saturating_sub(summary.finished) {
+            0 => String::new(),
+            unfinished => format!(", {unfinished} not finished"),
+        };
+        let title = format!("{name}: {passed} of {total} passed{unfinished}\n");
+        self.add(&if matches!(form, Form::Markdown) { format!("## {title}\n") } else { title });
+
+        let mut verdicts: Vec<_> = summary.verdicts.iter().collect();
+        verdicts.sort_by_key(|(word, _)| *word == "SUCCESS");
+        self.line("verdicts", verdicts.iter().map(|(word, count)| format!("{count} {}", form.verdict(word))));
+
+        let mut bugs: Vec<_> = summary.bugs.iter().flatten().collect();
+        let order = ["critical", "high", "medium", "low"];
+        bugs.sort_by_key(|(word, _)| order.iter().position(|known| known == word).unwrap_or(order.len()));
+        self.line("bugs", bugs.iter().map(|(word, count)| format!("{count} {}", form.text(word))));
+
+        self.line("started", summary.started_at.iter().map(|start| form.time(start)));
+        self.line("took", summary.duration_ms.map(took));
+        self.line("build", summary.build.iter().chain(&summary.builds).map(|build| form.build(build)));
+    }
+
+    fn failure(&mut self, entry: &FailureEntry, pictures: &[&ReportPicture]) {
+        let form = self.form;
+        let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
+        self.section(&format!("{}: {}{times}", form.verdict(&entry.verdict), form.text(&entry.test.name)));
+
+        if let Some(step) = &entry.step {
+            let player = step.player.map(|player| format!("player {player}"));
+            let number = step.number.map(|number| format!("step {number}"));
+            let label = [player, number].into_iter().flatten().collect::<Vec<_>>().join(", ");
+            self.line(&label, step.goal.iter().map(|goal| form.text(goal)));
+        }
+        self.line("expected", entry.expected.iter().map(|text| form.text(text)));
+        self.line("observed", entry.observed.iter().map(|text| form.text(text)));
+        self.bugs(&entry.bugs);
+        self.line("devices", entry.devices.iter().map(|device| form.text(device)));
+        self.line("runs", entry.run_ids.iter().map(|id| form.id(id)));
+        self.line("jobs", entry.job_ids.iter().map(|id| form.id(id)));
+
+        let shown = pictures.iter().filter(|picture| entry.run_ids.contains(&picture.run_id));
+        self.line("screenshots", shown.filter_map(|picture| linked_picture(picture)));
+        self.line("files", entry.artifacts.iter().map(|name| form.text(name)));
+    }
+
+    fn bugs(&mut self, bugs: &[BugEntry]) {
+        bugs.iter().for_each(|bug| self.line("bug", [self.form.bug(bug)]));
+    }
+
+    /// Adds tests that have something in common, with what is special about each.
+    fn tests(&mut self, heading: &str, tests: &[ListedTest]) {
+        let form = self.form;
+        if !tests.is_empty() {
+            self.section(heading);
+        }
+        for one in tests {
+            let earlier: Vec<_> = one.earlier.iter().map(|word| form.verdict(word)).collect();
+            let earlier = match earlier.as_slice() {
+                [] => String::new(),
+                earlier => format!(": {}, then passed", earlier.join(", ")),
+            };
+            let took = one.duration_ms.map(|span| format!(": {}", took(span))).unwrap_or_default();
+            let (name, run) = (form.text(&one.test.name), form.in_run(one.run_id.as_ref()));
+            self.item(&format!("{name}{earlier}{took}{run}"));
+            self.bugs(&one.bugs);
+        }
+    }
+
+    fn comparison(&mut self, comparison: &Comparison) {
+        let form = self.form;
+        let heading = comparison.with.as_ref().map(|with| {
+            let start = with.started_at.iter().map(|start| format!(", {}", form.time(start)));
+            let build = with.build.iter().map(|build| format!(", build {}", form.build(build)));
+            format!("Compared with {}{}", form.id(&with.target_id), start.chain(build).collect::<String>())
+        });
+        self.section(heading.as_deref().unwrap_or("Comparison"));
+        self.line("note", comparison.note.iter().map(|note| form.text(note)));
+
+        for (label, changes) in [
+            ("new", &comparison.new),
+            ("fixed", &comparison.fixed),
+            ("known", &comparison.known),
+            ("without result", &comparison.not_run),
+        ] {
+            changes.iter().flatten().for_each(|change| self.line(label, [form.change(change)]));
+        }
+    }
+
+    /// Adds the last results as a grid with a letter for each, the letters, and a line for each result.
+    fn history(&mut self, history: &History) {
+        let flaky = history.tests.iter().filter(|test| test.label.as_deref() == Some("flaky")).count();
+        let (columns, rows, changing) = (history.results.len(), history.tests.len(), history.changing);
+        self.section(&format!("Last {columns} results: {rows} tests, {changing} changing, {flaky} flaky"));
+
+        let named = history.tests.iter().map(|test| (shorten_line(&test.test.name, LONGEST_NAME), test));
+        let named: Vec<_> = named.collect();
+        let width = named.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
+        let numbers = (1..=columns).map(|number| format!(" {number:>2}"));
+        let mut grid = format!("  {}{}\n", " ".repeat(width), numbers.collect::<String>());
+        for (name, test) in &named {
+            let padding = " ".repeat(width.saturating_sub(name.width()));
+            let letters = test.results.chars().map(|letter| format!("  {letter}"));
+            let label = test.label.iter().map(|label| format!("  {label}"));
+            grid += &format!("  {name}{padding}{}\n", letters.chain(label).collect::<String>());
+        }
+
+        grid += &format!("\n  {}\n\n", history.legend().join(", "));
+        for (number, result) in (1..).zip(&history.results) {
+            let id = result.id.as_deref().map(beginning);
+            let parts = [result.started_at.as_deref(), id, result.build.as_deref()].into_iter().flatten();
+            grid += &format!("  {number:>2}  {}\n", parts.map(single_line).collect::<Vec<_>>().join("  "));
+        }
+
+        self.add(&match self.form {
+            Form::Terminal(_) => format!("\n{grid}"),
+            // A block of code, in which nothing is escaped: a line with letters cannot end it.
+            Form::Markdown => format!("~~~~\n{grid}~~~~\n"),
+        });
+    }
+
+    /// Adds the runs of a job or an execution, those that did not pass first.
+    fn runs(&mut self, runs: &[serde_json::Value]) {
+        let form = self.form;
+        let verdict =
+            |run: &Run| run.head.result.as_deref().map_or_else(|| run.head.state.clone(), canonical_result);
+        let mut runs: Vec<_> = runs.iter().map(view::<Run>).map(|run| (verdict(&run), run.head)).collect();
+        runs.sort_by_key(|(verdict, _)| verdict == "SUCCESS");
+        if !runs.is_empty() {
+            self.section("Runs");
+        }
+        for (verdict, run) in runs {
+            let took = run.duration_ms.map(|span| format!(", {}", duration_text(span / 1_000.0)));
+            let (name, id) = (form.text(&run.test.name), form.id(&run.multiplayer_run_id));
+            let verdict = form.verdict(&verdict);
+            self.item(&format!("{verdict}: {name}{} in {id}", took.unwrap_or_default()));
+        }
     }
 }
 
-fn write_head(to: &mut Formatter<'_>, summary: &Summary, clock: &WallClock) -> fmt::Result {
-    let name = summary.title();
-    let passed = summary.verdicts.get("SUCCESS").unwrap_or(&0);
-    write!(to, "{name}: {passed} of {} passed", summary.total)?;
-
-    match summary.total.saturating_sub(summary.finished) {
-        0 => {}
-        unfinished => write!(to, ", {unfinished} not finished")?,
-    }
-
-    writeln!(to)?;
-    write_line(to, "verdicts", format_counts(&summary.verdicts))?;
-    write_line(to, "bugs", summary.bugs.iter().flat_map(format_counts))?;
-    write_line(to, "started", summary.started_at.iter().map(|start| clock.time_and_age(start)))?;
-
-    let duration = summary.duration_ms.map(Duration::from_millis);
-    write_line(to, "took", duration.map(|duration| duration_text(duration.as_secs_f64())))?;
-
-    write_line(to, "build", summary.build.iter().chain(&summary.builds).map(format_build))
-}
-
-fn write_failure(to: &mut Formatter<'_>, entry: &FailureEntry) -> fmt::Result {
-    let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
-    writeln!(to, "\n{}: {}{times}", entry.verdict, entry.test.name)?;
-
-    if let Some(step) = &entry.step {
-        let player = step.player.map(|player| format!("player {player}"));
-        let number = step.number.map(|number| format!("step {number}"));
-        let label = [player, number].into_iter().flatten().collect::<Vec<_>>().join(", ");
-        write_line(to, &label, step.goal.iter())?;
-    }
-
-    write_line(to, "expected", entry.expected.iter())?;
-    write_line(to, "observed", entry.observed.iter())?;
-
-    write_bugs(to, &entry.bugs)?;
-
-    write_line(to, "runs", &entry.run_ids)?;
-    write_line(to, "jobs", &entry.job_ids)?;
-
-    write_line(to, "files", &entry.artifacts)
-}
-
-fn write_bugs(to: &mut Formatter<'_>, bugs: &[BugEntry]) -> fmt::Result {
-    for bug in bugs {
-        let id = bug.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
-        write_line(to, "bug", [format!("{}: {}{id}", bug.severity, bug.title)])?;
-    }
-
-    Ok(())
-}
-
-fn write_retried_test(to: &mut Formatter<'_>, retried: &ListedTest) -> fmt::Result {
-    let run = retried.run_id.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
-    writeln!(to, "  {}: {}, then passed{run}", retried.test.name, retried.earlier.join(", "))
-}
-
-fn write_passed_test(to: &mut Formatter<'_>, passed: &ListedTest) -> fmt::Result {
-    writeln!(to, "  {} in {}", passed.test.name, passed.run_id.as_deref().unwrap_or_default())?;
-    write_bugs(to, &passed.bugs)
-}
-
-fn write_slow_test(to: &mut Formatter<'_>, slow: &ListedTest) -> fmt::Result {
-    let took = Duration::from_millis(slow.duration_ms.unwrap_or_default());
-    writeln!(to, "  {}: {}", slow.test.name, duration_text(took.as_secs_f64()))
-}
-
-fn write_comparison(to: &mut Formatter<'_>, comparison: &Comparison, clock: &WallClock) -> fmt::Result {
-    if let Some(with) = &comparison.with {
-        let start = with.started_at.iter().map(|start| format!(", {}", clock.time_and_age(start)));
-        let build = with.build.iter().map(|build| format!(", build {}", format_build(build)));
-        let details: String = start.chain(build).collect();
-        writeln!(to, "\nCompared with {}{details}", with.target_id)?;
-    } else {
-        writeln!(to, "\nComparison")?;
-    }
-
-    write_line(to, "note", comparison.note.iter())?;
-
-    let lists = [
-        ("new", &comparison.new),
-        ("fixed", &comparison.fixed),
-        ("known", &comparison.known),
-        ("without result", &comparison.not_run),
-    ];
-    for (label, changes) in lists {
-        changes.iter().flatten().try_for_each(|change| write_line(to, label, [format_change(change)]))?;
-    }
-
-    Ok(())
-}
-
-fn format_change(change: &TestChange) -> String {
-    let run = change.run_id.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
-    match (&change.was, &change.verdict) {
-        (Some(was), Some(now)) => format!("{}: {was}, now {now}{run}", change.test.name),
-        (Some(was), None) => format!("{}: was {was}", change.test.name),
-        (None, Some(now)) => format!("{}: {now}{run}", change.test.name),
-        (None, None) => change.test.name.clone(),
-    }
-}
-
-fn write_omission(to: &mut Formatter<'_>, omission: &Omission) -> fmt::Result {
-    writeln!(to, "  {}: {}", omission.what, omission.why)
-}
-
-fn format_build(build: &BuildName) -> String {
-    let name = build.name.as_ref().map(|name| format!("{name} ({})", beginning(&build.id)));
-    name.unwrap_or_else(|| build.id.clone())
+fn took(milliseconds: u64) -> String {
+    duration_text(Duration::from_millis(milliseconds).as_secs_f64())
 }
 
 /// Returns the beginning of an id, which commands take in place of the whole: a line then fits into a terminal.
@@ -170,68 +343,91 @@ fn beginning(id: &str) -> &str {
     id.split('-').next().unwrap_or(id)
 }
 
-fn format_counts<'a>(
-    counts: impl IntoIterator<Item = (&'a String, &'a usize)>,
-) -> impl Iterator<Item = String> {
-    counts.into_iter().map(|(word, count)| format!("{count} {word}"))
+/// Returns the link to a picture in Markdown; `None` if its address is not for readers.
+fn linked_picture(picture: &ReportPicture) -> Option<String> {
+    let shown = picture.step.map_or_else(|| "end".to_owned(), |step| format!("step {step}"));
+    // The address of a link ends at one of these characters.
+    let url = readable_address(&picture.url)?.replace('<', "%3C").replace('>', "%3E");
+    let url = url.replace('\\', "%5C").replace('&', "&amp;");
+    Some(format!("[player {}, {shown}](<{url}>)", picture.player))
 }
 
-/// Writes a section with a heading, if it has entries.
-fn write_section<T>(
-    to: &mut Formatter<'_>,
-    heading: &str,
-    entries: &[T],
-    write_entry: impl Fn(&mut Formatter<'_>, &T) -> fmt::Result,
-) -> fmt::Result {
-    if !entries.is_empty() {
-        writeln!(to, "\n{heading}")?;
-    }
-    entries.iter().try_for_each(|entry| write_entry(to, entry))
+/// Returns an address that a report may publish: of the web, and without a permission in it. A query may be one, because
+/// presigned addresses have their signature there.
+fn readable_address(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok()?;
+    let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    (matches!(url.scheme(), "http" | "https") && is_plain).then(|| url.to_string())
 }
 
-/// Writes a line with a label and its texts, if there are any.
-fn write_line<T: Display>(
-    to: &mut Formatter<'_>,
-    label: &str,
-    texts: impl IntoIterator<Item = T>,
-) -> fmt::Result {
-    let texts: Vec<_> = texts.into_iter().map(|text| text.to_string()).collect();
-    if texts.is_empty() { Ok(()) } else { writeln!(to, "  {label:<LABEL_WIDTH$} {}", texts.join(", ")) }
+/// Returns a text in one line as Markdown that shows it and nothing else. A sign in an element of its own begins no mention
+/// and no reference, and is no sign of mathematics.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in single_line(text).chars().take(LONGEST_TEXT) {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '@' | '#' | '$' => escaped.extend(["<span>", &character.to_string(), "</span>"]),
+            ' ' | ',' | ';' | '?' | '%' | '\'' | '"' => escaped.push(character),
+            _ if character.is_ascii_punctuation() => escaped.extend(['\\', character]),
+            _ => escaped.push(character),
+        }
+    }
+
+    escaped
 }
 
-/// Longest name of a test in the grid, in characters.
-const LONGEST_NAME: usize = 40;
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-/// Writes the last results as a grid with a letter for each, the letters, and a line for each result.
-fn write_history(to: &mut Formatter<'_>, history: &History) -> fmt::Result {
-    let columns = history.results.len();
-    let flaky = history.tests.iter().filter(|test| test.label.as_deref() == Some("flaky")).count();
-    writeln!(
-        to,
-        "\nLast {columns} results: {} tests, {} changing, {flaky} flaky\n",
-        history.tests.len(),
-        history.changing
-    )?;
+    use super::*;
+    use crate::random_inputs::{check_texts, text};
 
-    let names: Vec<_> =
-        history.tests.iter().map(|test| shorten_line(&test.test.name, LONGEST_NAME)).collect();
-    let width = names.iter().map(|name| name.width()).max().unwrap_or_default();
-    let numbers = (1..=columns).map(|number| format!(" {number:>2}"));
-    writeln!(to, "  {}{}", " ".repeat(width), numbers.collect::<String>())?;
-    for (name, test) in names.iter().zip(&history.tests) {
-        let padding = " ".repeat(width.saturating_sub(name.width()));
-        let letters = test.results.chars().map(|letter| format!("  {letter}"));
-        let label = test.label.iter().map(|label| format!("  {label}"));
-        writeln!(to, "  {name}{padding}{}", letters.chain(label).collect::<String>())?;
+    #[test]
+    fn a_text_is_no_markup_no_mention_and_no_reference() {
+        for (text, expected) in [
+            ("Pause and resume", "Pause and resume"),
+            ("a|b\nc", "a\\|b c"),
+            ("**x** [y](z)", "\\*\\*x\\*\\* \\[y\\]\\(z\\)"),
+            ("<img src=x>&amp;", "&lt;img src\\=x&gt;&amp;amp;"),
+            ("@octocat #12 $x$", "<span>@</span>octocat <span>#</span>12 <span>$</span>x<span>$</span>"),
+            ("https://x.example www.x.example", "https\\:\\/\\/x\\.example www\\.x\\.example"),
+        ] {
+            assert_eq!(escaped(text), expected);
+        }
     }
 
-    writeln!(to, "\n  {}\n", history.legend().join(", "))?;
-    for (number, result) in (1..).zip(&history.results) {
-        let parts =
-            [result.started_at.as_deref(), result.id.as_deref().map(beginning), result.build.as_deref()];
-        let parts: Vec<_> = parts.into_iter().flatten().collect();
-        writeln!(to, "  {number:>2}  {}", parts.join("  "))?;
+    #[test]
+    fn only_plain_addresses_of_the_web_are_linked() {
+        for (address, expected) in [
+            ("https://host/runs/r-1/a b.png", Some("https://host/runs/r-1/a%20b.png")),
+            ("https://host/a.png?X-Amz-Signature=1", None),
+            ("https://user:key@host/a.png", None),
+            ("javascript:alert(1)", None),
+            ("", None),
+        ] {
+            assert_eq!(readable_address(address).as_deref(), expected, "{address}");
+        }
     }
 
-    Ok(())
+    #[test]
+    fn markdown_has_failures_first_and_at_most_60_000_characters() {
+        check_texts(&text(), |name| {
+            let failure = json!({
+                "test": {"name": name}, "verdict": "FAILED", "observed": "x".repeat(1_000), "count": 1, "run_ids": ["r1"],
+            });
+            let summary = json!({
+                "target_type": "job", "state": "completed", "finished": 200, "total": 200, "verdicts": {"FAILED": 200},
+                "failures": vec![failure; 200], "slowest": [{"test": {"name": name}}],
+            });
+            let summary = serde_json::from_value(summary).expect("a summary");
+            let text = markdown(&ReportData { summary, ..ReportData::default() });
+
+            assert!(text.chars().count() <= 60_000 && text.contains("\n_Left out: "), "{text}");
+            assert!(!text.contains("### Slowest"), "{text}");
+        });
+    }
 }

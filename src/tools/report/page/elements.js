@@ -1,168 +1,154 @@
 'use strict';
-// Builds the elements of the page. Text of the service becomes text nodes, never markup.
+// What the page is built of. Text of the service becomes text nodes, never markup.
 
 const HIDDEN = /[\u061C\u00AD\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/g;
+
 const list = (value) => (Array.isArray(value) ? value : []);
 const object = (value) => (value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {});
-const number = (value) => (typeof value === 'number' && Number.isFinite(value) ? value : null);
-const same = (one, other) => String(one).toLowerCase() === other;
+const objects = (value) => list(value).map(object);
+const number = (value) => (Number.isFinite(value) ? value : null);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 const joined = (parts, sign = ' · ') => parts.map(text).filter(Boolean).join(sign);
 
 /** Returns any value as text without hidden characters; objects as JSON. */
 function text(value) {
-  if ((value ?? '') === '' || value === false) return '';
+  if (value === undefined || value === null || value === false) return '';
   return (typeof value === 'object' ? JSON.stringify(value) : String(value)).replace(HIDDEN, '');
-}
-
-/** Creates an element. Children are nodes or values; empty ones are omitted. */
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if ((value ?? '') !== '') element.setAttribute(name, value);
-  }
-  element.append(...children.flat().filter(isFilled).map((child) => (child instanceof Node ? child : text(child))));
-  return element;
 }
 
 const isFilled = (value) => value instanceof Node || text(value) !== '';
 
-/** Creates an element for foreign text, with its own text direction. */
-const words = (value, kind = 'text') => (text(value) === '' ? null : make('p', { class: kind, dir: 'auto' }, value));
+/** Creates an element. Children are nodes or values; empty ones are omitted. */
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (isFilled(value)) element.setAttribute(name, value);
+  }
+
+  const filled = children.flat(Infinity).filter(isFilled);
+  element.append(...filled.map((child) => (child instanceof Node ? child : text(child))));
+  return element;
+}
+
+// Foreign text has its own text direction.
 const span = (kind, value) => make('span', { class: kind, dir: 'auto' }, value);
 const titled = (value) => span('title text', value);
-const below = (value) => (value === '' ? null : span('muted more', value));
+const below = (value) => isFilled(value) && span('muted more', value);
+const words = (value, kind = 'text') => isFilled(value) && make('p', { class: kind, dir: 'auto' }, value);
+
+/** Creates a part of the page with a heading, if there is anything in it. */
+function section(heading, ...children) {
+  const filled = children.flat(Infinity).filter((child) => child instanceof Node);
+  return filled.length > 0 && make('section', { 'aria-label': heading }, make('h2', { dir: 'auto' }, heading), filled);
+}
 
 /** Creates a list of names and values; names without a value are omitted. */
-function facts(pairs, kind = 'facts') {
+function facts(pairs, kind = 'parts') {
   const shown = pairs.filter(([, value]) => isFilled(value)).map(([name, value]) =>
     make('div', {}, make('dt', {}, name), make('dd', { class: 'text', dir: 'auto' }, value)));
-  return shown.length > 0 ? make('dl', { class: kind }, shown) : null;
+  return shown.length > 0 && make('dl', { class: kind }, shown);
 }
 
-function section(heading, ...children) {
-  const filled = children.flat().filter((child) => child instanceof Node);
-  if (filled.length === 0) return null;
-  const id = `part-${(section.count = (section.count ?? 0) + 1)}`;
-  return make('section', { 'aria-labelledby': id }, make('h2', { id }, heading), filled);
+function items(tag, kind, rows) {
+  return rows.length > 0 && make(tag, { class: kind, role: 'list' }, rows.map((row) => make('li', {}, row)));
 }
 
-const items = (tag, kind, rows) => (rows.length > 0 ? make(tag, { class: kind, role: 'list' }, rows.map((row) => make('li', {}, row))) : null);
+/** Creates a row that can be opened if there is something inside. */
+function folded(id, isOpen, head, inside) {
+  const filled = inside.filter(isFilled);
+  if (filled.length === 0) return make('div', { class: 'row', id, tabindex: -1 }, head);
 
-/** Creates a row that can be opened. */
-function folded(isOpen, head, inside) {
-  const filled = inside.flat().filter(isFilled);
-  if (filled.length === 0) return make('div', { class: 'row', tabindex: -1 }, head);
-  const details = make('details', {}, make('summary', {}, head), make('div', { class: 'inside' }, filled));
+  const details = make('details', { id }, make('summary', {}, head), make('div', { class: 'inside' }, filled));
   details.open = isOpen;
   return details;
 }
 
-/** Opens the row with this id, if there is one, and moves the focus to it. */
-function reach(place) {
-  const row = document.getElementById(place);
-  if (row?.matches('details')) row.open = true;
-  row?.scrollIntoView({ block: 'center' });
-  (row?.querySelector('summary') ?? row)?.focus();
-}
-
-/** Creates a link to another row of this page. The address of the page then leads to the row, unless a host shows it. */
-function jump(place, label) {
-  const anchor = make('a', { href: `#${encodeURIComponent(place)}` }, label);
+/** Creates a link to another row of this page, which opens the row and moves the focus to it. */
+function jump(id, label) {
+  const anchor = make('a', { href: `#${encodeURIComponent(id)}` }, label);
   anchor.addEventListener('click', (event) => {
     event.preventDefault();
-    if (window.parent === window) history.replaceState(null, '', anchor.href);
-    reach(place);
+    const row = document.getElementById(id);
+    if (row?.matches('details')) row.open = true;
+    row?.scrollIntoView({ block: 'center' });
+    (row?.querySelector('summary') ?? row)?.focus();
   });
   return anchor;
 }
 
-/** Links a label to an address of the web, unless a host shows the page. An address with a user or a query is not shown: it may be a permission. */
-function linked(label, address) {
+/** Links to an address of the web; not in a host, and not if a user or a query in the address may be a permission. */
+function linked(label, address, otherwise = label) {
   const { href, protocol, username, password, search } = URL.parse(text(address)) ?? {};
-  if (window.parent !== window || !['http:', 'https:'].includes(protocol) || username || password || search) return label;
+  const isPlain = ['http:', 'https:'].includes(protocol) && !username && !password && !search;
+  if (window.parent !== window || !isPlain) return otherwise;
   return make('a', { href, target: '_blank', rel: 'noopener noreferrer' }, label);
 }
 
-function duration(ms) {
-  if (number(ms) === null || ms < 0) return '';
-  const seconds = Math.round(ms / 1000);
-  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
-  if (hours > 0) return `${hours}h ${String(minutes).padStart(2, '0')}m`;
-  return minutes > 0 ? `${minutes}m ${String(rest).padStart(2, '0')}s` : `${rest}s`;
-}
-
-function size(bytes) {
-  if (number(bytes) === null) return '';
-  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
-  const shown = bytes / 1000 ** step;
-  return `${step > 0 && shown < 10 ? shown.toFixed(1) : Math.round(shown)} ${units[step]}`;
-}
-
-const time = (value) => (text(value) === '' ? NaN : Date.parse(text(value)));
-const WITH_ZONE = { year: 'numeric', month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit', timeZoneName: 'short' };
+const time = (value) => (typeof value === 'string' ? Date.parse(value) : NaN);
 
 function moment(value) {
-  const at = time(value);
-  if (Number.isNaN(at)) return text(value);
-  return make('time', { datetime: new Date(at).toISOString() }, new Date(at).toLocaleString(undefined, WITH_ZONE));
+  const at = new Date(time(value));
+  if (Number.isNaN(at.getTime())) return text(value);
+  const shown = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+  return make('time', { datetime: at.toISOString() }, shown);
 }
 
 /** Returns the duration of a record, according to its field or to its times. */
-const lasted = (record, start = 'started_at', end = 'completed_at') => duration(number(record.duration_ms) ?? time(record[end]) - time(record[start]));
+function lasted(record, start = 'started_at', end = 'completed_at') {
+  const ms = number(record.duration_ms) ?? time(record[end]) - time(record[start]);
+  if (!(ms >= 0)) return '';
 
-/** Class and sign of each word of the service, the worst first. Unknown words are shown unchanged. */
-const VERDICTS = {
-  error: ['fail', '!'], failed: ['fail', '✕'], blocked: ['warn', '!'], timeout: ['warn', '!'], max_steps: ['warn', '!'], stopped: ['warn', '!'],
-  no_run: ['warn', '!'], no_result: ['warn', '?'], skipped: ['', '–'], pending: ['', '…'], running: ['run', '…'], unfinished: ['run', '…'],
-  in_progress: ['run', '…'], initializing: ['', '…'], queued: ['', '…'], completed: ['', ''], success: ['pass', '✓'], passed: ['pass', '✓'],
-};
-/** Words that this program adds to those of the service. The others are in capitals everywhere. */
-const ADDED = ['no_run', 'no_result', 'unfinished'];
-const place = (word) => Object.keys(VERDICTS).indexOf(text(word).toLowerCase());
+  const all = Math.round(ms / 1000);
+  const [hours, minutes, seconds] = [Math.floor(all / 3600), Math.floor(all / 60) % 60, all % 60];
+  if (hours > 0) return `${hours}h ${String(minutes).padStart(2, '0')}m`;
+  return minutes > 0 ? `${minutes}m ${String(seconds).padStart(2, '0')}s` : `${seconds}s`;
+}
 
-/** Returns the class, the sign and the label of a word. */
+/** The words of the service and of the summary with their class and sign, the worst first. */
+const VERDICTS = [
+  ['fail', '✕', 'ERROR FAILED'],
+  ['warn', '!', 'BLOCKED TIMEOUT MAX_STEPS STOPPED no_run no_result'],
+  ['', '–', 'SKIPPED COMPLETED'],
+  ['', '…', 'PENDING QUEUED INITIALIZING'],
+  ['run', '…', 'RUNNING IN_PROGRESS'],
+  ['', '?', ''],
+  ['pass', '✓', 'SUCCESS PASSED'],
+].flatMap(([kind, sign, all]) => all.split(' ').map((word) => ({ kind, sign, word })));
+
+/** Returns what is known of a word. Unknown ones are shown unchanged, and come before those that passed. */
 function known(word) {
-  const key = Object.keys(VERDICTS)[place(word)];
-  return key ? [...VERDICTS[key], ADDED.includes(key) ? key : key.toUpperCase()] : ['', '?', text(word)];
+  const isSame = (one) => one.word.toLowerCase() === text(word).toLowerCase();
+  return VERDICTS.find(isSame) ?? VERDICTS.find((one) => one.word === '');
 }
-const isBad = (word) => ['fail', 'warn'].includes(known(word)[0]);
-const passed = (word) => known(word)[0] === 'pass';
-/** Returns the rank of a verdict: the worst first, SUCCESS last. */
-const rank = (word) => (place(word) < 0 ? 8.5 : place(word));
 
-/** Shows a verdict as a label with a sign, because colour alone is not accessible. Shows nothing without a verdict. */
-function verdict(word, more) {
-  if (text(word) === '') return more && span('muted', more);
-  const [kind, sign, said] = known(word);
-  return make('span', { class: `verdict ${kind}` }, sign && make('span', { 'aria-hidden': 'true' }, sign), make('span', {}, said, more));
-}
+const isBad = (word) => ['fail', 'warn'].includes(known(word).kind);
+const byRank = (one, other) => VERDICTS.indexOf(known(one)) - VERDICTS.indexOf(known(other));
 
 /** Returns the verdict of a record, else its state. */
-const outcome = (record, result = 'result', state = 'state') => text(record[result]) || text(record[state]);
+const outcome = (record) => text(record.result) || text(record.state);
+
+/** Shows a verdict as a label with a sign, because colour alone is not accessible. */
+function verdict(word, more) {
+  const { kind, sign, word: said } = known(word);
+  return text(word) !== '' && make('span', { class: `verdict ${kind}` },
+    make('span', { 'aria-hidden': 'true' }, sign), make('span', {}, said || word, more));
+}
 
 /** Creates the head of the page. */
 function heading(kind, title, word) {
-  document.title = joined([text(word) && known(word)[2], title], ': ');
-  return make('header', {}, words(kind, 'muted'), make('div', { class: 'head' }, make('h1', { dir: 'auto' }, title), verdict(word)));
+  document.title = joined([known(word).word || word, title], ': ');
+  return make('header', {}, words(kind, 'muted'),
+    make('div', { class: 'head' }, make('h1', { dir: 'auto' }, title), verdict(word)));
 }
 
-/** Shows counts as a proportional bar and as text. */
-function counted(counts, label) {
-  const filled = Object.entries(object(counts)).filter(([, count]) => number(count) > 0).sort(([one], [other]) => rank(one) - rank(other));
-  if (filled.length === 0) return null;
-  const bars = filled.map(([word, count]) => Object.assign(make('span', { class: known(word)[0] || 'muted' }), { style: `flex-grow: ${count}` }));
-  const rows = filled.map(([word, count]) => verdict(word, ` ${count}`));
-  return make('div', { class: 'gap', role: 'group', 'aria-label': label }, words(label, 'muted'),
-    make('div', { class: 'share', 'aria-hidden': 'true' }, bars), items('ul', 'counts', rows));
-}
-
-/** Describes what is missing from a report, and why. */
-function missing({ unread, left_out: left, truncated }) {
-  const lines = list(unread).map((one) => `${text(object(one).what) || 'Something'} could not be read: ${text(object(one).why) || text(one)}`);
-  const { how, ...counts } = object(left);
-  lines.push(...Object.entries(counts).map(([what, count]) => `${text(count)} more of ${text(what).replaceAll(/[._]/g, ' ')}. ${text(how)}`));
-  if (truncated) lines.push(joined(['This report was shortened', object(truncated).hint], ': '));
-  return lines.map((line) => words(line, 'note'));
+/** Describes what is missing from the parts of a report, and why, each once. */
+function missing(...parts) {
+  const lines = parts.map(object).flatMap(({ unread, left_out: left, truncated }) => {
+    const { how, ...counts } = object(left);
+    const unreadable = list(unread).map((one) => [object(one).what, object(one).why ?? one]);
+    const omitted = Object.entries(counts).map(([what, count]) => [`${text(count)} of ${text(what)}`, how]);
+    const shortened = truncated ? [['a part of the record', object(truncated).hint]] : [];
+    return [...unreadable, ...omitted, ...shortened].map((line) => joined(['Missing', ...line], ': '));
+  });
+  return [...new Set(lines)].map((line) => words(line, 'note'));
 }

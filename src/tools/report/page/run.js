@@ -1,154 +1,121 @@
-// Shows one run: a timeline of steps for each player, bugs by severity, files.
+// Shows one run: its bugs, the worst first, and for each player the steps with their pictures, and the files.
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low'];
-const severity = (bug) => text(bug.severity).toLowerCase() || 'unknown';
 
+/** Returns the pictures of a run, in the order of the report. */
+function picturesOf(report, run) {
+  const pictures = objects(object(report.pictures).items);
+  return pictures.filter((one) => one.run_id === text(run) && /^data:image\/(jpeg|png);base64,/.test(one.src));
+}
+
+/** Shows pictures as buttons that enlarge them in their place: in the frame of a host, a dialog may be out of sight. */
+function thumbnails(pictures) {
+  return items('ul', 'shots', pictures.map(({ step, end, player, run_id: run, src, width, height }) => {
+    const shown = [text(step) && `step ${text(step)}`, end && 'end', `player ${text(player)}`, `run ${text(run)}`];
+    const image = make('img', { src, width, height, alt: `Screenshot: ${joined(shown, ', ')}` });
+    const button = make('button', { type: 'button', class: 'shot', 'aria-expanded': 'false' }, image);
+    button.addEventListener('click', () => { button.ariaExpanded = String(button.ariaExpanded === 'false'); });
+    return button;
+  }));
+}
+
+/** Returns the name and the kind of a device, whose form is open. */
 function device(platform) {
-  const config = object(object(object(platform).config).device);
-  const name = text(config.name) || text(object(platform).device) || (typeof platform === 'string' ? platform : '');
-  const version = name && text(config.os_version);
-  return joined([version ? `${name} (${version})` : name, text(object(platform).kind) || object(platform).type]);
+  const { kind, type, device: own, config } = object(platform);
+  const { name, os_version: version } = object(object(config).device);
+  const whole = text(name) && joined([name, text(version) && `(${text(version)})`], ' ');
+  return joined([whole || text(own) || (typeof platform === 'string' && platform), kind || type]);
 }
 
-const stepsOf = (run) => list(run.players).flatMap((player) => list(object(player).steps).map(object));
+const placeOf = (player, step) => `step-${text(player)}-${text(step)}`;
 
-/** Returns the time from the first start to the last end. */
-function rangeOf(run) {
-  const times = [run.started_at, run.completed_at, ...stepsOf(run).flatMap((step) => [step.start_time, step.end_time])];
-  const valid = times.map(time).filter((at) => !Number.isNaN(at));
-  return { from: Math.min(...valid), to: Math.max(...valid) };
-}
+function stepRow(step, label, id, pictures) {
+  const { goal, finish_condition: condition } = object(step.test);
+  const word = text(step.run_result) || text(step.run_state);
+  const took = lasted(step, 'start_time', 'end_time');
+  const head = [titled(`${label}. ${text(goal) || 'Step'}`), verdict(word), below(took)];
+  const expected = objects(step.items).map((item) =>
+    [verdict(item.status), ' ', span('', text(item.expected) || text(item.id)), words(item.comment, 'muted')]);
 
-/** Returns the position of a step in the run. A running step ends with the run. */
-function bar(step, { from, to }, kind) {
-  const start = time(step.start_time);
-  if (Number.isNaN(start) || from >= to) return null;
-  const share = (at) => (100 * Math.min(Math.max((Number.isNaN(at) ? to : at) - from, 0), to - from)) / (to - from);
-  const shown = make('span', { class: `bar ${kind || 'muted'}` });
-  shown.style.marginInlineStart = `${Math.min(share(start), 99)}%`;
-  shown.style.width = `${Math.max(share(time(step.end_time)) - share(start), 0.5)}%`;
-  return make('span', { class: 'track more', 'aria-hidden': 'true' }, shown);
-}
-
-const placeOf = (player, step) => `step-${player}-${step}`;
-const labelOf = (step, index) => text(object(step).step_number) || String(index + 1);
-
-function stepRow(value, index, range, pictures) {
-  const step = object(value);
-  const test = object(step.test);
-  const word = outcome(step, 'run_result', 'run_state');
-  const head = [titled(`${labelOf(step, index)}. ${text(test.goal) || 'Step'}`), verdict(word), bar(step, range, known(word)[0]), below(lasted(step, 'start_time', 'end_time'))];
-  const expected = items('ul', 'lines', list(step.items).map(object).map((item) =>
-    [verdict(item.status), ' ', span('', text(item.expected) || text(item.id)), words(item.comment, 'muted')]));
-  return folded(isBad(word), head, [
-    facts([['Expected', expected ?? text(test.finish_condition)], ['Report', text(step.report)], ['Started', moment(step.start_time)]], 'parts'),
+  return folded(id, isBad(word), head, [
+    facts([
+      ['Expected', items('ul', 'lines', expected) || text(condition)],
+      ['Report', text(step.report)],
+    ]),
     thumbnails(pictures),
   ]);
 }
 
 /** Lists the files with the command that saves them: without a session at the service, a browser may not read them. */
 function filesPart(player, run) {
-  const rows = list(player.artifacts).map(object).map((one) =>
-    [span('', linked(text(one.filename) || text(one.url) || 'file', one.url)), ' ', span('muted', size(one.size))]);
+  const rows = objects(player.artifacts).map((one) =>
+    span('', linked(text(one.filename) || text(one.url) || 'file', one.url)));
   const id = text(run.multiplayer_run_id);
   // People copy the command, so that an id with other characters is not inserted.
-  const command = /^\w[\w-]*$/.test(id) && make('p', { class: 'muted' }, 'To save them: ', make('code', {}, `tas-mcp download ${id}`));
-  return rows.length > 0 && [make('h3', {}, 'Files'), command, items('ul', 'lines', rows)];
+  const command = /^\w[\w-]*$/.test(id) && make('code', {}, `tas-mcp download ${id}`);
+  const how = command && make('p', { class: 'muted' }, 'To save them: ', command);
+
+  return rows.length > 0 && [make('h3', {}, 'Files'), how, items('ul', 'lines', rows)];
 }
 
 function playerPart(player, index, run, report) {
   const shown = text(player.player_number) || String(index + 1);
-  const where = device(player.platform);
-  const id = `player-${index}`;
-  const range = rangeOf(run);
-  const pictures = (matches) => picturesOf(report, text(run.multiplayer_run_id), (one) => same(one.player, shown) && matches(one));
-  const rows = list(player.steps).map((step, at) => {
-    const shots = pictures((one) => one.step === (number(object(step).step_number) ?? at + 1));
-    return Object.assign(stepRow(step, at, range, shots), { id: placeOf(index, at) });
+  const pictures = picturesOf(report, run.multiplayer_run_id).filter((one) => text(one.player) === shown);
+  const rows = objects(player.steps).map((step, at) => {
+    const label = text(step.step_number) || String(at + 1);
+    return stepRow(step, label, placeOf(shown, label), pictures.filter((one) => text(one.step) === label));
   });
-  // The pictures of the end that are not shown at a failed step.
-  const end = thumbnails(pictures((one) => one.end && number(one.step) === null));
-  return make('section', { 'aria-labelledby': id },
-    make('div', { class: 'player' },
-      make('h2', { id, dir: 'auto' }, list(run.players).length === 1 ? 'Steps' : `Player ${shown}`), verdict(outcome(player)), where && span('muted', where)),
-    items('ol', 'cards', rows) ?? (text(player.step_count) && words(plural(player.step_count, 'step'), 'muted')),
-    end && [make('h3', {}, 'End of the run'), end],
-    filesPart(player, run));
+  const end = thumbnails(pictures.filter((one) => text(one.step) === ''));
+
+  const title = list(run.players).length === 1 ? 'Steps' : `Player ${shown}`;
+  const head = make('p', {}, verdict(outcome(player)), ' ', span('muted', device(player.platform)));
+  const last = end && [make('h3', {}, 'End of the run'), end];
+  return section(title, head, items('ol', 'cards', rows), last, filesPart(player, run));
 }
 
-/** Describes the player and the step that found a bug, with a link to the step. */
-function seenBy(bug, run) {
-  if (number(bug.player_number) === null) return '';
+function bugRow(bug) {
   // Records of bugs count players from 0, records of runs from 1.
-  const shown = bug.player_number + 1;
-  const players = list(run.players).map(object);
-  const player = players.findIndex((one, index) => (number(one.player_number) ?? index + 1) === shown);
-  const label = text(bug.test_step);
-  const step = list(object(players[player]).steps).findIndex((one, index) => labelOf(one, index) === label);
-  const where = joined([`player ${shown}`, label && `step ${label}`], ', ');
-  return step < 0 ? where : jump(placeOf(player, step), where);
-}
+  const player = number(bug.player_number) !== null && bug.player_number + 1;
+  const where = joined([player && `player ${player}`, text(bug.test_step) && `step ${text(bug.test_step)}`], ', ');
+  const head = [titled(text(bug.title) || text(bug.id) || 'Bug'), span('muted', joined([bug.severity, bug.category]))];
 
-function bugRow(bug, run) {
-  const { screenshot_url: shot, ...details } = object(bug.details);
-  return folded(false, [titled(text(bug.title) || text(bug.id) || 'Bug'), span('muted', text(bug.category))], [
+  return folded(null, false, head, [
     words(bug.description),
     facts([
       ['How to reproduce', text(bug.reproduction_steps)],
       ['Bug', linked(text(bug.bug_id), bug.url)],
-      ['Seen by', seenBy(bug, run)],
-      ['Confidence', text(bug.confidence)],
-      ['Detected', moment(bug.detected_at)],
-      ['Screenshot', linked('', shot) && linked('At the service', shot)],
-      ['Details', Object.keys(details).length > 0 && make('pre', {}, JSON.stringify(details, null, 2))],
-    ], 'parts'),
+      ['Seen by', where && jump(placeOf(player, bug.test_step), where)],
+      ['Screenshot', linked('At the service', object(bug.details).screenshot_url, '')],
+    ]),
   ]);
 }
 
-/** Groups bugs by severity, the worst first. */
-function bugsPart(bugs, found, run) {
-  const all = list(bugs).map(object);
-  const groups = [...new Set([...SEVERITIES, ...all.map(severity)])].map((word) => {
-    const rows = all.filter((bug) => severity(bug) === word).map((bug) => bugRow(bug, run));
-    return rows.length > 0 && make('div', {}, make('h3', { dir: 'auto' }, `${word[0].toUpperCase()}${word.slice(1)} (${rows.length})`), items('ul', 'cards', rows));
-  });
-  return section(`Bugs (${all.length}${found > all.length ? ` of ${found}` : ''})`, groups);
-}
-
-/** Counts the steps by result; nothing if the report was shortened, because steps may be missing. */
-function stepCounts(run) {
-  const counts = {};
-  for (const step of run.truncated ? [] : stepsOf(run)) {
-    const word = outcome(step, 'run_result', 'run_state').toUpperCase();
-    if (word) counts[word] = (counts[word] ?? 0) + 1;
-  }
-  return counts;
+function bugsPart(bugs, found) {
+  const place = ({ severity }) => (SEVERITIES.indexOf(text(severity).toLowerCase()) + 5) % 5;
+  const all = objects(bugs).sort((one, other) => place(one) - place(other));
+  const count = found > all.length ? `${all.length} of ${found}` : all.length;
+  return section(`Bugs (${count})`, items('ul', 'cards', all.map(bugRow)));
 }
 
 function runPage(run, report) {
-  const test = object(run.test);
-  const players = list(run.players).map(object);
-  const bugs = number(object(run.bug_info).bug_count);
-  const initiator = object(object(run.initiator).value);
-  const summary = object(report.summary);
+  const { name, type } = object(run.test);
+  const { type: starter, value: initiator } = object(run.initiator);
+  const { comparison, history, ...summary } = object(report.summary);
+
   return [
-    heading(joined(['Run', run.multiplayer_run_id, test.type]), text(test.name) || 'Run', outcome(run)),
+    heading(joined(['Run', run.multiplayer_run_id, type]), text(name) || 'Run', outcome(run)),
     facts([
       ['Build', text(object(run.build).name)],
-      ['At the service', linked('', run.url) && linked('Open the run', run.url)],
-      ['Created', moment(run.created_at)],
+      ['At the service', linked('Open the run', run.url, '')],
       ['Duration', lasted(run)],
-      ['Started', moment(run.started_at)],
-      ['Finished', moment(run.completed_at)],
-      ['Players', players.length > 1 ? players.length : ''],
-      ['Bugs', report.bugs || bugs === null ? '' : bugs],
-      ['Started by', text(initiator.name) || text(initiator.key_id) || text(object(run.initiator).type)],
+      ['Started', moment(run.started_at || run.created_at)],
+      ['Bugs', !report.bugs && number(object(run.bug_info).bug_count)],
+      ['Started by', text(object(initiator).name) || text(object(initiator).key_id) || text(starter)],
       ['Tags', joined(list(run.tags), ', ')],
-    ]),
-    counted(stepCounts(run), 'Steps by result'),
-    ...missing(report), ...missing(run), ...missing(summary), ...missingPictures(report),
-    bugsPart(report.bugs, report.bugs_found, run),
-    ...players.map((player, index) => playerPart(player, index, run, report)),
-    changesPart(summary.comparison), historyPart(summary.history),
+    ], 'facts'),
+    missing(report, run, summary, report.pictures),
+    bugsPart(report.bugs, report.bugs_found),
+    objects(run.players).map((player, index) => playerPart(player, index, run, report)),
+    changesPart(comparison), historyPart(history),
   ];
 }

@@ -1,13 +1,10 @@
 //! The view of tools, for hosts with and without MCP Apps.
 
 use serde_json::{Value, json};
-use tas_mcp::{
-    sandbox::{keys, seed},
-    tools::catalog,
-};
+use tas_mcp::tools::catalog;
 
 use super::embedded_data;
-use crate::support::{host::Host, listed_tool, service::Service, service::settings};
+use crate::support::{host::Host, listed_tool, service::settings};
 
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const ADDRESS: &str = "ui://tas/run-report";
@@ -52,12 +49,9 @@ async fn the_extension_is_announced_in_both_revisions() {
 }
 
 #[tokio::test]
-async fn the_view_is_listed_and_read_in_both_revisions() {
-    let service = Service::start().await;
-    let settings = service.settings(keys::DEMO, &[]);
-
+async fn the_view_is_listed_and_read_in_both_revisions_without_settings() {
     for meta in [None, Some(modern(&json!({})))] {
-        let mut host = Host::connect(&settings);
+        let mut host = Host::connect(&settings(&[]));
         let with = |mut params: Value| {
             if let Some(meta) = &meta {
                 params["_meta"] = meta.clone();
@@ -91,43 +85,6 @@ async fn the_view_is_listed_and_read_in_both_revisions() {
         assert_eq!(embedded_data(text), "{}");
         // The view contains no data.
         assert_eq!(read["cacheScope"], meta.as_ref().map_or(Value::Null, |_| json!("public")));
-    }
-}
-
-#[tokio::test]
-async fn an_unknown_resource_is_a_protocol_error() {
-    let mut host = Host::open(&settings(&[])).await;
-    let answer = host.request("resources/read", json!({"uri": "ui://tas/another"})).await;
-    assert!(answer["error"]["code"].is_i64(), "{answer}");
-    let answer = host.request("resources/read", json!({"uri": 3})).await;
-    assert_eq!(answer["error"]["code"], -32602, "{answer}");
-}
-
-#[tokio::test]
-async fn the_view_is_available_without_settings() {
-    let mut host = Host::open(&settings(&[])).await;
-    let read = host.request("resources/read", json!({"uri": ADDRESS})).await;
-    assert_eq!(embedded_data(read["result"]["contents"][0]["text"].as_str().expect("a text")), "{}");
-}
-
-#[tokio::test]
-async fn results_do_not_depend_on_support_for_views() {
-    let service = Service::start().await;
-    let settings = service.settings(keys::DEMO, &[]);
-
-    for (name, arguments) in [
-        ("get_run", json!({"run_id": seed::RUN_FAILED})),
-        ("summarize_results", json!({"run_id": seed::RUN_FAILED})),
-    ] {
-        let mut results = Vec::new();
-        for extensions in [json!({}), json!({EXTENSION: {"mimeTypes": [MIME_TYPE]}})] {
-            let mut host = Host::connect(&settings);
-            let params = json!({"_meta": modern(&extensions), "name": name, "arguments": arguments});
-            results.push(host.request("tools/call", params).await["result"].clone());
-        }
-        assert_eq!(results[0], results[1]);
-        let text = results[0]["content"][0]["text"].as_str().expect("a text");
-        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), results[0]["structuredContent"]);
     }
 }
 
