@@ -65,7 +65,7 @@ impl NameResolver<'_> {
                 failure.message.replace("no test,", "no run, job or execution has this id, and no test,");
             Failure { message, ..failure }
         })?;
-        Ok(Subject::Named(record, others))
+        Ok(Subject::Named(record, Box::new(others)))
     }
 
     /// Returns the result that has this id, or whose id begins so; else why it is unknown.

@@ -51,8 +51,8 @@ pub enum Subject {
     Result(FoundResult),
     /// A bug that was found by its id.
     Bug(Value),
-    /// Another record, and what is known beside it of the name by which it was found.
-    Named(FoundRecord, NameResult),
+    /// Another record, and the result of the search for its name without it.
+    Named(FoundRecord, Box<NameResult>),
 }
 
 impl Subject {
@@ -71,7 +71,8 @@ impl Subject {
                 return FoundResult::read(reader, id).await.map(Self::Result);
             }
             Some(kind @ (RecordKind::Test | RecordKind::TestPlan | RecordKind::Build)) if is_uuid(record) => {
-                return Ok(Self::Named(FoundRecord::with_id(kind, record), NameResult::new(record, vec![])));
+                let others = Box::new(NameResult::new(record, Vec::new()));
+                return Ok(Self::Named(FoundRecord::with_id(kind, record), others));
             }
             None | Some(RecordKind::Bug) => {
                 if let Some(bug) = Self::bug(reader, record).await? {
@@ -92,7 +93,8 @@ impl Subject {
 
         let kinds = kind.map_or(RecordKind::DESCRIBED_BY_NAME.to_vec(), |kind| vec![kind]);
         let found = find_name(reader, &kinds, record).await?.take_single();
-        found.map(|(record, others)| Self::Named(record, others)).map_err(|found| not_single(&found))
+        let (record, others) = found.map_err(|found| not_single(&found))?;
+        Ok(Self::Named(record, Box::new(others)))
     }
 
     /// Returns the bug with this id. A name may begin like the id of a bug: then there is none.
