@@ -1,7 +1,7 @@
 //! The HTML view of a run or of results, for hosts with MCP Apps (extension `io.modelcontextprotocol/ui`, 2026-01-26): the
-//! page, and the pictures of a run that it shows.
+//! page, and the bugs and pictures of a run that it shows.
 //!
-//! The page reads the pictures as a resource through the host, because a tool reply with pictures would exceed the limits of
+//! The page reads these as a resource through the host, because a tool reply with pictures would exceed the limits of
 //! hosts. This resource is not listed: attached to a conversation, it would only cost a model many tokens.
 //!
 //! Hosts without the extension see only a note in the metadata of the tools.
@@ -62,7 +62,7 @@ pub(super) fn resource(selection: &Selection) -> Option<Resource> {
     is_offered(selection).then_some(resource)
 }
 
-/// Reads the page or the pictures of a run. Returns `None` if `uri` names neither, or what it names is not offered.
+/// Reads the page, or the bugs and pictures of a run. Returns `None` if `uri` names neither, or what it names is not offered.
 ///
 /// # Errors
 /// Failures of `get_run`. Pictures that cannot be loaded are described in the resource.
@@ -122,8 +122,8 @@ fn metadata(value: Value) -> MetaObject {
     }
 }
 
-/// The parsed URI of the pictures of a run.
-#[derive(Debug, PartialEq, Eq)]
+/// The parsed URI of the bugs and pictures of a run.
+#[derive(Debug)]
 struct PicturesUri {
     /// `None` if the project follows from the id of the run.
     project: Option<String>,
@@ -148,28 +148,4 @@ fn decode(segment: &str) -> Option<String> {
         return None;
     }
     percent_decode_str(segment).decode_utf8().ok().map(String::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::PicturesUri;
-
-    #[test]
-    fn a_uri_names_a_run_and_perhaps_a_project() {
-        let found = |project: Option<&str>, run: &str| {
-            Some(PicturesUri { project: project.map(str::to_owned), run_id: run.to_owned() })
-        };
-
-        for (uri, expected) in [
-            ("tas://runs/r1/pictures", found(None, "r1")),
-            ("tas://projects/a%2Fb/runs/r%201/pictures", found(Some("a/b"), "r 1")),
-            ("tas://projects/demo/runs/r1", None),
-            ("tas://runs//pictures", None),
-            ("tas://runs/a/b/pictures", None),
-            ("tas://projects/demo/runs/r1?x/pictures", None),
-            ("tas://runs/%FF/pictures", None),
-        ] {
-            assert_eq!(PicturesUri::parse(uri), expected, "{uri}");
-        }
-    }
 }

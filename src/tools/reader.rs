@@ -233,12 +233,11 @@ impl Reader {
     /// 6.1). `folders` are the folders if they have been read.
     pub(crate) async fn tests_in_folders(&self, folders: Option<Vec<Value>>) -> (Vec<Value>, Unread) {
         let (mut tests, mut unread) = (Vec::new(), Unread::default());
-        let folders = match folders {
-            Some(folders) => folders,
-            None => {
-                let list = self.list(ListTestFolders::entry(), &Fields::new(), LONG_LIST_PAGES).await;
-                unread.list("tests in folders", list, LONG_LIST_PAGES).unwrap_or_default()
-            }
+        let folders = if let Some(folders) = folders {
+            folders
+        } else {
+            let list = self.list(ListTestFolders::entry(), &Fields::new(), LONG_LIST_PAGES).await;
+            unread.list("tests in folders", list, LONG_LIST_PAGES).unwrap_or_default()
         };
 
         let mut ids: Vec<_> = folders.iter().map(|folder| view::<TestFolder>(folder).id).collect();

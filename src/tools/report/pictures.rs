@@ -249,7 +249,7 @@ async fn screenshots_of(
     while let Some(read) = reads.next().await {
         match read {
             Ok((has_passed, screenshots)) => {
-                found.extend(screenshots.into_iter().map(|one| (has_passed, one)))
+                found.extend(screenshots.into_iter().map(|one| (has_passed, one)));
             }
             Err(failure) => unread.add(1, failure.message),
         }

@@ -186,7 +186,8 @@ impl<'a> Page<'a> {
         }
         if self.lines_left_out > 0 {
             let why = "because the size is limited. The report page has everything (`--html`)";
-            self.text += &format!("\n_Left out: {} more lines, {why}._\n", self.lines_left_out);
+            let note = format!("\n_Left out: {} more lines, {why}._\n", self.lines_left_out);
+            self.text.push_str(&note);
         }
 
         self.text
@@ -241,7 +242,9 @@ impl<'a> Page<'a> {
     }
 
     fn bugs(&mut self, bugs: &[BugEntry]) {
-        bugs.iter().for_each(|bug| self.line("bug", [self.form.bug(bug)]));
+        for bug in bugs {
+            self.line("bug", [self.form.bug(bug)]);
+        }
     }
 
     /// Adds tests that have something in common, with what is special about each.
@@ -293,21 +296,22 @@ impl<'a> Page<'a> {
         let named: Vec<_> = named.collect();
         let width = named.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
         let numbers = (1..=columns).map(|number| format!(" {number:>2}"));
-        let mut grid = format!("  {}{}\n", " ".repeat(width), numbers.collect::<String>());
+        let mut lines = vec![format!("  {}{}", " ".repeat(width), numbers.collect::<String>())];
         for (name, test) in &named {
             let padding = " ".repeat(width.saturating_sub(name.width()));
             let letters = test.results.chars().map(|letter| format!("  {letter}"));
             let label = test.label.iter().map(|label| format!("  {label}"));
-            grid += &format!("  {name}{padding}{}\n", letters.chain(label).collect::<String>());
+            lines.push(format!("  {name}{padding}{}", letters.chain(label).collect::<String>()));
         }
 
-        grid += &format!("\n  {}\n\n", history.legend().join(", "));
+        lines.push(format!("\n  {}\n", history.legend().join(", ")));
         for (number, result) in (1..).zip(&history.results) {
             let id = result.id.as_deref().map(beginning);
             let parts = [result.started_at.as_deref(), id, result.build.as_deref()].into_iter().flatten();
-            grid += &format!("  {number:>2}  {}\n", parts.map(single_line).collect::<Vec<_>>().join("  "));
+            lines.push(format!("  {number:>2}  {}", parts.map(single_line).collect::<Vec<_>>().join("  ")));
         }
 
+        let grid = lines.join("\n") + "\n";
         self.add(&match self.form {
             Form::Terminal(_) => format!("\n{grid}"),
             // A block of code, in which nothing is escaped: a line with letters cannot end it.

@@ -189,6 +189,9 @@ async fn a_host_reads_the_pictures_of_a_run_as_an_unlisted_resource() {
         ("tas://runs/unknown/pictures".to_owned(), -32002),
         (format!("tas://projects/arena/runs/{}/pictures", seed::RUN_FAILED), -32602),
         ("tas://runs//pictures".to_owned(), -32002),
+        ("tas://runs/a/b/pictures".to_owned(), -32002),
+        ("tas://runs/%FF/pictures".to_owned(), -32002),
+        ("tas://projects/demo/runs/r1?x/pictures".to_owned(), -32002),
     ] {
         let answer = host.request("resources/read", json!({"uri": uri})).await;
         assert_eq!(answer["error"]["code"], code, "{uri}: {answer}");
