@@ -177,7 +177,7 @@ impl NameResolver<'_> {
                 let record = FoundResult::read(&self.reader(), id.clone()).await?.record;
                 let execution: TestPlanExecution = view(&record);
                 let by = initiator_name(&view(&execution.started_by));
-                (id, execution.test_plan_name, execution.started_at.unwrap_or_default(), by)
+                (id, execution.test_plan_name, execution.started_at.unwrap_or(job.created_at), by)
             }
         };
 
