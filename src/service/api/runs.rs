@@ -178,8 +178,6 @@ impl Operation for GetLiveRun {
 }
 
 /// Stops queued or running jobs and their runs immediately.
-///
-/// `Job already completed`: the job had ended.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
     /// 1 or more[[; from `tool:start_run|list_jobs|list_runs`]]. Not run ids.

@@ -52,7 +52,7 @@ impl Session {
     async fn start_jobs(&mut self, test: &str, retries: u8, instances: u8) -> Vec<Value> {
         let start = json!({
             "multiplayer_test_id": test, "deployment_config_id": seed::CONFIG_PHONES, "retries": retries,
-            "instances": instances,
+            "instances": instances, "confirm": true,
         });
         self.host.succeed("start_run", start).await["job_ids"].as_array().expect("ids").clone()
     }

@@ -204,8 +204,6 @@ async fn an_unwritable_file_is_refused_before_any_request() {
         let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--html", file]).await;
         assert_eq!((code, &error["code"]), (Some(2), &json!("file_error")));
     }
-    let (code, _, error) = report(&service, &[seed::RUN_FAILED, "--html", "-", "--open"]).await;
-    assert!(code == Some(2) && error["message"].to_string().contains("needs a file"), "{error}");
     assert_eq!(service.requests().await, [""; 0]);
 }
 
@@ -227,67 +225,4 @@ async fn a_named_pipe_is_written_and_not_replaced() {
     assert_eq!(code, Some(0));
     assert!(read.expect("an output").stdout.ends_with(b"</html>\n"));
     assert!(fs::metadata(&pipe).expect("the pipe").file_type().is_fifo());
-}
-
-/// Runs the command with programs of `directory` only, which is the directory of temporary files too. Returns the exit
-/// code and standard error. A launcher there copies the page that it should open, and then exits with `launcher`.
-#[cfg(target_os = "linux")]
-async fn open(
-    service: &Service,
-    directory: &Path,
-    launcher: Option<u8>,
-    more: &[&str],
-) -> (Option<i32>, String) {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    if let Some(code) = launcher {
-        let script = format!("#!/bin/sh\n/bin/cp \"$1\" {}/opened\nexit {code}\n", directory.display());
-        fs::write(directory.join("xdg-open"), script).expect("a script");
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(directory.join("xdg-open"), executable).expect("a program");
-    }
-    let path = directory.to_str().expect("UTF-8");
-    let arguments = [&["report", seed::RUN_FAILED, "--open"], more].concat();
-    let (code, _, errors) = run(service, &arguments, &[("PATH", path), ("TMPDIR", path)]).await;
-
-    (code, errors)
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn the_page_is_opened_and_its_path_is_printed() {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let service = Service::start().await;
-    let written = |errors: &str| {
-        let line = errors.lines().find_map(|line| line.strip_prefix("written: "));
-        std::path::PathBuf::from(line.expect("a path"))
-    };
-
-    let directory = tempfile::tempdir().expect("a directory");
-    let (code, errors) = open(&service, directory.path(), Some(0), &[]).await;
-    assert_eq!((code, errors.lines().count()), (Some(0), 2), "{errors}");
-    assert!(errors.ends_with("`tas-mcp login --knowledge-url URL` stores it\n"), "{errors}");
-    let page = fs::read_to_string(written(&errors)).expect("the page");
-    assert!(page.ends_with("</html>\n"));
-    assert_eq!(fs::read_to_string(directory.path().join("opened")).expect("the opened page"), page);
-    // The page contains results, which other users of the machine must not read.
-    let metadata = fs::metadata(written(&errors)).expect("the page");
-    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
-
-    let directory = tempfile::tempdir().expect("a directory");
-    let file = directory.path().join("run.html");
-    let named = ["--html", file.to_str().expect("UTF-8")];
-    let (code, errors) = open(&service, directory.path(), Some(0), &named).await;
-    assert_eq!((code, written(&errors)), (Some(0), file));
-    assert!(directory.path().join("opened").exists());
-
-    for launcher in [None, Some(3)] {
-        let directory = tempfile::tempdir().expect("a directory");
-        let (code, errors) = open(&service, directory.path(), launcher, &[]).await;
-        let path = written(&errors).display().to_string();
-        assert_eq!(code, Some(0));
-        assert!(errors.contains("no browser could be started"), "{errors}");
-        assert_eq!(errors.matches(&path).count(), 2, "{errors}");
-    }
 }

@@ -75,7 +75,7 @@ async fn unlisted_tests_are_an_error_in_the_junit_file() {
 
     let why = "4 tests: they are not in the list of jobs";
 
-    assert!(said.contains("not read") && said.contains(why), "{said}");
+    assert!(said.contains("NOT READ") && said.contains(why), "{said}");
 
     let found = elements(&std::fs::read_to_string(&path).expect("a report"));
     let errors: Vec<_> =
@@ -177,7 +177,7 @@ async fn a_device_without_a_started_run_is_a_failure() {
     let (exit, end, said) = command(&service, &arguments).await;
 
     assert_eq!((exit, &end["verdicts"]), (Some(10), &json!({"SUCCESS": 1})), "{said}");
-    assert!(said.contains("not started") && said.contains("1 of 2 passed"), "{said}");
+    assert!(said.contains("NOT STARTED") && said.contains("1 of 2 passed"), "{said}");
 
     let found = elements(&std::fs::read_to_string(&path).unwrap());
 

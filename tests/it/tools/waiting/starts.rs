@@ -44,7 +44,7 @@ async fn a_run_that_only_the_counts_miss_is_a_failure() {
         let (exit, _, said) = test(&service, 207, answer, &[]).await;
 
         assert_eq!(exit, Some(if missing == 0 { 0 } else { 10 }), "{counts}: {said}");
-        assert_eq!(said.matches("not started").count(), missing, "{counts}: {said}");
+        assert_eq!(said.matches("NOT STARTED").count(), missing, "{counts}: {said}");
         assert!(said.contains(&format!("1 of {} passed", missing + 1)), "{counts}: {said}");
     }
 }
@@ -68,5 +68,5 @@ async fn a_start_without_jobs_is_a_bad_response() {
     assert_eq!((exit, &error["code"]), (Some(3), &json!("bad_response")));
     assert_eq!(error["message"], "the answer to the start contains no job");
     assert_eq!(error["details"]["started"]["message"], "started");
-    assert_eq!(service.requests().await, ["POST /runs 201"]);
+    assert_eq!(service.writes().await, ["POST /runs 201"]);
 }
