@@ -1,14 +1,18 @@
 //! Cuts replies and failures to the length that hosts accept, and states what was cut.
 //!
-//! The order is fixed: a page loses records from its end, then all lists lose entries. If that is not enough, the longest
-//! strings lose their ends, and only if nothing else is enough, objects lose fields.
+//! The order is fixed: the answer of a tool loses what its definition names, a page loses records from its end, then all
+//! lists lose entries. If that is not enough, the longest strings lose their ends, and only if nothing else is enough,
+//! objects lose fields.
 
 use serde_json::{Value, json};
 
 use crate::{
     failure::Failure,
     fields::Fields,
-    service::{schema::RECORDS, tool::ToolDefinition},
+    service::{
+        schema::RECORDS,
+        tool::{LostFirst, ToolDefinition},
+    },
     text::{first_characters, without_open_joiner},
 };
 
@@ -112,7 +116,11 @@ pub(super) fn cut_reply(
     source: ReplySource,
     limit: Option<RecordLimit>,
 ) {
-    let cuts = cut(reply, max_chars.saturating_sub(RESERVED_CHARS));
+    let (ReplySource::Call(tool) | ReplySource::Resource(tool)) = source;
+    let max_chars = max_chars.saturating_sub(RESERVED_CHARS);
+    let mut cuts = Cuts::default();
+    tool.lost_first.iter().for_each(|part| lose(*part, reply, max_chars, &mut cuts));
+    cuts.all.extend(cut(reply, max_chars).all);
     let Value::Object(fields) = reply else { return };
 
     let kept_records = cuts.kept_items(&format!("/{RECORDS}"));
@@ -126,6 +134,40 @@ pub(super) fn cut_reply(
 
     fields.shift_insert(0, INCOMPLETE.to_owned(), true.into());
     fields.shift_insert(1, TRUNCATED.to_owned(), cuts.describe(&source.advice(kept_records, limit)));
+}
+
+/// Removes a part of a reply with more than `max_chars` characters: a field of all entries, or as many entries as needed.
+fn lose(part: LostFirst, reply: &mut Value, max_chars: usize, cuts: &mut Cuts) {
+    let mut excess = length(reply).saturating_sub(max_chars);
+    if excess == 0 {
+        return;
+    }
+
+    match part {
+        LostFirst::Field { list, name } => {
+            let Some(Value::Array(entries)) = reply.pointer_mut(list) else { return };
+            let removed = entries.iter_mut().filter_map(|entry| entry.as_object_mut()?.shift_remove(name));
+            cuts.add_entries(&format!("{list}/-/{name}"), 0, removed.count());
+        }
+        LostFirst::Entries { list, kept } => {
+            let least = reply.pointer(kept).and_then(Value::as_u64).map(usize::try_from);
+            let (Some(Ok(least)), Some(Value::Array(entries))) = (least, reply.pointer_mut(list)) else {
+                return;
+            };
+            let all = entries.len();
+            while excess > 0 && entries.len() > least {
+                let freed = entries.pop().map_or(0, |entry| length(&entry) + 1);
+                excess = excess.saturating_sub(freed);
+            }
+            cuts.add_entries(list, entries.len(), all - entries.len());
+        }
+    }
+}
+
+/// Returns the length of the compact JSON of a value, in characters.
+fn length(value: &Value) -> usize {
+    let mut left = usize::MAX;
+    Limits::NONE.spend(value, "", &mut left).map_or(usize::MAX, |()| usize::MAX - left)
 }
 
 /// Returns `failure` without hidden characters, cut so that its JSON has at most `max_chars` characters. The detail
@@ -287,10 +329,8 @@ impl Limits {
 
             Value::Array(items) => {
                 let kept = self.entries_at(path.trim_start_matches('/')).min(items.len());
-                if kept < items.len() {
-                    cuts.add(path, CutKind::Items { kept, omitted: items.len() - kept });
-                    items.truncate(kept);
-                }
+                cuts.add_entries(path, kept, items.len() - kept);
+                items.truncate(kept);
 
                 for (index, item) in items.iter_mut().enumerate() {
                     self.apply(item, &format!("{path}/{index}"), cuts);
@@ -371,6 +411,12 @@ pub(crate) struct Cuts {
 impl Cuts {
     fn add(&mut self, path: &str, kind: CutKind) {
         self.all.push((path.to_owned(), kind));
+    }
+
+    fn add_entries(&mut self, path: &str, kept: usize, omitted: usize) {
+        if omitted > 0 {
+            self.add(path, CutKind::Items { kept, omitted });
+        }
     }
 
     /// Returns how many entries the list at `pointer` has kept, if it was cut.

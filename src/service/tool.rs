@@ -151,10 +151,31 @@ pub struct ToolInfo {
     pub confirmation_question: Option<ConfirmationQuestion>,
     /// What a call does beyond the request of the operation.
     pub extension: Option<Extension>,
+    /// What an answer that is too long loses before anything else, in this order.
+    pub lost_first: &'static [LostFirst],
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,
     /// Whether the tool reads or writes files of the machine on which this program runs.
     pub uses_local_files: bool,
+}
+
+/// A part of an answer that a reader misses less than the rest. `list` is the JSON pointer to a list.
+#[derive(Clone, Copy, Debug)]
+pub enum LostFirst {
+    /// A field of all entries.
+    Field {
+        /// The list.
+        list: &'static str,
+        /// The name of the field.
+        name: &'static str,
+    },
+    /// Entries from the end.
+    Entries {
+        /// The list.
+        list: &'static str,
+        /// JSON pointer to the number of entries that stay. Without the number, all of them stay.
+        kept: &'static str,
+    },
 }
 
 /// What a caller does after a failure of a tool, where the kind of the failure alone does not say it.
@@ -194,6 +215,7 @@ impl ToolInfo {
             },
             confirmation_question: None,
             extension: None,
+            lost_first: &[],
             has_view: false,
             uses_local_files: false,
         }
@@ -238,6 +260,7 @@ impl ToolInfo {
         conflict_hint(hint: &'static str) sets failure_hints.conflict = Some(hint);
         asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
         extended_by(extension: Extension) sets extension = Some(extension);
+        loses_first(parts: &'static [LostFirst]) sets lost_first = parts;
         with_view() sets has_view = true;
         uses_local_files() sets uses_local_files = true;
     }
