@@ -153,7 +153,7 @@ pub struct StartTestPlanRun {
     pub test_plan_id: Uuid,
     /// [[From `tool:list_deployment_configs`, for slot 1. ]]Required without `slot_deployment_configs`.
     pub deployment_config_id: Option<Uuid>,
-    /// [[From `tool:list_builds`, for slot 1. ]]Default: the service chooses; the reply names it.
+    /// [[From `tool:list_builds`, for slot 1. ]]Default: the service chooses; the reply has only its id.
     pub build_id: Option<Uuid>,
     /// `{deployment_config_id, build_id}` by used slot "2", "3" and so on. Set slot "1" here or with
     /// `deployment_config_id`, not both.

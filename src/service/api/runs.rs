@@ -26,8 +26,8 @@ pub struct StartRun {
     pub deployment_config_id: Option<Uuid>,
     /// Default `[api] ephemeral test`. Needs `instructions`.
     pub name: Option<String>,
-    /// [[From `tool:list_builds`. ]]Default: the service chooses; the reply names it. Needs a device with `providerType`
-    /// `build-storage`.
+    /// [[From `tool:list_builds`. ]]Default: the service chooses; the reply has only its id. Needs a device with
+    /// `providerType` `build-storage`.
     pub build_id: Option<Uuid>,
     /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `argument:multiplayer_test_id`. One player per
     /// private device.
