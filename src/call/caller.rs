@@ -149,11 +149,6 @@ impl Caller {
         Ok(self.client.key().await?.kind())
     }
 
-    /// Returns the longest reply, in characters.
-    pub(crate) fn max_reply_chars(&self) -> usize {
-        self.reply_settings.max_reply_chars
-    }
-
     /// Returns the address of the main API.
     pub fn base_url(&self) -> &str {
         &self.base_url

@@ -14,7 +14,7 @@ use crate::{
     },
     tools::{
         call_options::CallOptions,
-        summary::{Summary, SummaryRequest, SummaryTarget},
+        summary::{Summary, SummaryRequest},
     },
 };
 
@@ -80,7 +80,7 @@ impl GateFlags {
         for target in targets {
             let compare_with = self.compare_with.as_deref().unwrap_or("latest-passed").to_owned();
             let request = SummaryRequest {
-                target: SummaryTarget::Results(target.into()),
+                target: target.into(),
                 project: project.map(str::to_owned),
                 compare_with: (self.fail_on() == FailOn::New).then_some(compare_with),
                 history: None,

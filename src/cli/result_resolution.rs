@@ -27,7 +27,7 @@ use crate::{
         describe::Subject,
         find::{FoundRecord, FoundResult, is_unknown_id},
         names::initiator_name,
-        summary::LatestResult,
+        newest::LatestResult,
     },
 };
 

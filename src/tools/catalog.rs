@@ -23,11 +23,13 @@ use crate::{
     tools::{
         artifact_links,
         composite::{
-            ChangePlanTests, CompositeTool, DescribeRecord, DownloadRunFiles, FindByName, RerunResults,
-            SummarizeResults, UploadBuild, WaitForCompletion,
+            CompositeTool, DescribeRecord, DownloadRunFiles, FindByName, RerunResults, SummarizeResults,
+            UploadBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
-        newest, saved_tests,
+        newest,
+        plan_tests::ChangePlanTests,
+        saved_tests,
     },
 };
 
@@ -139,7 +141,6 @@ async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result
 
 /// Runs a composite tool and returns its answer as a reply.
 async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<Reply, Failure> {
-    let max_chars = call.caller.max_reply_chars();
     let (answer, selection) = typed_answer::<T>(call).await?;
     let answer = serde_json::to_value(answer)
         .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
@@ -148,9 +149,6 @@ async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<
     if let Some(selection) = selection {
         reply.select(&selection);
     }
-    let mut answer = reply.into_value();
-    T::shorten(&mut answer, max_chars);
-    let reply = Reply::from_value(answer);
 
     Ok(reply)
 }

@@ -6,12 +6,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
 
-pub use self::{
-    changes::{ChangePlanTests, RerunResults},
-    local_files::{UploadBuild, UploadBuildAnswer},
-};
+pub use self::local_files::{UploadBuild, UploadBuildAnswer};
 pub use super::download::DownloadRunFiles;
 use crate::{
     failure::{Code, Failure},
@@ -19,19 +15,20 @@ use crate::{
         api::{Id, Uuid},
         record_kind::{RecordKind, ResultKind, ResultTarget},
         rule::Rule,
-        tool::{ToolInfo, Toolset},
+        tool::{LostFirst, ToolInfo, Toolset},
     },
     tools::{
         context::ToolContext,
         describe::{DescribedRecord, RecordDescription, Subject},
         find::{NameSearchAnswer, find_names},
+        newest::LatestResult,
         reader::Reader,
-        summary::{LatestResult, Summary, SummaryRequest, SummaryTarget},
+        rerun::{Rerun, RerunRequest, RerunSelection},
+        summary::{Summary, SummaryRequest},
         waiting::{Completion, Wait},
     },
 };
 
-mod changes;
 mod local_files;
 
 /// A composite tool.
@@ -48,10 +45,6 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Runs the tool. Dropping the future cancels the tool.
     fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
-
-    /// Removes what a reader misses least from an answer with more than `max_chars` characters, after the fields were
-    /// selected. What is still too long is cut as every reply is.
-    fn shorten(_answer: &mut Value, _max_chars: usize) {}
 }
 
 /// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
@@ -209,12 +202,19 @@ impl CompositeTool for SummarizeResults {
             "multiplayer_test_id",
             "latest",
         ])])
+        // The ids of the grid, then the tests in it that did not change, which come last.
+        .loses_first(&[
+            LostFirst::Field { list: "/history/tests", name: "id" },
+            LostFirst::Field { list: "/history/results", name: "id" },
+            LostFirst::Entries { list: "/history/tests", kept: "/history/changing" },
+            LostFirst::Field { list: "/history/tests", name: "failed_run_id" },
+        ])
         .with_view();
     type Answer = Summary;
 
     async fn run(mut self, context: ToolContext) -> Result<Summary, Failure> {
         let request = SummaryRequest {
-            target: self.target()?,
+            target: self.target(&context).await?,
             project: context.project,
             compare_with: self.compare_with.map(|with| with.0),
             history: self.history.map(usize::from),
@@ -224,24 +224,96 @@ impl CompositeTool for SummarizeResults {
 
         Ok(summary)
     }
-
-    fn shorten(answer: &mut Value, max_chars: usize) {
-        Summary::shorten_history(answer, max_chars);
-    }
 }
 
 impl SummarizeResults {
-    fn target(&mut self) -> Result<SummaryTarget, Failure> {
+    async fn target(&mut self, context: &ToolContext) -> Result<ResultTarget, Failure> {
         let Self { run_id, job_id, test_plan_execution_id, job_ids, .. } = self;
         let (run, job, execution) = (run_id.take(), job_id.take(), test_plan_execution_id.take());
-        let results = ResultTarget::from_arguments(run, job, execution, job_ids.take());
+        if let Some(results) = ResultTarget::from_arguments(run, job, execution, job_ids.take()) {
+            return Ok(results);
+        }
 
         let plan = self.test_plan_id.take().map(|id| LatestResult::OfPlan(id.0));
         let test = self.multiplayer_test_id.take().map(|id| LatestResult::OfTest(id.0));
         let project = self.latest.filter(|latest| *latest).map(|_| LatestResult::OfProject);
-        let latest = plan.or(test).or(project).map(SummaryTarget::Latest);
+        let latest = plan.or(test).or(project).ok_or_else(|| lacks_id(Self::NAME))?;
 
-        results.map(SummaryTarget::Results).or(latest).ok_or_else(|| lacks_id(Self::NAME))
+        Ok(latest.find(&context.caller, context.project.as_deref()).await?.into())
+    }
+}
+
+/// Starts again what failed in a run, job or plan execution: one run per test, without retries.
+///
+/// Pass exactly one id. A repeated call starts nothing twice.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RerunResults {
+    /// From `tool:list_runs`.
+    pub run_id: Option<Id>,
+    /// From `tool:start_run|list_jobs|list_runs`.
+    pub job_id: Option<Uuid>,
+    /// From `tool:start_run|list_test_plan_executions`.
+    pub test_plan_execution_id: Option<Id>,
+    /// The latest execution of this plan.
+    pub test_plan_id: Option<Uuid>,
+    /// `infrastructure` (default): ERROR, TIMEOUT, STOPPED, no run; `failed`: all failures; `flaky`: passed on a retry; `all`.
+    pub which: Option<RerunSelection>,
+    /// Default: that of each run, if known.
+    pub deployment_config_id: Option<Uuid>,
+    /// Default: that of each run.
+    pub build_id: Option<Uuid>,
+    /// Default: automatic.
+    pub agent_config_id: Option<Uuid>,
+    /// Number of starts to which a person has agreed, 1-50; with `argument:confirm`.
+    #[schemars(range(min = 1, max = 50))]
+    pub max_starts: Option<usize>,
+}
+
+impl CompositeTool for RerunResults {
+    const TOOL: ToolInfo = ToolInfo::creates("rerun_results", "Rerun results", Toolset::Runs)
+        .core()
+        .needs("project:operate-runs")
+        .rules(&[Rule::ExactlyOne(&[
+            ResultKind::Run.argument(),
+            ResultKind::Job.argument(),
+            ResultKind::Execution.argument(),
+            "test_plan_id",
+        ])])
+        .recovery_hint("call again: what was started is found by its tag")
+        // Fifty starts with all their ids are longer than a reply, whose ids of jobs a wait needs.
+        .loses_first(&[
+            LostFirst::Field { list: "/tests", name: "run_id" },
+            LostFirst::Field { list: "/tests", name: "deployment_config_id" },
+        ])
+        // The number of starts is known only after the results are read.
+        .asks_confirmation(|_| None);
+    type Answer = Rerun;
+
+    async fn run(self, context: ToolContext) -> Result<Rerun, Failure> {
+        let source =
+            ResultTarget::from_arguments(self.run_id, self.job_id, self.test_plan_execution_id, None);
+        let source = match (source, self.test_plan_id) {
+            (Some(ResultTarget::Single(source)), _) => source,
+            (_, Some(plan)) => {
+                LatestResult::OfPlan(plan.0).find(&context.caller, context.project.as_deref()).await?
+            }
+            (_, None) => return Err(lacks_id(Self::NAME)),
+        };
+        let request = RerunRequest {
+            source,
+            selection: self.which.unwrap_or_default(),
+            project: context.project,
+            device: self.deployment_config_id.map(|id| id.0),
+            build: self.build_id.map(|id| id.0),
+            agent: self.agent_config_id.map(|id| id.0),
+            is_dry_run: context.is_dry_run,
+            is_confirmed: context.is_confirmed,
+            max_starts: self.max_starts,
+        };
+
+        let mut rerun = request.run(&context.caller).await?;
+        rerun.next.iter_mut().for_each(|next| next.address(&*context.options.tools));
+        Ok(rerun)
     }
 }
 

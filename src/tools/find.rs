@@ -14,6 +14,7 @@ use crate::{
     fields::{Fields, text_at},
     service::{
         api::{Id, Uuid, builds::GetBuild, plans::GetTestPlan, tests::GetTest},
+        arguments::is_uuid,
         record_kind::{RecordKind, ResultId, ResultKind},
     },
     text::composed,
@@ -389,7 +390,9 @@ impl FoundResult {
     /// `not_found` if no record has the id, or the failure of a look-up.
     pub(crate) async fn find(reader: &Reader, id: &str) -> Result<Self, Failure> {
         let mut refusals = Vec::new();
-        for kind in [ResultKind::Run, ResultKind::Execution, ResultKind::Job] {
+        // The ids of runs are no UUIDs (service.md 1.7), but a service may have others.
+        let kinds = [ResultKind::Run, ResultKind::Execution, ResultKind::Job];
+        for kind in kinds.into_iter().cycle().skip(usize::from(is_uuid(id))).take(kinds.len()) {
             match Self::read(reader, ResultId::new(kind, id)).await {
                 Err(failure) if is_unknown_id(&failure) => refusals.push(failure),
                 read => return read,

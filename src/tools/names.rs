@@ -1,12 +1,36 @@
-//! The names of devices and people in runs. Their forms are open (service.md 2.2).
+//! The names of builds, devices and people in runs. The forms of the last two are open (service.md 2.2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     fields::{Fields, text_at},
     service::api::{
         configs::DeploymentConfig,
-        runs::{Initiator, Run, RunPlayer},
+        runs::{BuildRef, Initiator, Run, RunPlayer},
     },
+    text::{filled, shorten_line},
 };
+
+/// Longest name of a build, in characters.
+pub(super) const LONGEST_BUILD: usize = 80;
+
+/// A build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
+pub struct BuildName {
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl BuildName {
+    /// Returns the build of a run.
+    pub(super) fn of_run(build: BuildRef) -> Option<Self> {
+        let name = build.name.map(|name| shorten_line(&name, LONGEST_BUILD));
+        Some(Self { id: filled(&build.id)?, name })
+    }
+}
 
 /// Returns the names of the devices of players, each once. A device without a name has that of its platform.
 pub fn devices<'a>(players: impl IntoIterator<Item = &'a RunPlayer>) -> Vec<String> {

@@ -1,5 +1,5 @@
 //! The newest records of a list, which is read completely and sorted here: the service states no order for most lists,
-//! and cannot sort runs (service.md 2.2).
+//! and cannot sort runs (service.md 2.2). It sorts executions, of which only the first pages are read.
 
 use std::cmp::Reverse;
 
@@ -14,10 +14,22 @@ use crate::{
         paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
         reply::{RecordLimit, Reply},
     },
-    failure::Failure,
+    failure::{Code, Failure},
     fields::{Fields, field_at},
-    service::{api::runs::NEWEST, catalog::OperationEntry, schema::RECORDS},
-    tools::{call_options::CallOptions, reader::Reader},
+    service::{
+        api::{
+            executions::{ListTestPlanExecutions, TestPlanExecution},
+            runs::{ListRuns, NEWEST, Run},
+        },
+        catalog::{ListedOperation as _, OperationEntry},
+        lenient::view,
+        record_kind::{ResultId, ResultKind},
+        schema::RECORDS,
+    },
+    tools::{
+        call_options::CallOptions,
+        reader::{Reader, ScanEnd, arguments},
+    },
 };
 
 /// Field of a run with the time by which runs are sorted.
@@ -194,4 +206,106 @@ pub(super) fn newest_first(list: &OperationEntry, records: Vec<Value>) -> Vec<Va
     });
 
     records
+}
+
+/// The latest result of something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LatestResult {
+    /// The latest execution of the plan with this id.
+    OfPlan(String),
+    /// The latest run of the test with this id.
+    OfTest(String),
+    /// The latest run of the project.
+    OfProject,
+}
+
+impl LatestResult {
+    /// Returns the id of the record.
+    ///
+    /// # Errors
+    /// `not_found` if the plan or the test has no result, and the failures of the list.
+    pub async fn find(&self, caller: &Caller, project: Option<&str>) -> Result<ResultId, Failure> {
+        let reader = &Reader::new(caller, project);
+        let (kind, owner, latest) = match self {
+            Self::OfPlan(plan) => {
+                (ResultKind::Execution, format!("test plan {plan}"), latest_execution(reader, plan).await?)
+            }
+            Self::OfTest(test) => {
+                let filter = arguments(&[("multiplayer_test_id", test.as_str())]);
+                (ResultKind::Run, format!("test {test}"), latest_run(reader, &filter).await?)
+            }
+            Self::OfProject => {
+                (ResultKind::Run, "project".to_owned(), latest_run(reader, &Fields::new()).await?)
+            }
+        };
+
+        latest.filter(|id| !id.is_empty()).map(|id| ResultId::new(kind, id)).ok_or_else(|| {
+            let message = format!("the {owner} has no {}", kind.noun());
+            Failure::new(Code::NotFound, message)
+                .hint("check the id and the project; nothing may have been started yet")
+        })
+    }
+}
+
+/// Returns the id of the execution of a plan that was started last, or else of one that is still queued.
+async fn latest_execution(reader: &Reader, plan: &str) -> Result<Option<String>, Failure> {
+    let is_started = |execution: &TestPlanExecution| execution.started_at.is_some();
+    let newest = newest_executions(reader, plan, |found| found.iter().any(is_started)).await?;
+
+    let start =
+        |execution: &TestPlanExecution| Some(execution.started_at.as_deref()?.parse::<Timestamp>().ok());
+    // The ids decide between equal times, so that equal calls have equal answers.
+    let latest = newest.executions.into_iter().max_by_key(|one| (start(one), one.id.clone()));
+
+    Ok(latest.map(|execution| execution.id))
+}
+
+/// Returns the id of the run that was created last among those that `filter` selects.
+///
+/// # Errors
+/// The failure of a page, because the latest run may be on it.
+async fn latest_run(reader: &Reader, filter: &Fields) -> Result<Option<String>, Failure> {
+    let listed = reader.list(ListRuns::entry(), filter, LONG_LIST_PAGES).await?;
+    if let Some((_, failure)) = listed.failed_pages.into_iter().next() {
+        return Err(failure);
+    }
+    if listed.has_more_pages {
+        let failure = Failure::new(Code::TooLarge, "there are too many runs to find the latest one");
+        return Err(failure.hint("pass the `argument:run_id` of a run"));
+    }
+
+    let newest = newest_first(ListRuns::entry(), listed.records);
+    let latest = newest.first().map(|run| view::<Run>(run).head.multiplayer_run_id);
+    reader.remember_runs(latest.iter());
+
+    Ok(latest)
+}
+
+/// Executions of one plan.
+#[derive(Debug)]
+pub(super) struct NewestExecutions {
+    pub(super) executions: Vec<TestPlanExecution>,
+    /// Whether the plan has more than were read.
+    pub(super) has_more: bool,
+}
+
+/// Reads the executions of a plan, those that were started last first, until `is_enough`.
+pub(super) async fn newest_executions(
+    reader: &Reader,
+    plan: &str,
+    is_enough: impl Fn(&[TestPlanExecution]) -> bool,
+) -> Result<NewestExecutions, Failure> {
+    let filter = arguments(&[("test_plan_id", plan), ("sort_by", "start_time"), ("sort_order", "desc")]);
+    let mut executions = Vec::new();
+    let scan = reader.scan::<ListTestPlanExecutions, _>(&filter, |page| {
+        let of_plan = page.iter().map(view::<TestPlanExecution>).filter(|execution| {
+            // A service may ignore the filter.
+            execution.test_plan_id.as_ref().is_none_or(|id| id.eq_ignore_ascii_case(plan))
+        });
+        executions.extend(of_plan);
+        is_enough(&executions).then_some(())
+    });
+    let has_more = matches!(scan.await?, ScanEnd::PageLimit);
+
+    Ok(NewestExecutions { executions, has_more })
 }

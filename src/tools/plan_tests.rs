@@ -1,17 +1,16 @@
-//! Changes the tests of one plan, or of all plans whose names contain a text.
+//! `change_plan_tests`: changes the tests of one plan, or of all plans whose names contain a text.
 //!
-//! A plan has no version (service.md 4.4). Each plan is read a second time directly before it is written, and the answer to
-//! the write is compared with what was sent, so that the change of another writer is not lost without a word.
+//! A plan has no version (service.md 4.4). Each plan is read again directly before it is written, so that the change is made
+//! to the tests that it has then.
 
-use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
-use super::project_client::ProjectClient;
+use super::{composite::CompositeTool, context::ToolContext, project_client::ProjectClient};
 use crate::{
-    call::{Caller, RequestPreview, arguments::AGREEMENT},
+    call::RequestPreview,
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -19,7 +18,8 @@ use crate::{
             Open, Uuid,
             plans::{GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSummary, UpdateTestPlan},
         },
-        tool::DRY_RUN,
+        rule::Rule,
+        tool::{DRY_RUN, ToolInfo, Toolset},
     },
 };
 
@@ -29,27 +29,39 @@ const MOST_UNASKED: usize = 5;
 /// Largest number of plans of one call.
 const MAX_PLANS: usize = 50;
 
-/// Which plans are changed.
-#[derive(Clone, Debug)]
-pub(crate) enum ChosenPlans {
-    /// The plan with this id.
-    One(String),
-    /// All plans whose names contain this text.
-    Named(String),
+/// Adds, removes or replaces tests of a plan, or of all plans whose names contain a text. Other tests keep their places.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ChangePlanTests {
+    /// From `tool:list_test_plans`. Pass this or `plan_name`.
+    pub test_plan_id: Option<Uuid>,
+    /// Text in the names of the plans, 1-200 characters.
+    #[schemars(length(min = 1, max = 200))]
+    pub plan_name: Option<String>,
+    /// Ids of tests. One that is in the plan is not added again.
+    pub add: Option<Vec<Uuid>>,
+    /// Place of the first added test, from 1; default: the end.
+    #[schemars(range(min = 1))]
+    pub position: Option<usize>,
+    /// Of the added tests, 0-10; default 0.
+    #[schemars(range(min = 0, max = 10))]
+    pub retries: Option<u32>,
+    /// Ids of tests.
+    pub remove: Option<Vec<Uuid>>,
+    /// Ids of tests in pairs.
+    pub replace: Option<Vec<ReplacedTest>>,
+    /// Number of plans to whose change a person has agreed, 1-50; with `argument:confirm`.
+    #[schemars(range(min = 1, max = 50))]
+    pub max_plans: Option<usize>,
 }
 
-/// A change of the tests of plans. A test in a plan is not added a second time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PlanTestsChange {
-    /// Ids of the new tests, in their order.
-    pub(crate) add: Vec<String>,
-    /// Place of the first new test, from 1; `None` for the end.
-    pub(crate) position: Option<usize>,
-    /// Retries of the new tests.
-    pub(crate) retries: Option<u32>,
-    pub(crate) remove: Vec<String>,
-    /// Ids of tests with the ids of those that take their places.
-    pub(crate) replace: IndexMap<String, String>,
+// A test of a plan, and the test that takes its place.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "it would become a part of the description of the argument")]
+pub struct ReplacedTest {
+    /// Id of a test in the plan.
+    pub old: Uuid,
+    /// Id of the test that takes its place.
+    pub new: Uuid,
 }
 
 /// The plans that were changed.
@@ -81,90 +93,67 @@ pub struct ChangedPlan {
     /// The request of a dry run.
     #[schemars(with = "Option<Open>")]
     pub request: Option<RequestPreview>,
-    /// Why the plan was not changed, or what else has happened.
+    /// Why the plan was not changed.
     pub error: Option<String>,
 }
 
-impl PlanTestsChange {
-    /// Returns the tests of a plan after the change. Tests that stay keep all their fields.
-    fn apply(&self, items: &[TestPlanItem]) -> Vec<TestPlanItem> {
-        let is = |item: &TestPlanItem, id: &String| item.multiplayer_test_id.eq_ignore_ascii_case(id);
-        let mut changed: Vec<TestPlanItem> = items.to_vec();
+impl CompositeTool for ChangePlanTests {
+    const TOOL: ToolInfo =
+        ToolInfo::replaces("change_plan_tests", "Change the tests of plans", Toolset::Plans)
+            .needs("project:edit-tests")
+            .rules(&[
+                Rule::ExactlyOne(&["test_plan_id", "plan_name"]),
+                Rule::AtLeastOne(&["add", "remove", "replace"]),
+                Rule::Needs("position", "add"),
+                Rule::Needs("retries", "add"),
+            ])
+            .recovery_hint("call again: a plan that has the change already is not changed again")
+            // The number of plans is known only after they are read.
+            .asks_confirmation(|_| None);
+    type Answer = PlanTests;
 
-        changed.retain(|item| !self.remove.iter().any(|id| is(item, id)));
-        for item in &mut changed {
-            if let Some((_, new)) = self.replace.iter().find(|(old, _)| is(item, old)) {
-                item.multiplayer_test_id.clone_from(new);
-            }
-        }
-
-        let missing = self.add.iter().filter(|id| !changed.iter().any(|item| is(item, id)));
-        let new = missing.map(|id| TestPlanItem {
-            multiplayer_test_id: id.clone(),
-            retries: self.retries.unwrap_or_default(),
-            more: Open::default(),
-        });
-        let new: Vec<_> = new.collect();
-        let place = self.position.map_or(changed.len(), |position| position.saturating_sub(1));
-        let place = place.min(changed.len());
-        changed.splice(place..place, new);
-
-        changed
-    }
-}
-
-/// A request to change the tests of plans.
-#[derive(Clone, Debug)]
-pub(crate) struct PlanTestsRequest {
-    pub(crate) plans: ChosenPlans,
-    /// Project, if the caller names one.
-    pub(crate) project: Option<String>,
-    pub(crate) change: PlanTestsChange,
-    pub(crate) is_dry_run: bool,
-    pub(crate) is_confirmed: bool,
-    /// Number of plans to whose change a user has agreed.
-    pub(crate) max_plans: Option<usize>,
-}
-
-impl PlanTestsRequest {
-    /// Changes the plans, one after the other.
-    ///
-    /// # Errors
-    /// The failures of reading; `not_found` if no plan has the name; `confirmation_required`; the failure of the first
-    /// write if no plan could be changed.
-    pub(crate) async fn run(self, caller: &Caller) -> Result<PlanTests, Failure> {
-        let mut client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
+    async fn run(self, context: ToolContext) -> Result<PlanTests, Failure> {
+        let mut client = ProjectClient { caller: context.caller.clone(), project: context.project.clone() };
         let mut answer = PlanTests::default();
-
         let mut planned = Vec::new();
         for id in self.plan_ids(&client).await? {
-            let before = read_plan(&mut client, &id).await?;
-            let items = self.change.apply(&before.test_items);
-            if json!(items) == json!(before.test_items) {
-                answer.unchanged.push(before.name);
+            let plan = read_plan(&mut client, &id).await?;
+            if json!(self.change(&plan.test_items)) == json!(plan.test_items) {
+                answer.unchanged.push(plan.name);
             } else {
-                planned.push((before, items));
+                planned.push(plan);
             }
         }
         answer.project_id.clone_from(&client.project);
-        self.ask(caller, planned.len())?;
 
-        let mut failures = Vec::new();
-        for (before, items) in planned {
-            let (plan, failure) = self.write(&mut client, &before, &items).await;
-            failures.extend(failure);
-            answer.plans.push(plan);
+        let count = planned.len();
+        let agreed = self.max_plans.filter(|_| context.is_confirmed).unwrap_or(MOST_UNASKED);
+        if count > agreed && !context.is_dry_run {
+            let question = format!("change_plan_tests changes the tests of {count} plans");
+            client.require_agreement(question, "max_plans", count)?;
         }
 
-        answer.finish(failures, self.is_dry_run)
-    }
+        let mut failures = Vec::new();
+        for plan in planned {
+            let mut changed =
+                ChangedPlan { id: plan.id.clone(), name: plan.name.clone(), ..ChangedPlan::default() };
+            if let Err(failure) = self.write(&mut client, plan, &mut changed, context.is_dry_run).await {
+                changed.error = Some(failure.to_string());
+                failures.push(failure);
+            }
+            answer.plans.push(changed);
+        }
 
+        answer.finish(failures, context.is_dry_run)
+    }
+}
+
+impl ChangePlanTests {
     async fn plan_ids(&self, client: &ProjectClient) -> Result<Vec<String>, Failure> {
-        let name = match &self.plans {
-            ChosenPlans::One(id) => return Ok(vec![id.clone()]),
-            ChosenPlans::Named(name) => name,
-        };
-        let filter = Fields::from_iter([("search".to_owned(), json!(name))]);
+        if let Some(Uuid(id)) = &self.test_plan_id {
+            return Ok(vec![id.clone()]);
+        }
+        let filter = Fields::from_iter([("search".to_owned(), json!(self.plan_name))]);
         let plans = client.read_list::<ListTestPlans, TestPlanSummary>(&filter).await?;
 
         if plans.is_empty() {
@@ -181,73 +170,59 @@ impl PlanTestsRequest {
         Ok(plans.into_iter().map(|plan| plan.id).collect())
     }
 
-    /// Refuses the change of more plans than a user has agreed to. The detail `agreement` has the argument that states the
-    /// number.
-    fn ask(&self, caller: &Caller, count: usize) -> Result<(), Failure> {
-        let agreed = self.max_plans.filter(|_| self.is_confirmed).unwrap_or(MOST_UNASKED);
-        if count <= agreed || self.is_dry_run {
-            return Ok(());
+    /// Returns the tests of a plan after the change. Tests that stay keep all their fields.
+    fn change(&self, items: &[TestPlanItem]) -> Vec<TestPlanItem> {
+        let is = |item: &TestPlanItem, id: &Uuid| item.multiplayer_test_id.eq_ignore_ascii_case(&id.0);
+        let mut changed = items.to_vec();
+
+        changed.retain(|item| !self.remove.iter().flatten().any(|id| is(item, id)));
+        for item in &mut changed {
+            if let Some(pair) = self.replace.iter().flatten().find(|pair| is(item, &pair.old)) {
+                item.multiplayer_test_id.clone_from(&pair.new.0);
+            }
         }
-        let question = || format!("change_plan_tests changes the tests of {count} plans");
-        let hint = format!(
-            "nothing was changed: a person must agree; then call again with `argument:confirm: true` and \
-             `argument:max_plans: {count}`"
-        );
-        caller
-            .require_agreement(false, question)
-            .map_err(|failure| failure.hint(hint).detail(AGREEMENT, json!({"max_plans": count})))
+
+        let missing = self.add.iter().flatten().filter(|id| !changed.iter().any(|item| is(item, id)));
+        let new = missing.map(|id| TestPlanItem {
+            multiplayer_test_id: id.0.clone(),
+            retries: self.retries.unwrap_or_default(),
+            more: Open::default(),
+        });
+        let new: Vec<_> = new.collect();
+        let place = self.position.map_or(changed.len(), |position| position.saturating_sub(1));
+        let place = place.min(changed.len());
+        changed.splice(place..place, new);
+
+        changed
     }
 
-    /// Writes the tests of a plan, unless another writer has changed them since they were read.
+    /// Writes the tests of a plan as they are now, changed. `plan` is what a dry run shows.
     async fn write(
         &self,
         client: &mut ProjectClient,
-        before: &TestPlan,
-        items: &[TestPlanItem],
-    ) -> (ChangedPlan, Option<Failure>) {
-        let mut plan = ChangedPlan {
-            id: before.id.clone(),
-            name: before.name.clone(),
-            before: test_ids(&before.test_items),
-            after: test_ids(items),
-            ..ChangedPlan::default()
-        };
-        let patch = Open::from_iter([("test_items".to_owned(), json!(items))]);
-        let operation = UpdateTestPlan { test_plan_id: Uuid(before.id.clone()), patch };
+        mut plan: TestPlan,
+        changed: &mut ChangedPlan,
+        is_dry_run: bool,
+    ) -> Result<(), Failure> {
+        if !is_dry_run {
+            plan = read_plan(client, &plan.id).await?;
+        }
+        let items = self.change(&plan.test_items);
+        changed.before = test_ids(&plan.test_items);
+        changed.after.clone_from(&changed.before);
 
-        let outcome = if self.is_dry_run {
-            client.preview(&operation).await.map(|request| plan.request = Some(request))
+        let patch = Open::from_iter([("test_items".to_owned(), json!(items))]);
+        let operation = UpdateTestPlan { test_plan_id: Uuid(plan.id), patch };
+        if is_dry_run {
+            changed.request = Some(client.preview(&operation).await?);
+            changed.after = test_ids(&items);
         } else {
-            write_unchanged(client, before, &operation).await.map(|written| {
-                if test_ids(&written.test_items) != plan.after {
-                    plan.after = test_ids(&written.test_items);
-                    plan.error =
-                        Some("another writer has changed the plan at the same time: read it".to_owned());
-                }
-            })
-        };
-        if let Err(failure) = &outcome {
-            plan.after.clone_from(&plan.before);
-            plan.error = Some(failure.to_string());
+            let written = client.call(&operation).await?.view::<UpdateTestPlan>();
+            changed.after = test_ids(&written.test_items);
         }
 
-        (plan, outcome.err())
+        Ok(())
     }
-}
-
-/// Writes a plan if its tests are still those that were read.
-async fn write_unchanged(
-    client: &mut ProjectClient,
-    before: &TestPlan,
-    operation: &UpdateTestPlan,
-) -> Result<TestPlan, Failure> {
-    let current = read_plan(client, &before.id).await?;
-    if json!(current.test_items) != json!(before.test_items) {
-        let message = format!("change_plan_tests: another writer has just changed \"{}\"", before.name);
-        return Err(Failure::new(Code::Conflict, message).hint("the plan was left as it is: call again"));
-    }
-
-    Ok(client.call(operation).await?.view::<UpdateTestPlan>())
 }
 
 /// Reads a plan. The calls after it go to the project that has answered.

@@ -1,21 +1,24 @@
 //! Typed calls of operations for one project.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     call::{
         Caller, RequestPreview,
-        arguments::{CommonArguments, ToolArguments},
+        arguments::{AGREEMENT, CommonArguments, ToolArguments},
         paging::{self, ListRecords, MAX_PAGES, Page, page_arguments},
         reply::Reply,
     },
     failure::{Code, Failure},
     fields::Fields,
     service::{
+        api::{Uuid, builds::GetBuild},
         catalog::{ListedOperation, OperationEntry},
         lenient::{View, view},
         record_kind::ResultId,
     },
+    text::{filled, shorten_line},
+    tools::names::LONGEST_BUILD,
 };
 
 /// Calls operations for one project.
@@ -41,6 +44,13 @@ impl ProjectClient {
     /// Reads the record of a run, a job or an execution.
     pub(super) async fn read_result(&self, id: &ResultId) -> Result<Reply, Failure> {
         self.send(id.kind.entry(), id.to_arguments()).await
+    }
+
+    /// Returns the name of a build; `None` if it cannot be read.
+    pub(super) async fn build_name(&self, id: &str) -> Option<String> {
+        let build =
+            self.call(&GetBuild { build_id: Uuid(id.to_owned()) }).await.ok()?.view::<GetBuild>().build;
+        filled(&shorten_line(&build.name, LONGEST_BUILD))
     }
 
     /// Reads the page `number` of the list `list`. `filter` holds the other arguments of the list.
@@ -85,6 +95,23 @@ impl ProjectClient {
         }
 
         Ok(listed.records.iter().map(view).collect())
+    }
+
+    /// Refuses what `question` says unless the settings need no agreement. The detail `agreement` has the argument that
+    /// states the number to which a user agrees.
+    pub(super) fn require_agreement(
+        &self,
+        question: String,
+        argument: &str,
+        number: usize,
+    ) -> Result<(), Failure> {
+        let hint = format!(
+            "nothing was sent: a person must agree; then call again with `argument:confirm: true` and \
+             `argument:{argument}: {number}`"
+        );
+        self.caller
+            .require_agreement(false, || question)
+            .map_err(|failure| failure.hint(hint).detail(AGREEMENT, json!({argument: number})))
     }
 
     async fn send(&self, entry: &'static OperationEntry, arguments: Fields) -> Result<Reply, Failure> {

@@ -3,7 +3,7 @@
 //! Each start has a tag that names the job that it repeats. A repeated call finds the jobs with this tag, so that it starts
 //! nothing twice.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_with::skip_serializing_none;
 
-use super::{
-    call_options::CallOptions, names::find_device, project_client::ProjectClient, summary::TestResult,
-};
+use super::{names::find_device, project_client::ProjectClient, summary::TestResult};
 use crate::{
-    call::{Caller, RequestPreview, arguments::AGREEMENT},
+    call::{Caller, RequestPreview},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -43,9 +41,6 @@ const MOST_UNASKED: usize = 10;
 /// Number of requests at the same time.
 const PARALLEL_REQUESTS: usize = 4;
 
-/// Time that is left for the last starts before the time limit of the call.
-const RESERVE: Duration = Duration::from_secs(10);
-
 /// Build source of the devices that take a build (service.md 11).
 const BUILD_STORAGE: &str = "build-storage";
 
@@ -72,14 +67,13 @@ pub(crate) struct RerunRequest {
     pub(crate) selection: RerunSelection,
     /// Project, if the caller names one.
     pub(crate) project: Option<String>,
-    /// Deployment config of every start.
+    /// Deployment config, build and agent config of every start.
     pub(crate) device: Option<String>,
-    /// Build of every start.
     pub(crate) build: Option<String>,
     pub(crate) agent: Option<String>,
     pub(crate) is_dry_run: bool,
     pub(crate) is_confirmed: bool,
-    /// Number of starts to which a user has agreed.
+    /// Largest number of starts. If the call is confirmed, a user has agreed to it.
     pub(crate) max_starts: Option<usize>,
 }
 
@@ -108,11 +102,15 @@ pub struct Rerun {
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct RerunTest {
     pub name: String,
+    #[serde(skip)]
+    test_id: Option<String>,
     /// Its result before.
     pub verdict: Option<String>,
     pub run_id: Option<String>,
     /// The job that is repeated.
     pub job_id: String,
+    pub deployment_config_id: Option<String>,
+    /// Name of the deployment config.
     pub device: Option<String>,
     pub build_id: Option<String>,
     pub build_name: Option<String>,
@@ -127,13 +125,6 @@ pub struct RerunTest {
     pub request: Option<RequestPreview>,
     /// Why it was not started.
     pub error: Option<String>,
-}
-
-/// A start that repeats a job.
-#[derive(Debug)]
-struct Start {
-    test: RerunTest,
-    operation: StartRun,
 }
 
 impl RerunSelection {
@@ -154,7 +145,7 @@ impl RerunRequest {
     /// # Errors
     /// The failures of reading the tests; `invalid_arguments` with the devices if that of a test is not known;
     /// `confirmation_required`; the failure of the first start if nothing could be started.
-    pub(crate) async fn run(self, caller: &Caller, options: &CallOptions) -> Result<Rerun, Failure> {
+    pub(crate) async fn run(self, caller: &Caller) -> Result<Rerun, Failure> {
         let mut client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
         let jobs = self.read_jobs(&mut client).await?;
         let mut rerun = Rerun { project_id: client.project.clone(), ..Rerun::default() };
@@ -168,17 +159,21 @@ impl RerunRequest {
             }
         }
 
-        let mut starts = self.plan(&client, selected).await?;
-        let searches: Vec<_> = starts.iter_mut().map(|start| self.find_earlier(&client, start)).collect();
+        let mut tests = self.plan(&client, selected).await?;
+        let searches: Vec<_> = tests.iter_mut().map(|test| self.find_earlier(&client, test)).collect();
         let searches: Vec<_> = stream::iter(searches).buffered(PARALLEL_REQUESTS).collect().await;
         searches.into_iter().collect::<Result<(), Failure>>()?;
-        self.limit(caller, &mut starts, &mut rerun.left_out)?;
+        self.limit(&client, &mut tests, &mut rerun.left_out)?;
 
-        let deadline = options.wait_limit.map(|limit| caller.clock().now() + limit.saturating_sub(RESERVE));
-        let tests = stream::iter(starts).map(|start| self.start(&client, start, deadline));
-        let outcomes: Vec<_> = tests.buffered(PARALLEL_REQUESTS).collect().await;
+        let starts: Vec<_> = tests.iter_mut().map(|test| self.start(&client, test)).collect();
+        let outcomes: Vec<_> = stream::iter(starts).buffered(PARALLEL_REQUESTS).collect().await;
+        if let Some(failure) = outcomes.into_iter().flatten().next()
+            && tests.iter().all(|test| test.error.is_some())
+        {
+            return Err(failure);
+        }
 
-        rerun.finish(outcomes, self.is_dry_run)
+        Ok(Rerun { tests, ..rerun }.finish(self.is_dry_run))
     }
 
     /// Reads the jobs of the source. The calls after it go to the project that has answered.
@@ -196,12 +191,12 @@ impl RerunRequest {
         }
     }
 
-    /// Returns a start for each job, with its device and build.
+    /// Returns the starts: a test with device and build for each job.
     async fn plan(
         &self,
         client: &ProjectClient,
         selected: Vec<(Job, TestResult)>,
-    ) -> Result<Vec<Start>, Failure> {
+    ) -> Result<Vec<RerunTest>, Failure> {
         let Some((first, _)) = selected.first() else { return Ok(Vec::new()) };
         let of_job = ResultId::new(ResultKind::Job, first.job_id.as_str());
         let listed = if self.source.kind == ResultKind::Execution { &self.source } else { &of_job };
@@ -212,71 +207,50 @@ impl RerunRequest {
             Some(_) => (devices.unwrap_or_default(), runs.unwrap_or_default()),
             None => (devices?, runs?),
         };
+        let build_name = match &self.build {
+            Some(id) => client.build_name(id).await,
+            None => None,
+        };
 
-        let mut unknown = Vec::new();
-        let mut starts = Vec::new();
+        let mut tests = Vec::new();
         for (job, test) in selected {
             let run = runs.iter().find(|run| Some(&run.head.multiplayer_run_id) == test.run_id.as_ref());
             let device = match &self.device {
                 Some(id) => devices.iter().find(|device| device.id.eq_ignore_ascii_case(id)),
                 None => run.and_then(|run| find_device(run, &devices)),
             };
-            if self.device.is_none() && device.is_none() {
-                unknown.push(test.name);
-            } else {
-                starts.push(self.start_of(job, test, run, device));
-            }
+            let takes_build =
+                device.is_none_or(|device| device.provider_type.as_deref() == Some(BUILD_STORAGE));
+            let own_build = run.and_then(|run| run.head.build.as_ref()?.name.clone());
+            tests.push(RerunTest {
+                name: test.name,
+                test_id: job.multiplayer_test_id,
+                verdict: test.verdict,
+                run_id: test.run_id,
+                job_id: job.job_id,
+                deployment_config_id: self.device.clone().or(device.map(|device| device.id.clone())),
+                device: device.map(|device| device.name.clone()),
+                build_name: build_name.clone().or(own_build.filter(|_| self.build.is_none() && takes_build)),
+                build_id: self.build.clone().or(job.build_id.filter(|_| takes_build)),
+                ..RerunTest::default()
+            });
         }
 
-        if unknown.is_empty() { Ok(starts) } else { Err(unknown_devices(&unknown, &devices)) }
-    }
-
-    fn start_of(
-        &self,
-        job: Job,
-        test: TestResult,
-        run: Option<&Run>,
-        device: Option<&DeploymentConfig>,
-    ) -> Start {
-        let takes_build = device.is_none_or(|device| device.provider_type.as_deref() == Some(BUILD_STORAGE));
-        let build_id = self.build.clone().or(job.build_id.filter(|_| takes_build));
-        let build = run.and_then(|run| run.head.build.clone());
-        let is_same = |id: &String| build.as_ref().is_some_and(|build| build.id.eq_ignore_ascii_case(id));
-        let has_name = build_id.as_ref().is_some_and(is_same);
-
-        let operation = StartRun {
-            multiplayer_test_id: job.multiplayer_test_id.map(Uuid),
-            deployment_config_id: self.device.clone().or(device.map(|device| device.id.clone())).map(Uuid),
-            build_id: build_id.clone().map(Uuid),
-            agent_config_id: self.agent.clone().map(Uuid),
-            additional_tags: Some(vec![format!("{TAG_PREFIX}{}", job.job_id)]),
-            ..StartRun::default()
-        };
-        let test = RerunTest {
-            name: test.name,
-            verdict: test.verdict,
-            run_id: test.run_id,
-            job_id: job.job_id,
-            device: device.map(|device| device.name.clone()),
-            build_id,
-            build_name: build.and_then(|build| build.name).filter(|_| has_name),
-            ..RerunTest::default()
-        };
-
-        Start { test, operation }
+        let unknown: Vec<_> = tests.iter().filter(|test| test.deployment_config_id.is_none()).collect();
+        if unknown.is_empty() { Ok(tests) } else { Err(unknown_devices(&unknown, &devices)) }
     }
 
     /// Adds the jobs that an earlier call has started with the same build.
-    async fn find_earlier(&self, client: &ProjectClient, start: &mut Start) -> Result<(), Failure> {
-        let filter = Fields::from_iter([("tags".to_owned(), json!(start.operation.additional_tags))]);
+    async fn find_earlier(&self, client: &ProjectClient, test: &mut RerunTest) -> Result<(), Failure> {
+        let filter = Fields::from_iter([("tags".to_owned(), json!([tag(test)]))]);
         let jobs: Vec<Job> = client.read_list::<ListJobs, _>(&filter).await?;
 
         let has_build = |job: &Job| match (&self.build, &job.build_id) {
             (Some(wanted), Some(build)) => wanted.eq_ignore_ascii_case(build),
             (wanted, _) => wanted.is_none(),
         };
-        start.test.job_ids = jobs.into_iter().filter(has_build).map(|job| job.job_id).collect();
-        start.test.already_started = !start.test.job_ids.is_empty();
+        test.job_ids = jobs.into_iter().filter(has_build).map(|job| job.job_id).collect();
+        test.already_started = !test.job_ids.is_empty();
 
         Ok(())
     }
@@ -284,59 +258,48 @@ impl RerunRequest {
     /// Removes the starts beyond those that one call makes, or to which a user has agreed.
     ///
     /// # Errors
-    /// `confirmation_required` for many starts to which no user has agreed. The detail `agreement` has the argument that
-    /// states the number.
+    /// `confirmation_required` for many starts to which no user has agreed.
     fn limit(
         &self,
-        caller: &Caller,
-        starts: &mut Vec<Start>,
+        client: &ProjectClient,
+        tests: &mut Vec<RerunTest>,
         left_out: &mut BTreeMap<String, usize>,
     ) -> Result<(), Failure> {
-        let new = starts.iter().filter(|start| !start.test.already_started).count();
-        let wanted = new.min(MAX_STARTS);
-        let agreed = self.max_starts.filter(|_| self.is_confirmed);
-        if wanted > MOST_UNASKED && agreed.is_none() && !self.is_dry_run {
-            let question = || format!("rerun_results starts {wanted} runs without retries; each is billed");
-            let hint = format!(
-                "nothing was sent: a person must agree; then call again with `argument:confirm: true` and \
-                 `argument:max_starts: {wanted}`"
-            );
-            caller
-                .require_agreement(false, question)
-                .map_err(|failure| failure.hint(hint).detail(AGREEMENT, json!({"max_starts": wanted})))?;
+        let new = tests.iter().filter(|test| !test.already_started).count();
+        let most = new.min(self.max_starts.unwrap_or(MAX_STARTS)).min(MAX_STARTS);
+        let is_agreed = self.is_confirmed && self.max_starts.is_some();
+        if most > MOST_UNASKED && !is_agreed && !self.is_dry_run {
+            let question = format!("rerun_results starts {most} runs without retries; each is billed");
+            client.require_agreement(question, "max_starts", most)?;
         }
 
-        let asks = caller.require_agreement(false, String::new).is_err() && !self.is_dry_run;
-        let most = if asks { wanted.min(agreed.unwrap_or(MOST_UNASKED)) } else { wanted };
         if new > most {
-            left_out
-                .insert(format!("not started yet, because this call starts {most}: repeat it"), new - most);
+            let reason = format!("not started yet, because this call starts {most}: repeat it");
+            left_out.insert(reason, new - most);
         }
         let mut count = 0;
-        starts.retain(|start| {
-            count += usize::from(!start.test.already_started);
-            start.test.already_started || count <= most
+        tests.retain(|test| {
+            count += usize::from(!test.already_started);
+            test.already_started || count <= most
         });
 
         Ok(())
     }
 
-    /// Starts a test, unless an earlier call has or the time limit of the call is near.
-    async fn start(
-        &self,
-        client: &ProjectClient,
-        start: Start,
-        deadline: Option<Duration>,
-    ) -> (RerunTest, Option<Failure>) {
-        let Start { mut test, operation } = start;
+    /// Starts a test, unless an earlier call has.
+    async fn start(&self, client: &ProjectClient, test: &mut RerunTest) -> Option<Failure> {
         if test.already_started {
-            return (test, None);
-        }
-        if !self.is_dry_run && deadline.is_some_and(|deadline| client.caller.clock().now() >= deadline) {
-            test.error = Some("the time limit of the call has passed: repeat the call".to_owned());
-            return (test, None);
+            return None;
         }
 
+        let operation = StartRun {
+            multiplayer_test_id: test.test_id.clone().map(Uuid),
+            deployment_config_id: test.deployment_config_id.clone().map(Uuid),
+            build_id: test.build_id.clone().map(Uuid),
+            agent_config_id: self.agent.clone().map(Uuid),
+            additional_tags: Some(vec![tag(test)]),
+            ..StartRun::default()
+        };
         let outcome = if self.is_dry_run {
             client.preview(&operation).await.map(|request| test.request = Some(request))
         } else {
@@ -344,29 +307,19 @@ impl RerunRequest {
         };
         test.error = outcome.as_ref().err().map(ToString::to_string);
 
-        (test, outcome.err())
+        outcome.err()
     }
 }
 
 impl Rerun {
-    /// Adds the outcomes of the starts.
-    fn finish(
-        mut self,
-        outcomes: Vec<(RerunTest, Option<Failure>)>,
-        is_dry_run: bool,
-    ) -> Result<Self, Failure> {
-        let has_success = outcomes.iter().any(|(test, _)| test.error.is_none());
-        let (tests, failures): (Vec<_>, Vec<_>) = outcomes.into_iter().unzip();
-        if let Some(failure) = failures.into_iter().flatten().next().filter(|_| !has_success) {
-            return Err(failure);
-        }
-
-        self.job_ids = tests.iter().flat_map(|test| test.job_ids.iter().cloned()).collect();
-        self.status = if tests.is_empty() {
+    /// Says what became of the tests.
+    fn finish(mut self, is_dry_run: bool) -> Self {
+        self.job_ids = self.tests.iter().flat_map(|test| test.job_ids.iter().cloned()).collect();
+        self.status = if self.tests.is_empty() {
             "nothing_to_start"
         } else if is_dry_run {
             DRY_RUN
-        } else if tests.iter().any(|test| test.error.is_some()) {
+        } else if self.tests.iter().any(|test| test.error.is_some()) {
             "incomplete"
         } else {
             "started"
@@ -374,22 +327,26 @@ impl Rerun {
         self.next = (!self.job_ids.is_empty()).then(|| {
             "wait until the jobs in `job_ids` have finished[[ with `tool:wait_for_completion`]]".into()
         });
-        self.tests = tests;
 
-        Ok(self)
+        self
     }
 }
 
+fn tag(test: &RerunTest) -> String {
+    format!("{TAG_PREFIX}{}", test.job_id)
+}
+
 /// Returns the failure of tests whose deployment config cannot be found.
-fn unknown_devices(tests: &[String], devices: &[DeploymentConfig]) -> Failure {
+fn unknown_devices(tests: &[&RerunTest], devices: &[DeploymentConfig]) -> Failure {
     let message = format!(
         "rerun_results: the deployment config of {} of the tests is not known: a run names its device only",
         tests.len()
     );
-    let shown = devices.iter().map(|device| json!({"id": device.id, "name": device.name}));
+    let names: Vec<_> = tests.iter().map(|test| &test.name).collect();
+    let shown: Vec<_> = devices.iter().map(|device| json!({"id": device.id, "name": device.name})).collect();
 
     Failure::new(Code::InvalidArguments, message)
         .hint("nothing was started: call again with `argument:deployment_config_id`[[, from `tool:list_deployment_configs`]]")
-        .detail("tests", json!(tests))
-        .detail("devices", shown.collect::<Vec<_>>())
+        .detail("tests", json!(names))
+        .detail("devices", shown)
 }

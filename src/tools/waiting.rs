@@ -168,6 +168,14 @@ impl PollLoop {
                     () = self.clock.timeout(left) => {}
                 }
             }
+            if is_in_time && self.state.is_finished() {
+                let left = (self.limit + self.grace).saturating_sub(self.elapsed());
+                tokio::select! {
+                    biased;
+                    () = self.state.name_builds() => {}
+                    () = self.clock.timeout(left) => {}
+                }
+            }
             let completion = self.completion();
             self.report_progress(&completion);
 

@@ -31,10 +31,7 @@ use crate::{
         record_kind::{RecordKind, ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
-    tools::{
-        call_options::CallOptions,
-        rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
-    },
+    tools::rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
 };
 
 const EXAMPLES: [&str; 3] = [
@@ -166,14 +163,14 @@ async fn start(caller: &Caller, request: RerunRequest) -> Result<Rerun, CommandE
     let is_device_known = request.device.is_some();
     let asked = request.clone();
 
-    match request.run(caller, &CallOptions::silent()).await {
+    match request.run(caller).await {
         Err(failure) if failure.code == Code::ConfirmationRequired => {
             let agreed =
                 failure.details.get("agreement").and_then(|agreed| agreed.get("max_starts")?.as_u64());
             let max_starts = agreed.and_then(|count| usize::try_from(count).ok());
             confirm(caller, &ToolArguments::new(Fields::new(), CommonArguments::default()), failure).await?;
             let agreed = RerunRequest { is_confirmed: true, max_starts, ..asked };
-            Ok(agreed.run(caller, &CallOptions::silent()).await?)
+            Ok(agreed.run(caller).await?)
         }
         Err(failure) if failure.code == Code::InvalidArguments && !is_device_known => {
             let message = "the device is not known: a run names the machine only; the devices are";

@@ -10,6 +10,7 @@ use serde_with::skip_serializing_none;
 
 pub use crate::call::paging::Omission;
 use crate::text::guidance::Guidance;
+pub use crate::tools::names::BuildName;
 
 /// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
 #[skip_serializing_none]
@@ -81,14 +82,6 @@ pub struct TestName {
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-}
-
-/// A build.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct BuildName {
-    pub id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
 }
 
 /// A group of similar failures.

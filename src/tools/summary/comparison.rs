@@ -1,70 +1,176 @@
-//! What has changed since an earlier result, test by test.
+//! What has changed, test by test, since an earlier result: the one with an id, the previous one, the latest that passed,
+//! or the latest one on a build.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexSet;
+
 use super::{
     answer::{Comparison, EarlierResult, TestChange},
-    earlier::Earlier,
-    result::{TestResult, verdict_rank},
-    subject::{LONGEST_ID, LONGEST_WORD, Subject},
+    reading::{Omissions, is_absent, is_partial, read_results, subject_of, with_tests},
+    result::{Outcome, Subject, TestResult, verdict_rank},
 };
-use crate::text::{filled, shorten_line};
+use crate::{
+    failure::Failure,
+    service::record_kind::ResultKind,
+    text::{filled, quoted_argument},
+    tools::{find::FoundResult, reader::Reader},
+};
 
-/// How a test ended. Of several jobs of one test, the lowest value counts.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum TestEnd {
-    /// The rank of the verdict, and the verdict.
-    Failed(usize, String),
-    /// The reason why there is no verdict.
-    WithoutVerdict(&'static str),
-    Passed(String),
+/// Number of builds that a note names.
+const NAMED_BUILDS: usize = 5;
+
+/// Notes about a comparison that is not what a reader expects.
+const STARTED_LATER: &str =
+    "the result that it is compared with was started later: `fixed` and `new` are swapped";
+const NOT_ALL_READ: &str = "not every test could be read: the missing ones are not compared, and lists without a known change are absent";
+
+/// What a caller wants to compare with.
+#[derive(Clone, Copy, Debug)]
+enum Wanted<'a> {
+    /// The latest result before this one.
+    Previous,
+    /// The latest result before this one in which everything passed.
+    LatestPassed,
+    /// The latest other result on the build with this name or id.
+    OnBuild(&'a str),
 }
 
-impl TestEnd {
-    fn from_test(test: &TestResult) -> Self {
-        match test.verdict.as_deref() {
-            None => Self::WithoutVerdict("running"),
-            Some("no_run") => Self::WithoutVerdict("no_run"),
-            Some(verdict) if test.has_passed() => Self::Passed(verdict.to_owned()),
-            Some(verdict) => Self::Failed(verdict_rank(verdict), verdict.to_owned()),
+impl<'a> Wanted<'a> {
+    fn new(compare_with: &'a str) -> Self {
+        match compare_with.trim() {
+            word if word.eq_ignore_ascii_case("previous") => Self::Previous,
+            word if word.eq_ignore_ascii_case("latest-passed") => Self::LatestPassed,
+            build => Self::OnBuild(build),
         }
     }
 
-    pub(super) fn word(&self) -> &str {
-        match self {
-            Self::Failed(_, word) | Self::Passed(word) => word,
-            Self::WithoutVerdict(word) => word,
-        }
+    /// Returns the latest finished result that is wanted. Excludes `subject` itself and other attempts of its job.
+    fn latest<'s>(self, subject: &Subject, results: &'s [Subject]) -> Option<&'s Subject> {
+        let own_age = subject.age();
+        let is_older = |other: &Subject| {
+            other.age().is_some_and(|age| own_age.as_ref().is_none_or(|own_age| age < *own_age))
+        };
+        let is_other = |other: &Subject| {
+            let same_job = subject.job_id().is_some() && other.job_id() == subject.job_id();
+            !same_job && !other.id().eq_ignore_ascii_case(subject.id())
+        };
+        let is_wanted = |other: &&Subject| match self {
+            Self::Previous => is_older(other),
+            Self::LatestPassed => is_older(other) && other.has_passed(),
+            Self::OnBuild(build) => is_on_build(other, build),
+        };
+
+        let finished = results.iter().filter(|other| other.is_finished() && is_other(other));
+        finished.filter(is_wanted).max_by_key(|other| (other.age(), other.id().to_owned()))
+    }
+
+    /// Returns why there is no such result among `results`, the newest first.
+    fn note(self, noun: &str, results: &[Subject]) -> String {
+        let build = match self {
+            Self::Previous => return format!("there is no earlier completed {noun}"),
+            Self::LatestPassed => return format!("no earlier {noun} has passed completely"),
+            Self::OnBuild(build) => quoted_argument(build),
+        };
+        let finished = results.iter().filter(|result| result.is_finished());
+        let builds: IndexSet<_> = finished.filter_map(build_name).collect();
+        let named: Vec<_> = builds.iter().take(NAMED_BUILDS).map(|name| format!("`{name}`")).collect();
+        let others = filled(&named.join(", ")).map(|names| format!("; there are some with {names}"));
+        let others = others.unwrap_or_default();
+
+        format!(
+            "`{build}` is no id of a result of this project, and no other finished {noun} is with such a build{others}"
+        )
     }
 }
 
-/// A test with its end.
-pub(super) type EndedTest<'a> = (TestEnd, &'a TestResult);
-
-/// Returns the tests that have a key. Of several jobs of one test, the worst counts.
-pub(super) fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, EndedTest<'_>> {
-    let mut by_key: BTreeMap<String, EndedTest<'_>> = BTreeMap::new();
-    for test in tests {
-        let Some(key) = test.key() else { continue };
-        let end = TestEnd::from_test(test);
-        let is_worse = |known: &EndedTest<'_>| (&end, &test.run_id) < (&known.0, &known.1.run_id);
-        if by_key.get(&key).is_none_or(is_worse) {
-            by_key.insert(key, (end, test));
-        }
-    }
-
-    by_key
+/// Returns whether a result tests the build with this name or id alone. Letter case does not matter.
+fn is_on_build(result: &Subject, build: &str) -> bool {
+    let Some(tested) = result.single_build() else { return false };
+    tested.id.eq_ignore_ascii_case(build) || tested.name.is_some_and(|name| name.eq_ignore_ascii_case(build))
 }
 
-/// Compares `subject` with the earlier result. Its omissions are added to those of `subject`.
-pub(super) fn compare(subject: &mut Subject, earlier: Earlier) -> Comparison {
-    let earlier = match earlier {
-        Ok(earlier) => *earlier,
-        Err(reason) => return Comparison { note: Some(reason), ..Comparison::default() },
+/// Returns the name of the only build of a result, else its id.
+pub(super) fn build_name(subject: &Subject) -> Option<String> {
+    subject.single_build().map(|build| build.name.unwrap_or(build.id))
+}
+
+/// Compares `subject` with the result that `compare_with` selects. What could not be read becomes an omission of
+/// `subject`.
+///
+/// # Errors
+/// Failures that concern the whole summary, such as `project_scope_mismatch`.
+pub(super) async fn compare(
+    reader: &Reader,
+    subject: &mut Subject,
+    compare_with: &str,
+) -> Result<Comparison, Failure> {
+    let mut omissions = Omissions::default();
+    let found = find_earlier(reader, subject, &mut omissions, Wanted::new(compare_with)).await;
+    let noted = |note| Comparison { note: Some(note), ..Comparison::default() };
+    let comparison = match found {
+        Ok(Ok(earlier)) => {
+            omissions.extend(earlier.omissions.clone());
+            changes_since(subject, &earlier)
+        }
+        Ok(Err(reason)) => noted(reason),
+        Err(failure) if is_partial(&failure) => {
+            omissions.add("compare_with", compare_with, failure);
+            noted("it could not be read: see `unread`".to_owned())
+        }
+        Err(failure) => return Err(failure),
     };
+    subject.omissions.extend(omissions);
+
+    Ok(comparison)
+}
+
+/// Finds the earlier result, or the reason why there is none.
+async fn find_earlier(
+    reader: &Reader,
+    subject: &Subject,
+    omissions: &mut Omissions,
+    wanted: Wanted<'_>,
+) -> Result<Result<Subject, String>, Failure> {
+    if let Wanted::OnBuild(id) = wanted {
+        match FoundResult::find(reader, id).await {
+            Ok(found) => return Ok(Ok(subject_of(reader, found).await)),
+            Err(failure) if is_absent(&failure) => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    if let Some(reason) = subject.why_alone() {
+        return Ok(Err(reason.to_owned()));
+    }
+
+    let (kind, noun) = match subject.target.kind() {
+        Some(ResultKind::Execution) => (ResultKind::Execution, "execution of this plan"),
+        Some(ResultKind::Job) => (ResultKind::Job, "job of this test"),
+        _ => (ResultKind::Run, "run of this test"),
+    };
+    let is_found = |results: &[Subject]| wanted.latest(subject, results).is_some();
+    let results = read_results(reader, subject, omissions, kind, is_found).await?;
+
+    Ok(match wanted.latest(subject, &results).cloned() {
+        Some(execution) if kind == ResultKind::Execution => Ok(with_tests(reader, execution).await),
+        found => found.ok_or_else(|| wanted.note(noun, &results)),
+    })
+}
+
+/// Returns the tests by their keys. Of several jobs of one test, the worst counts.
+pub(super) fn tests_by_key(tests: &[TestResult]) -> BTreeMap<String, &TestResult> {
+    let mut keyed: Vec<_> = tests.iter().map(|test| (test.key(), test)).collect();
+    keyed.sort_by_cached_key(|(_, test)| {
+        let word = test.word().to_owned();
+        (test.outcome(), verdict_rank(&word), word, test.run_id.clone())
+    });
+
+    // Of equal keys, the last one stays.
+    keyed.into_iter().rev().collect()
+}
+
+fn changes_since(subject: &Subject, earlier: &Subject) -> Comparison {
     let (now, before) = (tests_by_key(&subject.tests), tests_by_key(&earlier.tests));
-    let is_disjoint =
-        !now.is_empty() && !before.is_empty() && !now.keys().any(|key| before.contains_key(key));
 
     // Several jobs are no whole: a test that is not among them is no change.
     let is_whole = subject.target.kind().is_some();
@@ -72,10 +178,9 @@ pub(super) fn compare(subject: &mut Subject, earlier: Earlier) -> Comparison {
     let mut lists: [Vec<TestChange>; 4] = Default::default();
     for key in keys {
         // If not every test was read, a test that is missing on one side may exist there.
-        let is_known_now = now.contains_key(key) || subject.is_complete;
-        let was_known = before.contains_key(key) || earlier.is_complete;
-        if is_known_now && was_known {
-            add_change(&mut lists, now.get(key), before.get(key));
+        let (now, before) = (now.get(key).copied(), before.get(key).copied());
+        if (now.is_some() || subject.is_complete) && (before.is_some() || earlier.is_complete) {
+            add_change(&mut lists, now, before);
         }
     }
 
@@ -85,40 +190,46 @@ pub(super) fn compare(subject: &mut Subject, earlier: Earlier) -> Comparison {
         // An empty list would say that there is no such change.
         Some(list).filter(|list| is_complete || !list.is_empty())
     });
-    let notes = [choice_note(subject, &earlier, is_disjoint), completeness_note(subject, &earlier)];
-    let note = notes.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    let mut notes = Vec::new();
+    if subject.age().is_some_and(|age| earlier.age() > Some(age)) {
+        notes.push(STARTED_LATER);
+    }
+    if !is_complete {
+        notes.push(NOT_ALL_READ);
+    }
     let with = EarlierResult {
         target_type: earlier.target.target_type().to_owned(),
-        target_id: shorten_line(earlier.id(), LONGEST_ID),
-        started_at: earlier.started_at().map(|start| shorten_line(&start, LONGEST_WORD)),
+        target_id: earlier.id().to_owned(),
+        started_at: earlier.started_at(),
         build: earlier.single_build(),
     };
-    subject.omissions.extend(earlier.omissions);
 
-    Comparison { with: Some(with), note: filled(&note), new, known, fixed, not_run }
+    Comparison { with: Some(with), note: filled(&notes.join("; ")), new, known, fixed, not_run }
 }
 
 /// Adds a test to the list of its change: new, known, fixed or not run. A test that passed now and did not fail before is
 /// not a change.
 fn add_change(
     [new, known, fixed, not_run]: &mut [Vec<TestChange>; 4],
-    now: Option<&EndedTest<'_>>,
-    before: Option<&EndedTest<'_>>,
+    now: Option<&TestResult>,
+    before: Option<&TestResult>,
 ) {
-    let list = match (now.map(|(end, _)| end), before.map(|(end, _)| end)) {
-        (Some(TestEnd::Failed(..)), Some(TestEnd::Failed(..))) => known,
-        (Some(TestEnd::Failed(..)), _) => new,
-        (Some(TestEnd::Passed(_)), Some(TestEnd::Failed(..))) => fixed,
-        (Some(TestEnd::WithoutVerdict(_)) | None, _) => not_run,
-        (Some(TestEnd::Passed(_)), _) => return,
+    use Outcome::{Failed, Passed, WithoutVerdict};
+
+    let list = match (now.map(TestResult::outcome), before.map(TestResult::outcome)) {
+        (Some(Failed), Some(Failed)) => known,
+        (Some(Failed), _) => new,
+        (Some(Passed), Some(Failed)) => fixed,
+        (Some(WithoutVerdict) | None, _) => not_run,
+        (Some(Passed), _) => return,
     };
-    let Some((_, test)) = now.or(before) else { return };
+    let word = |test: &TestResult| test.word().to_owned();
 
     list.push(TestChange {
-        test: test.test_name(),
-        verdict: now.map(|(end, _)| shorten_line(end.word(), LONGEST_WORD)),
-        was: before.map(|(end, _)| shorten_line(end.word(), LONGEST_WORD)),
-        run_id: now.and_then(|(_, test)| test.short_run_id()),
+        test: now.or(before).map(TestResult::test_name).unwrap_or_default(),
+        verdict: now.map(word),
+        was: before.map(word),
+        run_id: now.and_then(|test| test.run_id.clone()),
     });
 }
 
@@ -129,32 +240,4 @@ fn sort_changes(changes: &mut [TestChange]) {
         let ranks = (rank(change.verdict.as_ref()), rank(change.was.as_ref()));
         (ranks, change.test.clone(), change.run_id.clone())
     });
-}
-
-/// Returns a note if the choice of the earlier result is questionable.
-fn choice_note(subject: &Subject, earlier: &Subject, is_disjoint: bool) -> Option<&'static str> {
-    let start = |subject: &Subject| subject.started_at()?.parse::<jiff::Timestamp>().ok();
-
-    let is_same_kind = subject.target.kind() == earlier.target.kind();
-    if is_same_kind && subject.id().eq_ignore_ascii_case(earlier.id()) {
-        Some("it is compared with itself")
-    } else if is_disjoint {
-        Some("the two have no test in common")
-    } else if start(subject).zip(start(earlier)).is_some_and(|(now, before)| before > now) {
-        Some("the result that it is compared with was started later: `fixed` and `new` are swapped")
-    } else {
-        None
-    }
-}
-
-/// Returns a note if tests are missing in the comparison.
-fn completeness_note(subject: &Subject, earlier: &Subject) -> Option<&'static str> {
-    if !subject.is_complete || !earlier.is_complete {
-        return Some(
-            "not every test could be read: the missing ones are not compared, and lists without a known change are absent",
-        );
-    }
-
-    let mut tests = subject.tests.iter().chain(&earlier.tests);
-    tests.any(|test| test.key().is_none()).then_some("tests without an id are not compared")
 }

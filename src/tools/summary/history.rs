@@ -2,38 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
 use jiff::Timestamp;
 
 use super::{
-    answer::{History, HistoryResult, HistoryTest, TestName},
-    comparison::{EndedTest, TestEnd, tests_by_key},
-    earlier::{build_name, executions_of, results_of_runs},
-    reading::{group_by_job, is_partial, list, with_tests},
-    result::verdict_rank,
-    subject::Subject,
+    answer::{History, HistoryResult, HistoryTest},
+    comparison::{build_name, tests_by_key},
+    reading::{Omissions, is_partial, read_results, with_tests},
+    result::{Outcome, Subject, TestResult, verdict_rank},
 };
-use crate::{
-    failure::Failure,
-    service::{
-        api::{
-            executions::{ListTestPlanExecutions, TestPlanExecution},
-            runs::ListRuns,
-        },
-        lenient::view,
-        record_kind::ResultKind,
-    },
-    text::{shorten_line, visible},
-    tools::reader::{Reader, arguments},
-};
-
-/// Number of executions whose tests are read at the same time. The tests of most executions are one page.
-const CONCURRENT_EXECUTIONS: usize = 4;
-
-/// Longest id, longest build and longest time of a result, in characters.
-const LONGEST_ID: usize = 40;
-const LONGEST_BUILD: usize = 32;
-const LONGEST_TIME: usize = 20;
+use crate::{failure::Failure, service::record_kind::ResultKind, tools::reader::Reader};
 
 /// The letters of a grid. They are distinct without colours.
 const LETTERS: [(char, &str); 14] = [
@@ -74,79 +52,54 @@ pub(super) async fn read_history(
     subject: &mut Subject,
     count: usize,
 ) -> Result<Option<History>, Failure> {
-    let results = match subject.target.kind() {
-        Some(ResultKind::Execution) => executions_of_plan(reader, subject, count).await,
-        Some(ResultKind::Run | ResultKind::Job) => runs_of_test(reader, subject, count).await,
-        None => {
-            subject.omissions.add_skipped("history", "", "several jobs have no common history");
-            return Ok(None);
-        }
-    };
-
-    match results {
-        Err(failure) if is_partial(&failure) => {
-            subject.omissions.add("history", "", failure);
-            Ok(None)
-        }
-        results => Ok(Some(History::new(&results?))),
+    if let Some(reason) = subject.why_alone() {
+        subject.omissions.add_skipped("history", "", reason);
+        return Ok(None);
     }
+
+    let mut omissions = Omissions::default();
+    let results = match last_results(reader, subject, &mut omissions, count).await {
+        Err(failure) if is_partial(&failure) => {
+            omissions.add("history", "", failure);
+            None
+        }
+        results => Some(results?),
+    };
+    subject.omissions.extend(omissions);
+
+    Ok(results.map(|results| History::new(&results)))
 }
 
-/// Returns the last started executions of a plan with their tests, the oldest first.
-async fn executions_of_plan(
+/// Returns the last started results of the same plan or test, the oldest first.
+async fn last_results(
     reader: &Reader,
-    subject: &mut Subject,
+    subject: &Subject,
+    omissions: &mut Omissions,
     count: usize,
 ) -> Result<Vec<Subject>, Failure> {
-    let plan = subject.execution.as_ref().and_then(|execution| execution.test_plan_id.clone());
-    let Some(plan) = plan else { return Ok(Vec::new()) };
-    // A service may ignore the filter by plan.
-    let is_of_plan = |other: &String| other.eq_ignore_ascii_case(&plan);
-    let mut started = Vec::new();
-
-    let filter = executions_of(&plan, &[]);
-    let end = reader.scan::<ListTestPlanExecutions, _>(&filter, |page| {
-        let executions = page.iter().map(view::<TestPlanExecution>).filter(|execution| {
-            execution.started_at.is_some() && execution.test_plan_id.as_ref().is_none_or(is_of_plan)
-        });
-        started.extend(executions.map(Subject::of_execution));
-        (started.len() >= count).then_some(())
-    });
-    end.await?;
-
-    // A service may ignore the order.
-    started.sort_by_cached_key(Subject::age);
-    let started = started.split_off(started.len().saturating_sub(count));
+    // Attempts of one job are one result.
+    let kind = if subject.is_execution() { ResultKind::Execution } else { ResultKind::Run };
+    let is_started = |result: &Subject| kind == ResultKind::Run || result.started_at().is_some();
+    let is_enough = |results: &[Subject]| results.iter().filter(|result| is_started(result)).count() >= count;
+    let mut results = read_results(reader, subject, omissions, kind, is_enough).await?;
+    results.retain(is_started);
+    results.truncate(count);
+    results.reverse();
+    if kind == ResultKind::Run {
+        return Ok(results);
+    }
 
     // The tests of the summarized execution are known.
-    let known = &*subject;
-    let reads: Vec<_> = started
-        .into_iter()
-        .map(|execution| async move {
-            let is_known = execution.id().eq_ignore_ascii_case(known.id());
-            if is_known { known.clone() } else { with_tests(reader, execution).await }
-        })
-        .collect();
-    let results: Vec<_> = stream::iter(reads).buffered(CONCURRENT_EXECUTIONS).collect().await;
+    let results = join_all(results.into_iter().map(|execution| async move {
+        let is_known = execution.id().eq_ignore_ascii_case(subject.id());
+        if is_known { subject.clone() } else { with_tests(reader, execution).await }
+    }));
+    let results = results.await;
     for result in &results {
-        subject.omissions.extend(result.omissions.clone());
+        omissions.extend(result.omissions.clone());
     }
 
     Ok(results)
-}
-
-/// Returns the last runs of a test, the oldest first. Attempts of one job are one result.
-async fn runs_of_test(reader: &Reader, subject: &mut Subject, count: usize) -> Result<Vec<Subject>, Failure> {
-    let Some(test) = subject.tests.first().and_then(|test| test.test_id.clone()) else {
-        return Ok(Vec::new());
-    };
-    let filter = arguments(&[("multiplayer_test_id", test.as_str())]);
-    let listed = list::<ListRuns>(reader, &filter, &mut subject.omissions, "runs of the test, page").await?;
-
-    let mut results = results_of_runs(ResultKind::Run, group_by_job(listed.records));
-    results.sort_by_cached_key(Subject::age);
-
-    Ok(results.split_off(results.len().saturating_sub(count)))
 }
 
 impl History {
@@ -162,9 +115,9 @@ impl History {
         let used = |letter: char| tests.iter().any(|test| test.results.contains(letter));
         let letters = LETTERS.into_iter().filter(|(letter, _)| used(*letter));
         let result = |result: &Subject| HistoryResult {
-            id: Some(shorten_line(result.id(), LONGEST_ID)),
+            id: Some(result.id().to_owned()),
             started_at: result.started_at().map(|start| minute(&start)),
-            build: build_name(result).map(|build| end_of(&build)),
+            build: build_name(result),
         };
 
         Self {
@@ -183,31 +136,33 @@ impl History {
 }
 
 /// Returns the row of the test with this key, and the rank of its newest verdict.
-fn row(results: &[Subject], columns: &[BTreeMap<String, EndedTest<'_>>], key: &str) -> (usize, HistoryTest) {
-    let cells: Vec<_> = columns.iter().map(|column| column.get(key)).collect();
-    let newest = cells.iter().rev().flatten().next();
-    let failed = cells.iter().rev().flatten().find(|(end, _)| matches!(end, TestEnd::Failed(..)));
-    let letters = results.iter().zip(&cells).map(|(result, cell)| letter(result, key, *cell));
-    let letters: String = letters.collect();
+fn row(results: &[Subject], columns: &[BTreeMap<String, &TestResult>], key: &str) -> (usize, HistoryTest) {
+    let cells: Vec<_> = columns.iter().map(|column| column.get(key).copied()).collect();
+    let mut newest_first = cells.iter().rev().copied().flatten();
+    let failed = newest_first.clone().find(|test| test.outcome() == Outcome::Failed);
+    let newest = newest_first.next();
+    let letters: String =
+        results.iter().zip(&cells).map(|(result, cell)| letter(&result.tests, key, *cell)).collect();
 
     let row = HistoryTest {
-        test: newest.map_or_else(TestName::default, |(_, test)| test.test_name()),
+        test: newest.map(TestResult::test_name).unwrap_or_default(),
         label: label(&letters).map(str::to_owned),
         results: letters,
-        failed_run_id: failed.and_then(|(_, test)| test.short_run_id()),
+        failed_run_id: failed.and_then(|test| test.run_id.clone()),
     };
-    (newest.map_or(usize::MAX, |(end, _)| verdict_rank(end.word())), row)
+    (newest.map_or(usize::MAX, |test| verdict_rank(test.word())), row)
 }
 
-fn letter(result: &Subject, key: &str, cell: Option<&EndedTest<'_>>) -> char {
-    let Some((end, _)) = cell else { return ABSENT };
-    // Another job of the same test in this result may be the one that was repeated.
-    let mut jobs = result.tests.iter().filter(|test| test.key().as_deref() == Some(key));
-    if matches!(end, TestEnd::Passed(_)) && jobs.any(super::result::TestResult::passed_after_retry) {
+/// Returns the letter of a test. `tests` are all tests of the result: another job of the same test may be the one that was
+/// repeated.
+fn letter(tests: &[TestResult], key: &str, cell: Option<&TestResult>) -> char {
+    let Some(test) = cell else { return ABSENT };
+    let mut jobs = tests.iter().filter(|test| test.key() == key);
+    if test.has_passed() && jobs.any(TestResult::passed_after_retry) {
         return RETRIED;
     }
 
-    LETTERS.iter().find(|(_, word)| *word == end.word()).map_or(UNKNOWN, |(letter, _)| *letter)
+    LETTERS.iter().find(|(_, word)| *word == test.word()).map_or(UNKNOWN, |(letter, _)| *letter)
 }
 
 /// Returns what the letters of a row say about the test. It depends on nothing else, so that equal rows have equal
@@ -233,70 +188,41 @@ fn label(letters: &str) -> Option<&'static str> {
 }
 
 impl HistoryTest {
-    pub(in crate::tools) fn is_changing(&self) -> bool {
+    /// Returns whether the test has several verdicts.
+    fn is_changing(&self) -> bool {
         let verdicts = self.results.chars().filter(|letter| ![ABSENT, 'R'].contains(letter));
         verdicts.collect::<BTreeSet<_>>().len() > 1
     }
 }
 
-/// Returns the end of a long name of a build, where the number is that tells it apart.
-fn end_of(build: &str) -> String {
-    let length = build.chars().count();
-    if length <= LONGEST_BUILD {
-        return build.to_owned();
-    }
-
-    let end: String = build.chars().skip(length + 1 - LONGEST_BUILD).collect();
-    visible(&format!("…{end}")).into_owned()
-}
-
 /// Returns a time to the minute, at UTC.
 fn minute(time: &str) -> String {
-    match time.parse::<Timestamp>() {
-        Ok(time) => time.strftime("%Y-%m-%d %H:%MZ").to_string(),
-        Err(_) => shorten_line(time, LONGEST_TIME),
-    }
+    let parsed = time.parse::<Timestamp>();
+    parsed.map_or_else(|_| time.to_owned(), |time| time.strftime("%Y-%m-%d %H:%MZ").to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{HistoryTest, label};
 
     #[test]
-    fn a_label_depends_on_the_letters_alone_and_only_verdicts_of_the_product_make_a_test_flaky() {
-        for (letters, expected) in [
-            ("SFS", Some("flaky")),
-            ("FSB", Some("flaky")),
-            ("F.SEF", Some("flaky")),
-            ("SSF", None),
-            ("FFS", None),
-            ("SESESE", Some("infrastructure")),
-            ("STsSX", Some("infrastructure")),
-            ("SssS", Some("passed_after_retry")),
-            ("SFFE", None),
-            ("S..R", None),
-            ("", None),
+    fn the_letters_decide_whether_a_test_changes_and_only_verdicts_of_the_product_make_it_flaky() {
+        for (letters, expected, is_changing) in [
+            ("SFS", Some("flaky"), true),
+            ("FSB", Some("flaky"), true),
+            ("F.SEF", Some("flaky"), true),
+            ("SSF", None, true),
+            ("FFS", None, true),
+            ("SESESE", Some("infrastructure"), true),
+            ("STsSX", Some("infrastructure"), true),
+            ("SssS", Some("passed_after_retry"), true),
+            ("SFFE", None, true),
+            ("FF", None, false),
+            ("S..R", None, false),
+            ("", None, false),
         ] {
-            assert_eq!(label(letters), expected, "{letters}");
-        }
-    }
-
-    #[test]
-    fn a_test_changes_if_it_has_several_verdicts() {
-        for (letters, expected) in
-            [("SSS", false), ("SS.R", false), ("FF", false), ("SSF", true), ("Ss", true)]
-        {
             let row = HistoryTest { results: letters.to_owned(), ..HistoryTest::default() };
-            assert_eq!(row.is_changing(), expected, "{letters}");
+            assert_eq!((label(letters), row.is_changing()), (expected, is_changing), "{letters}");
         }
-    }
-
-    #[test]
-    fn a_long_name_of_a_build_keeps_its_end_and_a_time_its_minute() {
-        assert_eq!(end_of("Emberfall 1.4.0 nightly 412"), "Emberfall 1.4.0 nightly 412");
-        let long = "Emberfall for every platform 1.4.0 nightly 412";
-        assert_eq!(end_of(long), "…very platform 1.4.0 nightly 412");
-        assert_eq!(minute("2026-03-01T10:30:59+02:00"), "2026-03-01 08:30Z");
-        assert_eq!(minute("some time"), "some time");
     }
 }

@@ -1,17 +1,19 @@
-//! The requests of a summary: the record, its tests, why they failed, and their bugs.
+//! The requests of a summary: the record, its tests, the results before it, why tests failed, and their bugs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::{
-    answer::BugEntry,
-    result::TestResult,
-    subject::{LONGEST_WORD, Omissions, Subject},
+    answer::{BugEntry, Omission},
+    result::{LONGEST_WORD, Subject, TestResult},
 };
 use crate::{
-    call::paging::{ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, deduplicate, is_list_missing},
+    call::paging::{ListRecords, MAX_PAGES, deduplicate, is_list_missing},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -19,26 +21,38 @@ use crate::{
             Id, Uuid,
             bugs::{ListRunBugs, RunBug, RunBugPage},
             builds::GetBuild,
-            executions::GetTestPlanExecution,
+            executions::TestPlanExecution,
             jobs::{GetJob, Job, ListJobs},
-            runs::{GetRun, ListRuns, Run, RunHead},
+            runs::{GetRun, ListRuns, Run, RunDetail, RunHead},
         },
         catalog::ListedOperation,
         lenient::view,
-        record_kind::{ResultId, ResultKind, ResultTarget},
+        record_kind::{ResultKind, ResultTarget},
     },
     text::{filled, shorten_line},
-    tools::reader::Reader,
+    tools::{
+        find::FoundResult,
+        newest::newest_executions,
+        reader::{Reader, arguments},
+        waiting::LONGEST_NAME,
+    },
 };
-
-/// Largest number of runs that passed, and of which the service does not say whether they have bugs, that are asked.
-const MOST_UNCOUNTED: usize = 200;
 
 /// Largest number of builds whose names are looked up.
 const MOST_BUILDS: usize = 3;
 
+/// Longest title of a bug, in characters.
+const LONGEST_TITLE: usize = 120;
+
+/// Number of ids that an entry of [`Omissions`] names, and its longest text, in characters.
+const MOST_IDS: usize = 3;
+const LONGEST_TEXT: usize = 200;
+
+/// What is missing if the tests of an execution are not all read.
+pub(super) const TESTS: &str = "tests of the execution";
+
 /// Why the end of a long list is not read.
-pub(super) const TOO_LONG: &str = "a summary reads no more pages of a list";
+const TOO_LONG: &str = "a summary reads no more pages of a list";
 
 pub(super) fn is_absent(failure: &Failure) -> bool {
     is_list_missing(failure.code) || failure.code == Code::ProjectNotResolved
@@ -53,7 +67,7 @@ pub(super) fn is_partial(failure: &Failure) -> bool {
 ///
 /// # Errors
 /// The failure of the first page.
-pub(super) async fn list<L: ListedOperation>(
+async fn list<L: ListedOperation>(
     reader: &Reader,
     filter: &Fields,
     omissions: &mut Omissions,
@@ -70,17 +84,16 @@ pub(super) async fn list<L: ListedOperation>(
     Ok(listed)
 }
 
-fn is_whole(listed: &ListRecords) -> bool {
-    listed.failed_pages.is_empty() && !listed.has_more_pages
-}
-
 /// Reads the record `target` and its tests.
 ///
 /// # Errors
 /// Failures of the operations that read, if nothing at all could be read.
 pub(super) async fn read_subject(reader: &Reader, target: ResultTarget) -> Result<Subject, Failure> {
     match target {
-        ResultTarget::Single(target) => read_record(reader, target).await,
+        ResultTarget::Single(target) => {
+            let found = FoundResult::read(reader, target).await?;
+            Ok(subject_of(reader, found).await)
+        }
         ResultTarget::Jobs(jobs) => read_jobs(reader, jobs).await,
     }
 }
@@ -93,13 +106,12 @@ async fn read_jobs(reader: &Reader, mut jobs: Vec<String>) -> Result<Subject, Fa
     let mut known = BTreeSet::new();
     jobs.retain(|id| known.insert(id.to_ascii_lowercase()));
 
-    let read = |id: String| async move { (reader.read(&GetJob { job_id: Uuid(id.clone()) }).await, id) };
-    let reads: Vec<_> = jobs.iter().cloned().map(read).collect();
-    let mut subject = Subject::new(ResultTarget::Jobs(jobs));
+    let read = async |id: &String| reader.read(&GetJob { job_id: Uuid(id.clone()) }).await;
+    let read = join_all(jobs.iter().map(read)).await;
+    let mut subject = Subject::new(ResultTarget::Jobs(jobs.clone()));
 
     let mut first_failure = None;
-    let mut reads = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS);
-    while let Some((job, id)) = reads.next().await {
+    for (id, job) in jobs.into_iter().zip(read) {
         match job {
             Ok(job) => subject.tests.push(TestResult::from_job(&job)),
             Err(failure) if is_partial(&failure) => {
@@ -111,78 +123,102 @@ async fn read_jobs(reader: &Reader, mut jobs: Vec<String>) -> Result<Subject, Fa
         }
     }
 
-    match first_failure.filter(|_| subject.tests.is_empty()) {
-        Some(failure) => Err(failure),
-        None => Ok(subject),
-    }
+    first_failure.filter(|_| subject.tests.is_empty()).map_or(Ok(subject), Err)
 }
 
-/// Reads a single record and its tests.
-pub(super) async fn read_record(reader: &Reader, target: ResultId) -> Result<Subject, Failure> {
-    let id = target.id.clone();
-    match target.kind {
+/// Returns the subject of a record, and reads its tests.
+pub(super) async fn subject_of(reader: &Reader, found: FoundResult) -> Subject {
+    let kind = found.id.kind;
+    let mut subject = Subject::new(found.id);
+    match kind {
         ResultKind::Run => {
-            let run = reader.read(&GetRun { run_id: Id(id) }).await?;
+            let run: RunDetail = view(&found.record);
             let mut test = TestResult::from_run(run.head.clone());
             test.add_details(&run);
-            Ok(Subject::of_test(target, test))
+            subject.tests.push(test);
         }
-        ResultKind::Job => {
-            let job = reader.read(&GetJob { job_id: Uuid(id) }).await?;
-            Ok(Subject::of_test(target, TestResult::from_job(&job)))
-        }
+        ResultKind::Job => subject.tests.push(TestResult::from_job(&view(&found.record))),
         ResultKind::Execution => {
-            let execution = reader.read(&GetTestPlanExecution { test_plan_execution_id: Id(id) }).await?;
-            let subject = Subject { execution: Some(execution), ..Subject::new(target) };
-            Ok(with_tests(reader, subject).await)
+            subject.execution = view(&found.record);
+            subject = with_tests(reader, subject).await;
         }
-    }
-}
-
-/// Adds the tests of an execution. If they cannot be read, they become an omission.
-///
-/// The tests are read after the record of the execution: when an execution is completed, all its tests are.
-pub(super) async fn with_tests(reader: &Reader, mut subject: Subject) -> Subject {
-    if let Err(failure) = add_tests(reader, &mut subject).await {
-        subject.is_complete = false;
-        subject.omissions.add("tests of the execution", subject.id().to_owned(), failure);
     }
 
     subject
 }
 
-/// Adds the tests of an execution: its jobs, or its runs if the service does not list jobs.
-async fn add_tests(reader: &Reader, subject: &mut Subject) -> Result<(), Failure> {
+/// Adds the tests of an execution: its jobs, or its runs if the service does not list jobs. If they cannot be read, they
+/// become an omission.
+///
+/// The tests are read after the record of the execution: when an execution is completed, all its tests are.
+pub(super) async fn with_tests(reader: &Reader, mut subject: Subject) -> Subject {
     let filter = subject.target.to_arguments();
-    match list::<ListJobs>(reader, &filter, &mut subject.omissions, "jobs, page").await {
-        Ok(listed) => {
-            subject.is_complete = is_whole(&listed);
-            let jobs = deduplicate(listed.records, ResultKind::Job.id_field());
-            subject.tests = jobs.iter().map(|job| TestResult::from_job(&view::<Job>(job))).collect();
-            subject.add_unlisted_tests("jobs");
-        }
-        Err(failure) if is_list_missing(failure.code) => {
-            let listed = list::<ListRuns>(reader, &filter, &mut subject.omissions, "runs, page").await?;
-            subject.is_complete = is_whole(&listed);
-            subject.tests = group_by_job(listed.records);
-            subject.add_unlisted_tests("runs");
-        }
-        Err(failure) => return Err(failure),
+    let mut listed = list::<ListJobs>(reader, &filter, &mut subject.omissions, "jobs, page").await;
+    let has_jobs = !listed.as_ref().is_err_and(|failure| is_list_missing(failure.code));
+    if !has_jobs {
+        listed = list::<ListRuns>(reader, &filter, &mut subject.omissions, "runs, page").await;
     }
 
-    Ok(())
+    match listed {
+        Ok(listed) => {
+            subject.is_complete = listed.failed_pages.is_empty() && !listed.has_more_pages;
+            subject.tests =
+                if has_jobs { tests_of_jobs(listed.records) } else { group_by_job(listed.records) };
+            subject.add_unlisted_tests(if has_jobs { "jobs" } else { "runs" });
+        }
+        Err(failure) => {
+            subject.is_complete = false;
+            subject.omissions.add(TESTS, subject.id().to_owned(), failure);
+        }
+    }
+
+    subject
+}
+
+fn tests_of_jobs(jobs: Vec<Value>) -> Vec<TestResult> {
+    let jobs = deduplicate(jobs, ResultKind::Job.id_field());
+    jobs.iter().map(|job| TestResult::from_job(&view::<Job>(job))).collect()
 }
 
 /// Joins the runs of each job into one test. A run without a job is a test of its own.
-pub(super) fn group_by_job(runs: Vec<Value>) -> Vec<TestResult> {
+fn group_by_job(runs: Vec<Value>) -> Vec<TestResult> {
     let runs = deduplicate(runs, ResultKind::Run.id_field());
-    let mut jobs: BTreeMap<(String, Option<usize>), Vec<RunHead>> = BTreeMap::new();
-    for (index, run) in runs.iter().map(|run| view::<Run>(run).head).enumerate() {
-        let number = Some(index).filter(|_| run.job_id.is_empty());
-        jobs.entry((run.job_id.to_ascii_lowercase(), number)).or_default().push(run);
+    let mut jobs: BTreeMap<String, Vec<RunHead>> = BTreeMap::new();
+    for run in runs.iter().map(|run| view::<Run>(run).head) {
+        let key = filled(&run.job_id).unwrap_or_else(|| run.multiplayer_run_id.clone());
+        jobs.entry(key.to_ascii_lowercase()).or_default().push(run);
     }
 
     jobs.into_values().map(TestResult::from_attempts).collect()
+}
+
+/// Reads the results of the same plan or test as `subject`, the newest first: executions until `is_enough`, without their
+/// tests; runs all, because their order is not specified (service.md 2.2), those of one job as one result of this kind.
+pub(super) async fn read_results(
+    reader: &Reader,
+    subject: &Subject,
+    omissions: &mut Omissions,
+    kind: ResultKind,
+    is_enough: impl Fn(&[Subject]) -> bool,
+) -> Result<Vec<Subject>, Failure> {
+    let mut results = if let Some(plan) = subject.plan_id() {
+        let subjects = |executions: &[TestPlanExecution]| -> Vec<_> {
+            executions.iter().cloned().map(Subject::of_execution).collect()
+        };
+        let newest = newest_executions(reader, plan, |found| is_enough(&subjects(found))).await?;
+        if newest.has_more {
+            omissions.add_skipped("executions of the plan, page", format!("{MAX_PAGES} and after"), TOO_LONG);
+        }
+        subjects(&newest.executions)
+    } else {
+        let filter = arguments(&[("multiplayer_test_id", subject.test_id().unwrap_or_default())]);
+        let listed = list::<ListRuns>(reader, &filter, omissions, "runs of the test, page").await?;
+        group_by_job(listed.records).into_iter().map(|test| Subject::of_test(kind, test)).collect()
+    };
+
+    // The ids decide between equal times, so that equal requests have equal answers.
+    results.sort_by_cached_key(|result| Reverse((result.age(), result.id().to_owned())));
+    Ok(results)
 }
 
 /// Reads why the tests of `subject` failed, the bugs of all runs that may have some, and the names of its builds. What
@@ -195,25 +231,20 @@ pub(super) async fn read_details(reader: &Reader, subject: &mut Subject) {
         .iter_mut()
         .filter(|test| test.run_id.is_some() && (test.has_failed() || test.may_have_bugs()))
         .collect();
-    // Failures come first, because the time or the number of reads may end before the others are read.
+    // Failures come first, because the time may end before the others are read.
     wanted.sort_by_key(|test| (test.has_passed(), test.bug_count.is_none()));
-    skip_uncounted(&mut wanted, omissions);
-
     reader.expect(wanted.len());
     reader.remember_runs(wanted.iter().filter_map(|test| test.run_id.as_ref()));
 
-    let reads: Vec<_> = wanted.into_iter().map(|test| read_detail(reader, test)).collect();
-    let mut reads = stream::iter(reads).buffer_unordered(MAX_CONCURRENT_REQUESTS);
-    while let Some(unread) = reads.next().await {
+    for unread in join_all(wanted.into_iter().map(|test| read_detail(reader, test))).await {
         omissions.extend(unread);
     }
-    drop(reads);
 
     name_builds(reader, subject).await;
 }
 
-/// Reads the builds and the numbers of bugs of the runs of an execution, because the records of its jobs do not contain
-/// them. A run of which the list does not say how many bugs it has is asked itself.
+/// Reads the numbers of bugs of the runs of an execution, because the records of its jobs do not contain them. A run of
+/// which the list does not say how many bugs it has is asked itself.
 async fn count_bugs(reader: &Reader, subject: &mut Subject) {
     let lacks_count =
         |test: &TestResult| test.has_passed() && test.may_have_bugs() && test.bug_count.is_none();
@@ -235,20 +266,6 @@ async fn count_bugs(reader: &Reader, subject: &mut Subject) {
     for test in subject.tests.iter_mut().filter(|test| lacks_count(test)) {
         let run = test.run_id.as_ref().map(|run| run.to_ascii_lowercase());
         test.bug_count = run.and_then(|run| counts.get(&run).copied());
-    }
-}
-
-/// Removes the runs that passed, and of which the service does not say whether they have bugs, beyond
-/// [`MOST_UNCOUNTED`]. They come last.
-fn skip_uncounted(wanted: &mut Vec<&mut TestResult>, omissions: &mut Omissions) {
-    let counted = wanted.iter().filter(|test| test.has_failed() || test.bug_count.is_some()).count();
-    let most = counted + MOST_UNCOUNTED;
-    let skipped = wanted.len().saturating_sub(most);
-
-    if skipped > 0 {
-        let reason = "a summary asks no more runs that passed for bugs";
-        omissions.add_skipped("bugs of runs that passed:", skipped.to_string(), reason);
-        wanted.truncate(most);
     }
 }
 
@@ -301,7 +318,7 @@ fn bug_entry(bug: &RunBug) -> Option<BugEntry> {
 
     Some(BugEntry {
         id: filled(&bug.bug_id).or_else(|| filled(&bug.id)),
-        title: filled(&bug.title).unwrap_or_default(),
+        title: shorten_line(&bug.title, LONGEST_TITLE),
         severity: shorten_line(&severity.to_lowercase(), LONGEST_WORD),
     })
 }
@@ -312,11 +329,50 @@ async fn name_builds(reader: &Reader, subject: &mut Subject) {
     let nameless = subject.builds().into_iter().filter(|build| build.name.is_none());
     let reads = nameless.take(MOST_BUILDS).map(|build| async move {
         let read = reader.read(&GetBuild { build_id: Uuid(build.id.clone()) }).await.ok()?;
-        Some((build.id, filled(&read.build.name)?))
+        Some((build.id, shorten_line(&filled(&read.build.name)?, LONGEST_NAME)))
     });
-    let names: BTreeMap<_, _> = futures_util::future::join_all(reads).await.into_iter().flatten().collect();
+    let names: BTreeMap<_, _> = join_all(reads).await.into_iter().flatten().collect();
 
-    for test in subject.tests.iter_mut().filter(|test| test.build_name.is_none()) {
-        test.build_name = test.build_id.as_ref().and_then(|id| names.get(id).cloned());
+    for build in subject.tests.iter_mut().filter_map(|test| test.build.as_mut()) {
+        build.name = build.name.take().or_else(|| names.get(&build.id).cloned());
+    }
+}
+
+/// Everything that could not be read: by what it is and the kind of the failure, the ids and the reason of the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Omissions(BTreeMap<(&'static str, String), BTreeMap<String, String>>);
+
+impl Omissions {
+    pub(super) fn add(&mut self, what: &'static str, id: impl Into<String>, failure: Failure) {
+        let cause = format!("{:?} {:?}", failure.code, failure.status);
+        self.0.entry((what, cause)).or_default().entry(id.into()).or_insert(failure.message);
+    }
+
+    /// Adds something that was not requested because of a limit.
+    pub(super) fn add_skipped(&mut self, what: &'static str, id: impl Into<String>, why: &str) {
+        self.add(what, id, Failure::new(Code::TooLarge, why));
+    }
+
+    pub(super) fn extend(&mut self, other: Self) {
+        for (key, ids) in other.0 {
+            self.0.entry(key).or_default().extend(ids);
+        }
+    }
+
+    /// Returns one entry for all omissions of the same thing with the same cause, in a fixed order.
+    pub(super) fn to_entries(&self) -> Vec<Omission> {
+        let entry = |((what, _), ids): (&(&str, String), &BTreeMap<String, String>)| {
+            let named: Vec<_> = ids.keys().take(MOST_IDS).map(String::as_str).collect();
+            let more = ids.len().saturating_sub(MOST_IDS);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let what = format!("{what} {}{more}", named.join(", "));
+            let why = ids.values().next().map(String::as_str).unwrap_or_default();
+
+            Omission {
+                what: shorten_line(what.trim_end(), LONGEST_TEXT),
+                why: shorten_line(why, LONGEST_TEXT),
+            }
+        };
+        self.0.iter().map(entry).collect()
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     failure::Failure,
     service::api::Open,
     text::guidance::Guidance,
+    tools::names::BuildName,
 };
 
 /// How a wait ended.
@@ -63,6 +64,9 @@ pub struct Completion {
     /// Verdict to number of tests. Unknown results are passed on unchanged; `no_run`: nothing was started; `failed or
     /// error`: the tests were counted and not read.
     pub verdicts: BTreeMap<String, usize>,
+    /// The builds; those of jobs once they have finished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildName>,
     /// Ids of unfinished jobs, or of the run.
     pub still_running: Vec<String>,
     /// What to do next.
@@ -111,6 +115,7 @@ impl Completion {
             finished,
             total,
             verdicts,
+            builds: state.builds(),
             still_running: unfinished.filter_map(|item| item.id().map(str::to_owned)).collect(),
             next: None,
             last_failure: None,

@@ -1,6 +1,6 @@
 //! The target of a wait, as it was last read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt as _, future::join_all, stream};
 
@@ -23,11 +23,18 @@ use crate::{
         lenient::view,
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
-    tools::project_client::ProjectClient,
+    text::filled,
+    tools::{
+        names::{self, BuildName},
+        project_client::ProjectClient,
+    },
 };
 
 /// Number of jobs that fit into one reply.
 const FITTING_JOBS: usize = 50;
+
+/// Largest number of builds whose names are looked up.
+const MOST_BUILDS: usize = 3;
 
 /// Largest number of players whose progress is shown.
 const MOST_PLAYERS: usize = 8;
@@ -41,6 +48,8 @@ pub(super) struct TargetState {
     resource: Option<Fields>,
     run: Option<ResultItem>,
     execution: Option<TestPlanExecution>,
+    /// The builds of the target. Those of jobs have names once the jobs are finished.
+    builds: Vec<BuildName>,
     /// The jobs in the list of the execution.
     listed_jobs: Vec<ResultItem>,
     /// Whether the execution has more jobs than are read.
@@ -76,6 +85,7 @@ impl TargetState {
             resource: None,
             run: None,
             execution: None,
+            builds: Vec::new(),
             listed_jobs: Vec::new(),
             is_list_longer: false,
             job_ids,
@@ -104,7 +114,10 @@ impl TargetState {
             .map(|steps| (run.head.multiplayer_run_id.clone(), steps))
             .into_iter()
             .collect();
-        self.run = Some(ResultItem::from_run(&run.head));
+        let devices = names::devices(run.players.iter().map(|player| &player.player));
+        self.run =
+            Some(ResultItem { platform: filled(&devices.join(", ")), ..ResultItem::from_run(&run.head) });
+        self.builds = run.head.build.and_then(BuildName::of_run).into_iter().collect();
         self.resource = fields_of(reply);
 
         Ok(())
@@ -118,7 +131,10 @@ impl TargetState {
             self.listed_jobs = list.jobs.iter().map(ResultItem::from_job).collect();
             self.is_list_longer = list.is_longer;
         }
-        self.execution = Some(reply.view::<GetTestPlanExecution>());
+        let execution = reply.view::<GetTestPlanExecution>();
+        let build = execution.build_id.clone().map(|id| BuildName { id, name: execution.build_name.clone() });
+        self.builds = build.into_iter().collect();
+        self.execution = Some(execution);
         self.resource = fields_of(reply);
 
         Ok(())
@@ -198,6 +214,25 @@ impl TargetState {
             Some((id, describe_steps(&run.view::<GetRun>())?))
         });
         self.steps = join_all(reads).await.into_iter().flatten().collect();
+    }
+
+    /// Reads the names of the first builds of the jobs. The record of a job has the id alone, and the key may not read
+    /// builds.
+    pub(super) async fn name_builds(&mut self) {
+        let ids: BTreeSet<_> = self.jobs.values().filter_map(|job| job.build_id.clone()).collect();
+        let client = &self.client;
+        let reads = ids
+            .into_iter()
+            .take(MOST_BUILDS)
+            .map(|id| async move { BuildName { name: client.build_name(&id).await, id } });
+        let builds = join_all(reads).await;
+        if !builds.is_empty() {
+            self.builds = builds;
+        }
+    }
+
+    pub(super) fn builds(&self) -> Vec<BuildName> {
+        self.builds.clone()
     }
 
     /// Returns how far the players of running runs are, by the id of the run.

@@ -75,17 +75,37 @@ async fn a_change_of_more_than_five_plans_needs_the_agreement_of_a_user() {
     assert_eq!(changed["status"], "changed", "{changed}");
 }
 
+/// Between the two readings of a plan, another writer adds all its tests.
 #[tokio::test]
-async fn a_plan_that_another_writer_changes_meanwhile_is_left_as_it_is() {
+async fn what_another_writer_changes_meanwhile_stays() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let mut expected = tests_of(&mut host, seed::PLAN_SMOKE).await;
+    expected.push(seed::TEST_SKIPPED.to_owned());
     let stale = json!({"id": seed::PLAN_SMOKE, "name": "Smoke", "test_items": []});
-    service.fault(json!({"operation": "get_test_plan", "status": 200, "body": stale.to_string(), "content_type": "application/json", "times": 1})).await;
+    service.fault(json!({"operation": "get_test_plan", "body": stale, "times": 1})).await;
 
-    let call = json!({"test_plan_id": seed::PLAN_SMOKE, "add": [seed::TEST_FAILS]});
-    let error = host.fail("change_plan_tests", call).await;
+    let call = json!({"test_plan_id": seed::PLAN_SMOKE, "add": [seed::TEST_SKIPPED]});
+    host.succeed("change_plan_tests", call).await;
 
-    assert_eq!(error["code"], "conflict", "{error}");
-    assert_eq!(service.writes().await, [""; 0]);
+    assert_eq!(tests_of(&mut host, seed::PLAN_SMOKE).await, expected);
+}
+
+#[tokio::test]
+async fn the_fields_of_tests_that_stay_are_written_as_they_were_read() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let item = json!({"multiplayer_test_id": seed::TEST_PASSES, "retries": 2, "weight": {"of": "tomorrow"}});
+    let plan = json!({"id": seed::PLAN_SMOKE, "name": "Smoke", "test_items": [item]});
+    service.fault(json!({"operation": "get_test_plan", "body": plan, "times": 1})).await;
+
+    let call = json!({"test_plan_id": seed::PLAN_SMOKE, "add": [seed::TEST_FAILS], "dry_run": true});
+    let shown = host.succeed("change_plan_tests", call).await;
+
+    let written = &shown["plans"][0]["request"]["body"]["patch"]["test_items"];
+    assert_eq!(
+        (&written[0], &written[1]["multiplayer_test_id"]),
+        (&item, &json!(seed::TEST_FAILS)),
+        "{shown}"
+    );
 }
 
 #[tokio::test]

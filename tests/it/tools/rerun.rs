@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::fixture::{Fixture, Session};
+use crate::support::{
+    fixture::{Fixture, Session},
+    host::Host,
+    service::Service,
+};
 
 const PHONES: &str = seed::CONFIG_PRIVATE_PHONE;
 
@@ -33,7 +37,10 @@ async fn the_failed_tests_of_an_execution_are_started_again_with_their_builds() 
 
     assert_eq!(rerun["status"], "started", "{rerun}");
     assert_eq!(names(&rerun), ["Pause and resume"], "{rerun}");
-    assert_eq!(rerun["tests"][0]["build_id"], seed::BUILD_ANDROID_EARLIER);
+    let test = &rerun["tests"][0];
+    assert_eq!([&test["build_id"], &test["deployment_config_id"]], [seed::BUILD_ANDROID_EARLIER, PHONES]);
+    assert_eq!(test["build_name"], "Emberfall 1.4.0 nightly 412", "{test}");
+    assert!(test["device"].is_string(), "{test}");
     assert_eq!(rerun["left_out"]["SUCCESS"], 3, "{rerun}");
     assert_eq!(service.writes().await.len(), 1);
 
@@ -57,6 +64,8 @@ async fn a_repeated_rerun_starts_nothing_and_returns_the_same_jobs() {
     let of_other_build = of_execution(&json!({"which": "failed", "build_id": seed::BUILD_ANDROID}));
     let third = host.succeed("rerun_results", of_other_build).await;
     assert_ne!(third["job_ids"], first["job_ids"]);
+    assert_ne!(third["tests"][0]["build_name"], first["tests"][0]["build_name"], "{third}");
+    assert!(third["tests"][0]["build_name"].is_string(), "{third}");
     assert_eq!(service.writes().await.len(), 2);
 }
 
@@ -107,33 +116,74 @@ async fn a_dry_run_shows_each_start_and_sends_none() {
     assert_eq!(service.writes().await, [""; 0]);
 }
 
-#[tokio::test]
-async fn more_than_ten_starts_need_the_agreement_of_a_user() {
-    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let items: Vec<_> = (0..11).map(|_| json!({"multiplayer_test_id": seed::TEST_FAILS})).collect();
+/// Starts a plan with `count` tests that fail, and returns the call that starts them again.
+async fn many_failures(service: &Service, host: &mut Host, count: usize) -> Value {
+    let items: Vec<_> = (0..count).map(|_| json!({"multiplayer_test_id": seed::TEST_FAILS})).collect();
     let plan = host.succeed("create_test_plan", json!({"name": "Many", "test_items": items})).await;
     let start = json!({"test_plan_id": plan["id"], "deployment_config_id": PHONES});
     let started = host.succeed("start_test_plan_run", start).await;
-    service.advance(36_000.0);
+    service.advance(360_000.0);
 
-    let call = |more: Value| {
-        let mut arguments = of_execution(&more);
-        arguments["test_plan_execution_id"] = started["test_plan_execution_id"].clone();
-        arguments
-    };
-    let error = host.fail("rerun_results", call(json!({"which": "all"}))).await;
-    assert_eq!(error["code"], "confirmation_required", "{error}");
-    assert_eq!(error["message"], "rerun_results starts 11 runs without retries; each is billed");
+    let mut call = of_execution(&json!({"which": "failed"}));
+    call["test_plan_execution_id"] = started["test_plan_execution_id"].clone();
+    call
+}
 
-    assert_eq!(error["details"]["agreement"], json!({"max_starts": 11}));
+fn with(call: &Value, argument: &str, value: impl Into<Value>) -> Value {
+    let mut call = call.clone();
+    call[argument] = value.into();
+    call
+}
 
-    // Never more are started than agreed; a repeated call starts the rest.
-    for (max_starts, jobs) in [(10, 10), (11, 11)] {
-        let agreed = json!({"which": "all", "confirm": true, "max_starts": max_starts});
-        let rerun = host.succeed("rerun_results", call(agreed)).await;
-        assert_eq!(rerun["job_ids"].as_array().map(Vec::len), Some(jobs), "{rerun}");
-        assert_eq!(rerun["left_out"].as_object().map_or(0, serde_json::Map::len), 11 - jobs, "{rerun}");
+fn count(list: &Value) -> Option<usize> {
+    list.as_array().map(Vec::len)
+}
+
+#[tokio::test]
+async fn more_than_ten_starts_need_the_agreement_of_a_user() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let call = many_failures(&service, &mut host, 11).await;
+
+    for call in [call.clone(), with(&call, "max_starts", 11), with(&call, "confirm", true)] {
+        let error = host.fail("rerun_results", call).await;
+        assert_eq!(error["code"], "confirmation_required", "{error}");
+        assert_eq!(error["message"], "rerun_results starts 11 runs without retries; each is billed");
+        assert_eq!(error["details"]["agreement"], json!({"max_starts": 11}));
     }
+
+    // Never more are started than the caller names; a repeated call starts the rest.
+    for (max_starts, is_confirmed, jobs) in [(3, false, 3), (5, true, 8), (50, true, 11)] {
+        let call = with(&with(&call, "max_starts", max_starts), "confirm", is_confirmed);
+        let rerun = host.succeed("rerun_results", call).await;
+        assert_eq!(count(&rerun["job_ids"]), Some(jobs), "{rerun}");
+        assert_eq!(rerun["left_out"].is_null(), jobs == 11, "{rerun}");
+    }
+}
+
+/// The tool reads everything again after the answer, and finds one failure more.
+#[tokio::test]
+async fn a_person_agrees_to_a_number_and_not_to_what_is_found_later() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().connect().await;
+    let client = json!({"name": "host", "version": "1"});
+    let params =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": client});
+    host.request("initialize", params).await;
+    host.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    let call = many_failures(&service, &mut host, 12).await;
+    let filter = json!({"test_plan_execution_id": call["test_plan_execution_id"], "page_size": 100});
+    let mut jobs = host.succeed("list_jobs", filter).await;
+    jobs["data"].as_array_mut().expect("a list").pop();
+    service.fault(json!({"operation": "list_jobs", "body": jobs, "times": 1})).await;
+
+    let call = host.start("tools/call", json!({"name": "rerun_results", "arguments": call})).await;
+    let question = host.receive().await;
+    let message = question["params"]["message"].as_str().expect("a message");
+    assert!(message.contains("starts 11 runs without retries"), "{message}");
+    let answer = json!({"action": "accept", "content": {"confirm": true}});
+    host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
+
+    let rerun = host.answer(call).await["result"]["structuredContent"].clone();
+    assert_eq!((count(&rerun["job_ids"]), rerun["left_out"].is_object()), (Some(11), true), "{rerun}");
 }
 
 #[tokio::test]
@@ -157,18 +207,13 @@ async fn a_plan_stands_for_its_latest_execution_and_capitals_in_a_build_id_start
 #[tokio::test]
 async fn a_repeated_call_starts_what_was_too_much_for_one_call() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let items: Vec<_> = (0..52).map(|_| json!({"multiplayer_test_id": seed::TEST_FAILS})).collect();
-    let plan = host.succeed("create_test_plan", json!({"name": "Many", "test_items": items})).await;
-    let start = json!({"test_plan_id": plan["id"], "deployment_config_id": PHONES});
-    let started = host.succeed("start_test_plan_run", start).await;
-    service.advance(360_000.0);
-    let mut call = of_execution(&json!({"which": "failed", "confirm": true, "max_starts": 50}));
-    call["test_plan_execution_id"] = started["test_plan_execution_id"].clone();
+    let call = many_failures(&service, &mut host, 52).await;
+    let call = with(&with(&call, "confirm", true), "max_starts", 50);
 
     let first = host.succeed("rerun_results", call.clone()).await;
-    assert_eq!(first["job_ids"].as_array().map(Vec::len), Some(50), "{first}");
+    assert_eq!(count(&first["job_ids"]), Some(50), "{first}");
     let second = host.succeed("rerun_results", call).await;
-    assert_eq!(second["job_ids"].as_array().map(Vec::len), Some(52), "{second}");
+    assert_eq!(count(&second["job_ids"]), Some(52), "{second}");
 }
 
 #[tokio::test]

@@ -4,23 +4,16 @@ use serde_json::{Value, json};
 
 use crate::support::fixture::Fixture;
 
-mod bugs;
-mod builds;
-mod command;
 mod comparison;
 mod history;
 mod last_results;
 mod latest;
-mod missing_ids;
-mod missing_tests;
 mod omissions;
-mod projects;
+mod order;
 mod requests;
 mod result_kinds;
-mod shuffled_lists;
 mod size_limit;
 mod time_limit;
-mod timestamps;
 mod verdicts;
 
 const TOOL: &str = "summarize_results";

@@ -1,4 +1,4 @@
-//! Comparison with an earlier result.
+//! Comparison with an earlier result: one with an id, the previous one, one that passed, or one on a build.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{
@@ -7,7 +7,7 @@ use tas_mcp::sandbox::seed::{
 
 use super::{
     TOOL, against, changes, each, execution, fixture,
-    history::{History, Test, uuid},
+    history::{History, PLAN, Test, uuid},
 };
 use crate::support::{fixture::Session, stub::Stub};
 
@@ -201,27 +201,107 @@ async fn a_failure_is_not_new_if_the_earlier_test_could_not_be_read() {
     }
 }
 
-/// Returns the note of a comparison of the execution `number` with the execution `with`.
-async fn comparison_note(history: &History, number: usize, with: usize) -> Value {
-    let arguments = against(execution(&uuid(0xe, number)), &uuid(0xe, with));
-    history.clone().summary(arguments).await["comparison"]["note"].clone()
+#[tokio::test]
+async fn a_comparison_with_a_later_result_is_noted() {
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"])]);
+    history.add(&[Test::new(1, &["FAILED"])]);
+
+    for (number, with, start) in [(1, 0, ""), (0, 1, "the result that it is compared with was started later")]
+    {
+        let arguments = against(execution(&uuid(0xe, number)), &uuid(0xe, with));
+        let summary = history.clone().summary(arguments).await;
+        let note = summary["comparison"]["note"].as_str().unwrap_or_default();
+        assert!(note.starts_with(start) && note.is_empty() == start.is_empty(), "{note}");
+    }
+}
+
+fn test(number: usize, result: &str) -> Test {
+    Test::new(number, &[result])
+}
+
+/// Three executions: one that passed, one on the baseline build, and the one that is summarized.
+fn three_executions() -> History {
+    let mut history = History::new(&[test(1, "SUCCESS"), test(2, "SUCCESS")]);
+    history.add(&[test(1, "SUCCESS"), test(2, "FAILED"), test(3, "FAILED"), Test::new(4, &[])]);
+    history.add(&[
+        test(1, "ERROR"),
+        test(2, "BLOCKED"),
+        test(3, "SUCCESS"),
+        test(4, "FAILED"),
+        test(5, "FAILED"),
+        test(6, "SUCCESS"),
+    ]);
+
+    history
 }
 
 #[tokio::test]
-async fn a_questionable_comparison_is_noted() {
-    let mut history = History::new(&[Test::new(1, &["SUCCESS"])]);
-    history.add(&[Test::new(1, &["FAILED"])]);
-    history.add(&[Test::new(2, &["FAILED"])]);
+async fn a_build_by_name_or_id_stands_for_its_last_result() {
+    for build in ["build 1", "BUILD 1", &uuid(0xb, 1)] {
+        let summary = three_executions().summary(against(execution(&uuid(0xe, 2)), build)).await;
+        let comparison = &summary["comparison"];
 
-    assert_eq!(comparison_note(&history, 1, 0).await, Value::Null);
-    assert_eq!(comparison_note(&history, 1, 1).await, "it is compared with itself");
-    assert_eq!(comparison_note(&history, 2, 0).await, "the two have no test in common");
+        assert_eq!(comparison["with"]["target_id"], uuid(0xe, 1));
+        assert_eq!(comparison["with"]["build"]["name"], "build 1");
+        for (list, expected) in [
+            ("new", vec!["Test 004 FAILED no_run", "Test 005 FAILED -", "Test 001 ERROR SUCCESS"]),
+            ("known", vec!["Test 002 BLOCKED FAILED"]),
+            ("fixed", vec!["Test 003 SUCCESS FAILED"]),
+        ] {
+            assert_eq!(changes(&comparison[list]), expected, "{list}");
+        }
+    }
+}
 
-    let later = comparison_note(&history, 0, 1).await;
+#[tokio::test]
+async fn the_latest_earlier_result_that_passed_is_compared_with() {
+    let mut history = three_executions();
+    history.add(&[test(1, "SUCCESS")]);
+    let summary = history.summary(against(execution(&uuid(0xe, 2)), "latest-passed")).await;
+    let comparison = &summary["comparison"];
 
-    assert!(
-        later
-            .as_str()
-            .is_some_and(|note| note.starts_with("the result that it is compared with was started later"))
+    assert_eq!(comparison["with"]["target_id"], uuid(0xe, 0));
+    assert_eq!(
+        each(&comparison["new"], "/test/name"),
+        ["Test 004", "Test 005", "Test 002", "Test 001"],
+        "the worst verdict comes first"
     );
+    assert_eq!(comparison["known"], json!([]));
+}
+
+#[tokio::test]
+async fn an_unfinished_result_is_not_compared_with_and_the_builds_of_others_are_named() {
+    let mut history = History::new(&[test(1, "SUCCESS")]);
+    history.add(&[test(1, "SUCCESS").going_on()]);
+    history.add(&[test(1, "FAILED")]);
+
+    for build in ["build 1", "build 2", "no such build"] {
+        let summary = history.clone().summary(against(json!({"test_plan_id": PLAN}), build)).await;
+        let note = summary["comparison"]["note"].as_str().expect("a note");
+        assert!(note.contains(&format!("`{build}`")) && note.contains("`build 0`"), "{note}");
+        assert_eq!(
+            (&summary["comparison"]["with"], &summary["comparison"]["new"]),
+            (&Value::Null, &Value::Null)
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_run_and_a_job_are_compared_with_the_last_run_of_the_test_on_the_build() {
+    let mut history = History::new(&[test(1, "SUCCESS"), test(2, "FAILED")]);
+    history.add(&[Test::new(1, &["TIMEOUT", "FAILED"])]);
+
+    for (arguments, earlier) in [
+        (json!({"run_id": "r0002a00001"}), "r0000a00000".to_owned()),
+        (json!({"job_id": uuid(0x10, 2)}), uuid(0x10, 0)),
+    ] {
+        for build in ["build 0", "latest-passed"] {
+            let summary = history.clone().summary(against(arguments.clone(), build)).await;
+            assert_eq!(summary["comparison"]["with"]["target_id"], earlier, "{build}");
+            assert_eq!(each(&summary["comparison"]["new"], "/test/name"), ["Test 001"]);
+        }
+        // The other attempt of the job is not compared with.
+        let summary = history.clone().summary(against(arguments, "build 1")).await;
+        assert!(summary["comparison"]["note"].is_string(), "{summary}");
+    }
 }

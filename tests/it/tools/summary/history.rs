@@ -4,15 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use self::{
-    answers::page,
-    records::{bug_record, player},
-};
+use self::answers::{bug_record, page, player};
 use crate::support::contract::Contract;
 
 mod answers;
-mod records;
-mod serving;
 
 pub(super) const PLAN: &str = "0000000f-0000-4000-8000-000000000000";
 

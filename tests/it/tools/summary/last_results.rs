@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    TOOL, characters, each, execution, fixture,
+    TOOL, against, characters, each, execution, fixture,
     history::{History, PLAN, Test, uuid},
+    whole_length,
 };
 use crate::support::stub::Stub;
 
@@ -129,10 +130,44 @@ async fn a_long_history_loses_its_ids_and_then_tests_that_did_not_change() {
     assert_eq!(summary["history"]["changing"], 45);
     assert!(tests.len() > 45 && tests.iter().all(|test| test["results"].as_str().map(str::len) == Some(10)));
     assert!(tests.iter().all(|test| test["id"].is_null()));
-    assert_eq!(summary["left_out"]["history.tests"].as_u64(), Some(400 - tests.len() as u64));
+    assert_eq!(whole_length(&summary, "/history/tests"), 400);
     assert_eq!(
-        (&summary["truncated"], summary["failures"].as_array().map(Vec::len)),
-        (&Value::Null, Some(0))
+        each(&summary["truncated"]["cuts"], "/path"),
+        ["/history/tests/-/id", "/history/results/-/id", "/history/tests"]
+    );
+    assert_eq!(tests[0]["failed_run_id"], "r3200a00000", "the ids of failures go last");
+}
+
+/// Neither what is new nor a failure makes room for the grid.
+#[tokio::test]
+async fn the_ids_of_the_grid_are_cut_before_failures_changes_and_changing_tests() {
+    let mut history = History::default();
+    for day in 0..10 {
+        let test = |number: usize| test(number, if number < 12 && day == 9 { "FAILED" } else { "SUCCESS" });
+        history.add(&(0..250).map(test).collect::<Vec<_>>());
+    }
+    history.change_jobs(|job| job["test_name"] = json!(format!("{} of {}", job["job_id"], "n".repeat(60))));
+    let mut arguments = against(of_plan(10), "previous");
+    let summary = history.clone().summary(arguments.clone()).await;
+
+    let length = |pointer: &str| summary.pointer(pointer).and_then(Value::as_array).map(Vec::len);
+    assert!(characters(&summary) <= 20_000, "{}", characters(&summary));
+    assert_eq!(["/failures", "/comparison/new"].map(length), [Some(12); 2]);
+    assert_eq!(each(&summary["failures"], "/bugs"), vec![json!([]); 12]);
+    assert!(length("/history/tests") >= Some(12) && summary["history"]["changing"] == 12, "{summary}");
+    assert!(
+        each(&summary["truncated"]["cuts"], "/path")
+            .iter()
+            .all(|path| { path.as_str().is_some_and(|path| path.starts_with("/history/")) })
+    );
+
+    // The number of changing tests need not be selected: then all rows stay as long as anything else can go.
+    arguments["fields"] = json!("history.tests");
+    let selected = history.summary(arguments).await;
+    assert!(selected["history"]["tests"].as_array().is_some_and(|tests| tests.len() > 12), "{selected}");
+    assert_eq!(
+        selected.as_object().expect("an object").keys().collect::<Vec<_>>(),
+        ["incomplete", "truncated", "history"]
     );
 }
 
@@ -167,6 +202,14 @@ async fn what_the_history_could_not_read_is_named_and_the_rest_is_there() {
     assert_eq!(each(&summary["history"]["tests"], "/results"), [".SF", ".FF", ".SS", "..S"]);
     assert_eq!(summary["incomplete"], true);
     assert!(summary["unread"][0]["what"].as_str().is_some_and(|what| what.contains(&uuid(0xe, 1))));
+
+    let mut without_plan = four_executions();
+    without_plan.change_execution(3, |execution| execution["test_plan_id"] = Value::Null);
+    let mut arguments = execution(&uuid(0xe, 3));
+    arguments["history"] = json!(2);
+    let summary = without_plan.summary(arguments).await;
+    assert_eq!(summary["history"], Value::Null, "an empty grid would say that there are no results");
+    assert_eq!(summary["unread"], json!([{"what": "history", "why": "the execution has no test plan"}]));
 }
 
 #[tokio::test]

@@ -113,17 +113,14 @@ async fn latest_with_its_default_value_is_no_second_subject() {
     let arguments = json!({"run_id": seed::RUN_FAILED, "latest": false});
     assert_eq!(session.host.succeed(TOOL, arguments).await["target_id"], seed::RUN_FAILED);
 
-    for arguments in [json!({"latest": false}), json!({"latest": true, "run_id": seed::RUN_FAILED})] {
+    for arguments in [
+        json!({}),
+        json!({"latest": false}),
+        json!({"compare_with": "previous"}),
+        json!({"latest": true, "run_id": seed::RUN_FAILED}),
+        json!({"test_plan_id": seed::PLAN_SMOKE, "multiplayer_test_id": seed::TEST_FLAKY}),
+    ] {
         let violations = session.host.violations(TOOL, arguments).await;
         assert!(violations[0].contains("exactly one of"), "{violations:?}");
     }
-}
-
-#[tokio::test]
-async fn two_subjects_are_refused() {
-    let mut session = Fixture::new().open().await;
-    let arguments = json!({"test_plan_id": seed::PLAN_SMOKE, "multiplayer_test_id": seed::TEST_FLAKY});
-    let violations = session.host.violations(TOOL, arguments).await;
-
-    assert!(violations[0].contains("exactly one of"), "{violations:?}");
 }

@@ -166,30 +166,6 @@ async fn tests_that_were_not_read_have_not_passed() {
     }
 }
 
-/// The record contains neither the number of tests nor the status.
-#[tokio::test]
-async fn an_execution_without_tests_and_status_is_running() {
-    for (record, state) in [
-        (json!({"id": "e"}), "running"),
-        (json!({"id": "e", "status": "completed", "test_status": {"passed": 2}}), "completed"),
-    ] {
-        let stub = Stub::start(move |target| {
-            let body = if target.contains("/jobs?") {
-                json!({"data": [], "pagination": {"page": 0, "page_size": 100, "total_count": 0, "total_pages": 0}})
-            } else {
-                record.clone()
-            };
-            async move { (200, body) }
-        })
-        .await;
-
-        let mut session = fixture().open_with(stub).await;
-        let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
-
-        assert_eq!((&summary["state"], &summary["all_passed"]), (&json!(state), &Value::Null), "{summary}");
-    }
-}
-
 #[tokio::test]
 async fn runs_are_listed_if_the_service_does_not_list_jobs() {
     let history = History::new(&[Test::new(1, &["ERROR", "FAILED"]), Test::new(2, &["ERROR", "SUCCESS"])]);
@@ -201,19 +177,6 @@ async fn runs_are_listed_if_the_service_does_not_list_jobs() {
     assert_eq!(each(&summary["failures"], "/run_ids/0"), ["r0000a00001"]);
     assert_eq!(each(&summary["passed_after_retry"], "/earlier"), [json!(["ERROR"])]);
     assert_eq!(summary["unread"], Value::Null);
-}
-
-#[tokio::test]
-async fn a_run_without_a_list_of_artifacts_is_reported() {
-    let mut history = History::new(&tests(1));
-    history.change("r0000a00000", |run| {
-        run["players"][0].as_object_mut().expect("a player").shift_remove("artifacts");
-    });
-
-    let summary = history.summary(execution(&uuid(0xe, 0))).await;
-
-    assert_eq!(each(&summary["unread"], "/what"), ["artifacts of run r0000a00000"]);
-    assert_eq!(summary["failures"][0]["step"]["number"], 2);
 }
 
 #[tokio::test]
@@ -257,4 +220,49 @@ async fn records_without_most_fields_are_summarized() {
     assert_eq!(summary["verdicts"], json!({"FAILED": 1, "no_run": 1}));
     assert_eq!(summary["failures"][0]["bugs"], json!([{"title": "T", "severity": "unknown"}]));
     assert_eq!(summary["total"], 4);
+}
+
+const FAILED_TWICE: [(usize, &str); 5] =
+    [(1, "FAILED"), (2, "FAILED"), (3, "SUCCESS"), (4, "SUCCESS"), (5, "SUCCESS")];
+
+fn failed_twice() -> Vec<Test> {
+    FAILED_TWICE.iter().map(|(number, result)| Test::new(*number, &[result])).collect()
+}
+
+#[tokio::test]
+async fn tests_missing_in_the_list_of_jobs_are_reported() {
+    let mut history = History::new(&failed_twice());
+    history.forget_jobs(2);
+    let summary = history.summary(execution(&uuid(0xe, 0))).await;
+    assert_eq!([&summary["finished"], &summary["total"]], [3, 5]);
+    let what =
+        format!("tests of the execution {}: 2 of 5 (it counts SUCCESS 3, failed or error 2)", uuid(0xe, 0));
+    assert_eq!(summary["unread"], json!([{"what": what, "why": "they are not in the list of jobs"}]));
+}
+
+#[tokio::test]
+async fn an_empty_list_of_jobs_is_reported_and_not_passed() {
+    let mut history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &["SUCCESS"])]);
+    history.forget_jobs(2);
+    let summary = history.summary(execution(&uuid(0xe, 0))).await;
+    assert_eq!((&summary["verdicts"], &summary["all_passed"]), (&json!({"SUCCESS": 2}), &Value::Null));
+    assert_eq!(each(&summary["unread"], "/why"), ["they are not in the list of jobs"]);
+}
+
+/// If jobs cannot be listed, a test that was never started has no run.
+#[tokio::test]
+async fn tests_missing_in_the_list_of_runs_are_reported() {
+    let history = History::new(&[Test::new(1, &["SUCCESS"]), Test::new(2, &[])]);
+    let stub = Stub::start(move |target| {
+        let answer =
+            if target.contains("/jobs") { (404, json!({"error": "no"})) } else { history.answer(&target) };
+        async move { answer }
+    })
+    .await;
+
+    let mut session = fixture().open_with(stub).await;
+    let summary = session.host.succeed(TOOL, execution(&uuid(0xe, 0))).await;
+
+    assert_eq!([&summary["finished"], &summary["total"]], [1, 2]);
+    assert_eq!(each(&summary["unread"], "/why"), ["they are not in the list of runs"]);
 }

@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::{
-    EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED, JOB_FAILED, JOB_FLAKY, JOB_PASSED,
-    JOB_REJECTED, JOB_RUNNING, RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED, RUN_RUNNING,
-    RUN_SKIPPED, RUN_STOPPED, RUN_THREE_PLAYERS, TEST_FAILS, TEST_FLAKY,
+    CONFIG_PHONES, EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, EXECUTION_QUEUED, JOB_FAILED, JOB_FLAKY,
+    JOB_PASSED, JOB_REJECTED, JOB_RUNNING, RUN_BLOCKED, RUN_DISCOVERY, RUN_ERROR, RUN_FAILED, RUN_PASSED,
+    RUN_RUNNING, RUN_SKIPPED, RUN_STOPPED, RUN_THREE_PLAYERS, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS,
+    TEST_FLAKY, TEST_PASSES,
 };
 
-use super::{TOOL, against, each, execution, fixture};
+use super::{TOOL, against, each, execution, fixture, whole_length};
 use crate::support::fixture::Session;
 
 #[tokio::test]
@@ -144,30 +145,6 @@ async fn every_failing_verdict_has_a_step() {
 }
 
 #[tokio::test]
-async fn exactly_one_id_is_required() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    for arguments in
-        [json!({}), json!({"run_id": RUN_PASSED, "job_id": JOB_PASSED}), json!({"compare_with": "previous"})]
-    {
-        let broken = host.violations(TOOL, arguments).await;
-        assert!(
-            broken[0].starts_with(": exactly one of `run_id`, `job_id`, `test_plan_execution_id`"),
-            "{broken:?}"
-        );
-    }
-
-    assert_eq!(service.requests().await, [""; 0]);
-}
-
-#[tokio::test]
-async fn the_answer_contains_only_the_selected_fields() {
-    let Session { service: _service, mut host, .. } = fixture().open().await;
-    let arguments = json!({"run_id": RUN_DISCOVERY, "fields": "all_passed,verdicts"});
-    let summary = host.succeed(TOOL, arguments).await;
-    assert_eq!(summary, json!({"all_passed": true, "verdicts": {"SUCCESS": 1}}));
-}
-
-#[tokio::test]
 async fn several_jobs_are_summarized_and_compared_as_one_group() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
     let jobs = json!({"job_ids": [JOB_FLAKY, JOB_FAILED, JOB_PASSED, JOB_FAILED]});
@@ -200,4 +177,28 @@ async fn a_job_of_a_group_that_does_not_exist_is_named() {
     assert!(each(&summary["unread"], "/what").contains(&json!(format!("job {unknown}"))), "{summary}");
     assert_eq!((&summary["verdicts"], &summary["total"]), (&json!({"SUCCESS": 1}), &json!(2)));
     assert!(summary.get("all_passed").is_none(), "{summary}");
+}
+
+/// Five hundred runs of a plan of the sandbox, which checks every answer against the contract.
+#[tokio::test]
+async fn a_plan_of_five_hundred_tests_is_summarized() {
+    let Session { service, mut host, .. } = fixture().open().await;
+    let tests = [TEST_PASSES, TEST_FLAKY, TEST_FAILS, TEST_BLOCKED, TEST_ERRORS];
+    let item = |number: usize| json!({"multiplayer_test_id": tests[number % tests.len()], "retries": 1});
+    let items: Vec<_> = (0..500).map(item).collect();
+    let plan = host.succeed("create_test_plan", json!({"name": "Everything", "test_items": items})).await;
+    let start = json!({"test_plan_id": plan["id"], "deployment_config_id": CONFIG_PHONES});
+    let started = host.succeed("start_test_plan_run", start).await;
+
+    // All runs, including retries, end within an hour.
+    service.advance(3_600.0);
+    let arguments = execution(started["test_plan_execution_id"].as_str().expect("an id"));
+    let summary = host.succeed(TOOL, arguments).await;
+
+    assert_eq!(summary["verdicts"], json!({"BLOCKED": 100, "ERROR": 100, "FAILED": 100, "SUCCESS": 200}));
+    assert_eq!(each(&summary["failures"], "/verdict"), ["FAILED", "BLOCKED", "ERROR"]);
+    assert_eq!(each(&summary["failures"], "/count"), [100; 3]);
+    assert_eq!((&summary["state"], &summary["unread"]), (&json!("completed"), &Value::Null));
+
+    assert_eq!(whole_length(&summary, "/passed_after_retry"), 100);
 }

@@ -1,9 +1,9 @@
 //! Long summaries: texts and lists of single failures are bounded, and the reply is cut as every other one.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    against, characters, each, execution,
+    characters, each, execution,
     history::{History, Test, uuid},
     whole_length,
 };
@@ -45,7 +45,8 @@ async fn long_texts_and_lists_of_a_failure_are_shortened_and_counted() {
     test.bugs[0][1] = "T".repeat(500);
     test.artifacts = (0..40).map(|number| format!("{number:02}-{}", "f".repeat(200))).collect();
 
-    let summary = History::new(&[test]).summary(execution(&uuid(0xe, 0))).await;
+    let history = History::new(&[test]);
+    let summary = history.clone().summary(execution(&uuid(0xe, 0))).await;
     let failure = &summary["failures"][0];
 
     for text in [
@@ -61,27 +62,9 @@ async fn long_texts_and_lists_of_a_failure_are_shortened_and_counted() {
     assert_eq!(json!(40 - artifacts), summary["left_out"]["artifacts"]);
     let how = summary["left_out"]["how"].as_str().expect("a text");
     assert!(how.contains("`get_run`") && !how.contains("[[") && !how.contains("]]"), "{how}");
-}
 
-/// Every text of the service is twice as long as JSON.
-#[tokio::test]
-async fn texts_that_grow_as_json_keep_to_the_limit() {
-    for text in ["\"\\".repeat(400), "\u{1F468}\u{200D}\u{1F469}".repeat(300), "\u{0001}\u{202e}".repeat(300)]
-    {
-        let test = |number: usize| {
-            let mut test = Test::new(number, &["FAILED"]).reporting(format!("{text}{}", "x".repeat(number)));
-            test.name = format!("{text}{number}");
-            test.goal.clone_from(&text);
-            test.bugs = (0..9).map(|bug| [format!("{text}{bug}"), text.clone(), text.clone()]).collect();
-            test.results = vec![format!("{text}{number}"); 4];
-            test
-        };
-        let mut history = History::new(&(0..30).map(test).collect::<Vec<_>>());
-        history.add(&(0..30).map(test).collect::<Vec<_>>());
-        let summary: Value = history.summary(against(execution(&uuid(0xe, 1)), "previous")).await;
-
-        assert!(characters(&summary) <= MAX_CHARACTERS, "{}", characters(&summary));
-        assert!(!summary["failures"].as_array().expect("a list").is_empty());
-        assert_eq!(summary["finished"], 30);
-    }
+    let mut arguments = execution(&uuid(0xe, 0));
+    arguments["fields"] = json!("total");
+    let selected = history.summary(arguments).await;
+    assert_eq!(selected, json!({"total": 1, "left_out": summary["left_out"]}));
 }

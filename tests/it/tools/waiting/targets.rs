@@ -5,8 +5,8 @@ use tas_mcp::sandbox::{
     keys,
     seed::{
         ARENA_EXECUTION, ARENA_JOB_FAILED, ARENA_JOB_PASSED, ARENA_JOB_RUNNING, ARENA_RUN_RUNNING,
-        EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, JOB_FAILED, JOB_PASSED, JOB_RUNNING, RUN_FAILED,
-        RUN_RUNNING,
+        BUILD_ANDROID_EARLIER, EXECUTION_COMPLETED, EXECUTION_IN_PROGRESS, JOB_FAILED, JOB_PASSED,
+        JOB_RUNNING, RUN_FAILED, RUN_RUNNING,
     },
 };
 
@@ -38,6 +38,22 @@ async fn a_run_ends_by_its_state() {
         end["next"],
         format!("to find out why, call `summarize_results` with `run_id` `{RUN_RUNNING}`")
     );
+}
+
+#[tokio::test]
+async fn builds_and_devices_are_named_beside_their_ids() {
+    let mut session = Fixture::new().simulated_time().open().await;
+    for arguments in [
+        json!({"run_id": RUN_FAILED}),
+        json!({"job_id": JOB_FAILED}),
+        json!({"job_ids": [JOB_FAILED]}),
+        json!({"test_plan_execution_id": EXECUTION_COMPLETED}),
+    ] {
+        let end = session.wait(arguments).await;
+        let build = json!({"id": BUILD_ANDROID_EARLIER, "name": "Emberfall 1.4.0 nightly 412"});
+        assert_eq!(end["builds"], json!([build]), "{end}");
+        assert!(end["items"][0]["platform"].is_string(), "{end}");
+    }
 }
 
 #[tokio::test]
