@@ -264,7 +264,7 @@ pub struct RerunResults {
     pub build_id: Option<Uuid>,
     /// Default: automatic.
     pub agent_config_id: Option<Uuid>,
-    /// Number of starts to which a person has agreed, 1-50; with `argument:confirm`.
+    /// Starts that a person agreed to, 1-50; with `argument:confirm`.
     #[schemars(range(min = 1, max = 50))]
     pub max_starts: Option<usize>,
 }
