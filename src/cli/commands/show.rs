@@ -48,8 +48,7 @@ const EXAMPLES: [&str; 3] =
 
 #[derive(Args)]
 struct ShowArguments {
-    /// Id, beginning of an id or name of a run, job, execution, test, plan, build, device or bug; or `latest`: the latest
-    /// run
+    /// Id, beginning of an id or name of a run, job, execution, test, plan, build, device or bug; or `latest`
     #[arg(value_name = "ID", add = result_names())]
     id: String,
 
@@ -220,7 +219,6 @@ impl Page {
         self.next(settings, &["report", &head.multiplayer_run_id]);
     }
 
-    /// Returns the steps of a player, with the reports of those that did not pass.
     fn steps(&self, steps: &[RunStep]) -> Table {
         let mut table = Table::new(["step", "verdict", "took", "goal"]).fitting(0..3, Fit::Whole);
         for (index, step) in steps.iter().enumerate() {
@@ -299,8 +297,7 @@ impl Page {
             let order = player.item_order.iter().flatten();
             let items =
                 order.filter_map(|key| items.clone().find(|(own, _)| *own == key)).map(|(_, item)| item);
-            for (number, step) in (1..).zip(items.flat_map(steps_of)) {
-                let number: usize = number;
+            for (number, step) in (1_usize..).zip(items.flat_map(steps_of)) {
                 table.add_row([number.to_string(), step.goal.clone().unwrap_or_default()]);
                 table.add_note(&expected(step));
             }
