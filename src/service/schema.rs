@@ -122,7 +122,7 @@ fn expanded(schema: Value, definitions: &Fields, depth: usize) -> Value {
 /// Returns the schemas of the fields of an object. The records of a page have the depth of the page.
 fn expanded_fields(fields: Fields, definitions: &Fields, depth: usize) -> Fields {
     let expand = |(name, field): (String, Value)| {
-        let is_list_of_records = name == RECORDS && field["type"] == "array";
+        let is_list_of_records = name == RECORDS && field.get("items").is_some();
         let depth = if is_list_of_records { depth } else { depth.saturating_sub(1) };
         (name, expanded(field, definitions, depth))
     };
