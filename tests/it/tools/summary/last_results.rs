@@ -142,12 +142,12 @@ async fn a_long_history_loses_its_ids_and_then_tests_that_did_not_change() {
 #[tokio::test]
 async fn the_ids_of_the_grid_are_cut_before_failures_changes_and_changing_tests() {
     let mut history = History::default();
-    for day in 0..10 {
-        let test = |number: usize| test(number, if number < 12 && day == 9 { "FAILED" } else { "SUCCESS" });
+    for day in 0..3 {
+        let test = |number: usize| test(number, if number < 12 && day == 2 { "FAILED" } else { "SUCCESS" });
         history.add(&(0..250).map(test).collect::<Vec<_>>());
     }
     history.change_jobs(|job| job["test_name"] = json!(format!("{} of {}", job["job_id"], "n".repeat(60))));
-    let mut arguments = against(of_plan(10), "previous");
+    let mut arguments = against(of_plan(3), "previous");
     let summary = history.clone().summary(arguments.clone()).await;
 
     let length = |pointer: &str| summary.pointer(pointer).and_then(Value::as_array).map(Vec::len);
