@@ -17,7 +17,10 @@ use tas_mcp::{
         seed::{CONFIG_PHONES, TEST_BLOCKED, TEST_ERRORS, TEST_FAILS},
     },
     settings::{self, Settings},
-    tools::{call_options::CallOptions, catalog, context::CallerWithFiles},
+    tools::{
+        catalog,
+        context::{CallOptions, CallerWithFiles},
+    },
 };
 
 const RUNS: usize = 500;

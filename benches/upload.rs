@@ -21,7 +21,10 @@ use serde_json::{Value, json};
 use tas_mcp::{
     call::arguments::ToolArguments,
     settings::{self, Settings},
-    tools::{call_options::CallOptions, catalog, context::CallerWithFiles},
+    tools::{
+        catalog,
+        context::{CallOptions, CallerWithFiles},
+    },
 };
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::io::ReaderStream;

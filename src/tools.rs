@@ -1,10 +1,8 @@
 //! All tools: operations of the service, and composite tools that send several requests, wait, or use local files.
 
 mod artifact_links;
-pub mod call_options;
 pub mod catalog;
 pub mod composite;
-pub mod config;
 pub mod context;
 pub mod describe;
 pub mod download;

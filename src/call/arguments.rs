@@ -6,11 +6,7 @@
 
 use serde_json::Value;
 
-use super::{
-    Caller,
-    reply::FieldSelection,
-    scope::{ASK_OPERATOR, find_invalid_ids},
-};
+use super::{Caller, reply::FieldSelection, scope::find_invalid_ids};
 use crate::{
     failure::{Cause, Code, Failure},
     fields::Fields,
@@ -20,7 +16,6 @@ use crate::{
         rule::Severity,
         tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
-    text::quoted_argument,
     violation::Violation,
 };
 
@@ -160,26 +155,6 @@ impl Caller {
         let CommonArguments { project_id, is_confirmed, is_dry_run } = common;
 
         Ok(CheckedArguments { own, project_id, selection, is_confirmed, is_dry_run, warnings })
-    }
-
-    /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments
-    /// name.
-    ///
-    /// # Errors
-    /// `permission_denied`.
-    pub(super) fn check_permitted(
-        &self,
-        tool: &ToolDefinition,
-        requested: Option<&str>,
-    ) -> Result<(), Failure> {
-        if self.permits(tool, requested) {
-            return Ok(());
-        }
-        let project = requested
-            .map(|project| format!(" in project `{}`", quoted_argument(project)))
-            .unwrap_or_default();
-        let message = format!("{}: no grant of the person covers {}{project}", tool.name, tool.access);
-        Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
     }
 
     /// Refuses a tool that changes something if the settings allow only reading.

@@ -6,18 +6,19 @@ use super::{
     CallConfig, Caller, User,
     arguments::ToolArguments,
     reply::ReplySettings,
-    scope::{Scope, find_invalid_ids, ids_of_call, owned_ids},
+    scope::{ASK_OPERATOR, Scope, find_invalid_ids, ids_of_call, owned_ids},
 };
 use crate::{
     client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
     clock::{Clock, SystemClock},
-    failure::Failure,
+    failure::{Code, Failure},
     service::{
         catalog,
         operation::UrlBase,
         record_kind::ResultId,
         tool::{Access, ToolDefinition},
     },
+    text::quoted_argument,
 };
 
 impl Caller {
@@ -114,6 +115,26 @@ impl Caller {
         let mut projects = self.scope.project().into_iter().chain(requested);
 
         has_permission && projects.all(|project| self.scope.includes(project))
+    }
+
+    /// Refuses a call that the signed-in user may not make with the key. `requested` is the project that the arguments
+    /// name.
+    ///
+    /// # Errors
+    /// `permission_denied`.
+    pub(super) fn check_permitted(
+        &self,
+        tool: &ToolDefinition,
+        requested: Option<&str>,
+    ) -> Result<(), Failure> {
+        if self.permits(tool, requested) {
+            return Ok(());
+        }
+        let project = requested
+            .map(|project| format!(" in project `{}`", quoted_argument(project)))
+            .unwrap_or_default();
+        let message = format!("{}: no grant of the person covers {}{project}", tool.name, tool.access);
+        Err(Failure::new(Code::PermissionDenied, message).hint(ASK_OPERATOR))
     }
 
     /// Returns whether the key reaches what the arguments name: their project, or else the records of their ids. Every

@@ -18,9 +18,8 @@ use crate::{
     settings::Settings,
     text::single_line,
     tools::{
-        call_options::CallOptions,
         catalog::Tool,
-        context::{CallerWithFiles, ToolCall},
+        context::{CallOptions, CallerWithFiles, ToolCall},
     },
 };
 

@@ -26,7 +26,7 @@ use crate::{
     },
     settings::Settings,
     text::single_line,
-    tools::config::ToolsConfig,
+    tools::context::ToolsConfig,
 };
 
 /// Maximum difference between the clocks, in seconds. A larger difference invalidates presigned addresses and time limits.

@@ -13,7 +13,7 @@ use crate::{
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
-        call_options::CallOptions,
+        context::CallOptions,
         summary::{Summary, SummaryRequest},
     },
 };

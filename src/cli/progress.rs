@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::{
     text::single_line,
-    tools::call_options::{CallOptions, ProgressSink},
+    tools::context::{CallOptions, ProgressSink},
 };
 
 /// A bar, which only a terminal shows, or a line for every change.

@@ -14,7 +14,7 @@ use crate::{
     client::ApiKey,
     mcp::{Callers as _, Confirmer, McpConfig, Server, ServerProfile},
     settings::HttpSettings,
-    tools::{call_options::Stopping, context::CallerWithFiles},
+    tools::context::{CallerWithFiles, Stopping},
 };
 
 /// Largest number of credentials, and of addresses without an accepted credential, that are remembered.

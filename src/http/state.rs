@@ -25,7 +25,7 @@ use crate::{
     failure::{Code, Failure},
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
-    tools::{call_options::Stopping, context::CallerWithFiles},
+    tools::context::{CallerWithFiles, Stopping},
 };
 
 /// How long the service may not answer before this is reported.

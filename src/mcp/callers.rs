@@ -25,10 +25,9 @@ use crate::{
         tool::ToolDefinition,
     },
     tools::{
-        call_options::{CallOptions, ProgressSink, Stopping},
         catalog::{ListedTool as _, Tool, typed_answer},
         composite::WaitForCompletion,
-        context::ToolCall,
+        context::{CallOptions, ProgressSink, Stopping, ToolCall},
         report::ViewedRun,
         selection::Selection,
         upload::FileServices,

@@ -17,8 +17,7 @@ use crate::{
     failure::Failure,
     settings::Settings,
     tools::{
-        call_options::Stopping,
-        context::CallerWithFiles,
+        context::{CallerWithFiles, Stopping},
         selection::Selection,
         upload::{FileServices, FilesConfig},
     },

@@ -13,7 +13,7 @@ use crate::{
     call::CallConfig,
     client::{AddressPolicy, ClientConfig, HostUrl, KeySource, StoredKey},
     failure::{Code, Failure},
-    tools::{config::ToolsConfig, upload::FilesConfig},
+    tools::{context::ToolsConfig, upload::FilesConfig},
 };
 
 /// Settings that only some tools need: a problem with one of them disables these tools.

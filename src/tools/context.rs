@@ -1,12 +1,25 @@
-//! What tools work with, and one call of a tool.
+//! What tools work with, one call of a tool, and what the host or the command that calls it offers: the time that it waits, a
+//! receiver of progress messages, and the end of the process.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    call::{Caller, arguments::ToolArguments},
+    call::{CallConfig, Caller, arguments::ToolArguments},
     clock::Clock,
-    tools::{call_options::CallOptions, config::ToolsConfig, upload::FileServices},
+    text::guidance::{AllTools, OfferedTools},
+    tools::upload::{FileServices, FilesConfig},
 };
+
+/// Configuration of the tools.
+#[derive(Debug)]
+pub struct ToolsConfig {
+    /// Calls of operations.
+    pub call: CallConfig,
+    /// Local files.
+    pub files: FilesConfig,
+}
 
 /// A caller, and the services of the tools that read or write local files. The clones share what they remember.
 #[derive(Clone, Debug)]
@@ -65,4 +78,70 @@ pub struct ToolContext {
     pub is_dry_run: bool,
     /// What the host or the command offers to the call.
     pub options: CallOptions,
+}
+
+/// What the host, or the command, that calls a tool offers to the call.
+#[derive(Clone, Debug)]
+pub struct CallOptions {
+    /// Receives the progress of the call.
+    pub progress: Arc<dyn ProgressSink>,
+    /// Maximum duration of a call before it returns an intermediate answer. `None`: no limit. Zero: one poll.
+    pub wait_limit: Option<Duration>,
+    /// Whether the reply has links to files, because the host shares no files with this process.
+    pub gets_links: bool,
+    /// The tools that the texts of the answer may name.
+    pub tools: Arc<dyn OfferedTools>,
+    /// The end of the process.
+    pub stopping: Stopping,
+}
+
+/// The end of a process, in two stages. Neither happens when only the host disconnects.
+#[derive(Clone, Debug, Default)]
+pub struct Stopping {
+    /// Cancelled when waits shall end with an intermediate answer.
+    pub waits: CancellationToken,
+    /// Cancelled when every call ends.
+    pub calls: CancellationToken,
+}
+
+impl CallOptions {
+    /// Returns the options of a call without progress and without a limit, whose texts may name all tools.
+    pub fn silent() -> Self {
+        Self {
+            progress: Arc::new(NoProgress),
+            wait_limit: None,
+            gets_links: false,
+            tools: Arc::new(AllTools),
+            stopping: Stopping::default(),
+        }
+    }
+}
+
+/// Receives the progress of a call.
+pub trait ProgressSink: Debug + Send + Sync {
+    /// Reports that `done` of `total` units are complete, with a text for users. Called at most once per second. What has to be
+    /// done again takes `done` back.
+    fn report(&self, done: u64, total: u64, message: &str);
+
+    /// Returns whether the messages of a wait shall contain the steps of the players, which takes further requests.
+    fn shows_steps(&self) -> bool {
+        false
+    }
+
+    /// Returns whether anybody receives the progress.
+    fn is_observed(&self) -> bool {
+        true
+    }
+}
+
+/// A sink that ignores all progress.
+#[derive(Clone, Copy, Debug)]
+struct NoProgress;
+
+impl ProgressSink for NoProgress {
+    fn report(&self, _: u64, _: u64, _: &str) {}
+
+    fn is_observed(&self) -> bool {
+        false
+    }
 }

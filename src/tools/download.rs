@@ -29,8 +29,7 @@ use crate::{
     service::api::{Id, runs::GetRun},
     text::guidance::Guidance,
     tools::{
-        call_options::CallOptions,
-        context::CallerWithFiles,
+        context::{CallOptions, CallerWithFiles},
         files::{Destination, TransferProgress, file_name, sleep_until},
         project_client::ProjectClient,
     },

@@ -27,7 +27,7 @@ use crate::{
         schema::RECORDS,
     },
     tools::{
-        call_options::CallOptions,
+        context::CallOptions,
         reader::{Reader, ScanEnd, arguments},
     },
 };

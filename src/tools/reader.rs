@@ -35,7 +35,7 @@ use crate::{
         record_kind::{ResultId, ResultKind},
     },
     text::shorten_line,
-    tools::{call_options::CallOptions, project_client::ProjectClient},
+    tools::{context::CallOptions, project_client::ProjectClient},
 };
 
 /// Largest number of folders whose tests are read.

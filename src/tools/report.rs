@@ -39,10 +39,9 @@ use crate::{
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     tools::{
-        call_options::CallOptions,
         catalog::typed_answer,
         composite::SummarizeResults,
-        context::CallerWithFiles,
+        context::{CallOptions, CallerWithFiles},
         find::FoundResult,
         project_client::ProjectClient,
         reader::{Reader, Unread},

@@ -20,7 +20,7 @@ use crate::{
         schema::RECORDS,
     },
     tools::{
-        call_options::CallOptions,
+        context::CallOptions,
         reader::{Reader, shows_folders},
     },
 };

@@ -38,7 +38,7 @@ use crate::{
     service::record_kind::{ResultKind, ResultTarget},
     text::{filled, shorten_line},
     tools::{
-        call_options::CallOptions,
+        context::CallOptions,
         reader::Reader,
         waiting::{LONGEST_NAME, all_passed},
     },

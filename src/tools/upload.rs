@@ -35,7 +35,7 @@ use crate::{
         catalog::ListedOperation as _,
     },
     text::filled,
-    tools::{call_options::CallOptions, files::TransferProgress, project_client::ProjectClient},
+    tools::{context::CallOptions, files::TransferProgress, project_client::ProjectClient},
 };
 
 pub mod origin;

@@ -26,7 +26,7 @@ use crate::{
     clock::Clock,
     failure::{Code, Failure},
     service::record_kind::ResultTarget,
-    tools::call_options::{CallOptions, ProgressSink},
+    tools::context::{CallOptions, ProgressSink},
 };
 
 /// Longest time without a progress report. The target is five seconds; one second is left for a busy machine.

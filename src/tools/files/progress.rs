@@ -12,7 +12,7 @@ use std::{
 use indicatif::HumanBytes;
 use tokio::time::MissedTickBehavior;
 
-use crate::tools::call_options::CallOptions;
+use crate::tools::context::CallOptions;
 
 /// Counts the bytes of a transfer. All its parts or files share the counters.
 #[derive(Debug, Default)]

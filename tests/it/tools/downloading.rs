@@ -11,7 +11,7 @@ use tas_mcp::{
     failure::Failure,
     sandbox::{keys, seed},
     tools::{
-        call_options::CallOptions,
+        context::CallOptions,
         download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES},
         files::FilesRoot,
     },

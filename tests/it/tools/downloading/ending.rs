@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::{keys, seed},
-    tools::call_options::{CallOptions, ProgressSink},
+    tools::context::{CallOptions, ProgressSink},
 };
 use tokio::process::Command;
 

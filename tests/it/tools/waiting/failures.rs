@@ -9,7 +9,7 @@ use tas_mcp::{
     sandbox::seed::{self, JOB_PASSED, JOB_RUNNING},
     service::record_kind::{ResultId, ResultKind, ResultTarget},
     tools::{
-        call_options::CallOptions,
+        context::CallOptions,
         waiting::{Completion, Wait, WaitStatus},
     },
 };

@@ -14,7 +14,7 @@ use tas_mcp::{
     },
     service::record_kind::{ResultId, ResultKind, ResultTarget},
     tools::{
-        call_options::{CallOptions, ProgressSink},
+        context::{CallOptions, ProgressSink},
         waiting::Wait,
     },
 };

@@ -13,7 +13,7 @@ use tas_mcp::{
     clock::Clock,
     sandbox::seed::{JOB_PASSED, JOB_QUEUED, JOB_RUNNING, TEST_ERRORS},
     service::record_kind::{ResultId, ResultKind, ResultTarget},
-    tools::{call_options::CallOptions, waiting::Wait},
+    tools::{context::CallOptions, waiting::Wait},
 };
 
 use super::TOOL;
