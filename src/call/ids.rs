@@ -3,7 +3,11 @@
 
 use serde_json::Value;
 
-use crate::{client::KEY_PREFIX, fields::Fields, service::record_kind::ResultKind};
+use crate::{
+    client::KEY_PREFIX,
+    fields::Fields,
+    service::{record_kind::ResultKind, schema::RECORDS},
+};
 
 /// Fields of an answer with ids that callers print and use again, besides the fields that refer to results.
 const ID_FIELDS: [&str; 9] = [
@@ -23,9 +27,6 @@ const ID: &str = "id";
 
 /// Field with the id of a bug, in the record of a detection too.
 const BUG_ID: &str = "bug_id";
-
-/// Field with the records of a page.
-const RECORDS: &str = "data";
 
 /// Returns whether a text can be an id: no white space, no control characters, and no `-` at the beginning, with which it would
 /// be a flag.

@@ -177,7 +177,7 @@ impl<'a> Filters<'a> {
 
         if let Some(build) = self.flags.build.as_ref().filter(|_| !found.is_empty()) {
             let has_name = |facts: &Facts| has_words(&facts.build_name, build);
-            // A few characters are rather a mistyped name than the beginning of an id.
+            // A shorter text is probably a mistyped name, and not the beginning of an id.
             let has_id = |facts: &Facts| build.len() >= SHORTEST_BEGINNING && begins(&facts.build_id, build);
             if !keep_first(&mut found, [&has_name, &has_id]) {
                 unmatched.push(format!("none is of a build `{build}`"));

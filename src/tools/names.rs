@@ -25,7 +25,6 @@ pub struct BuildName {
 }
 
 impl BuildName {
-    /// Returns the build of a run.
     pub(super) fn of_run(build: BuildRef) -> Option<Self> {
         let name = build.name.map(|name| shorten_line(&name, LONGEST_BUILD));
         Some(Self { id: filled(&build.id)?, name })

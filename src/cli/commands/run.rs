@@ -258,7 +258,6 @@ impl<'a> Start<'a> {
         CommandError::Failures(failures.into_iter().map(explain).collect())
     }
 
-    /// Returns a line that says what was started.
     fn line(&self, subject: &WaitSubject<'_>) -> String {
         let device = self.devices.devices.get(&None).map(|name| format!(" on {name}")).unwrap_or_default();
         let jobs = match subject.known_jobs() {
@@ -270,7 +269,6 @@ impl<'a> Start<'a> {
     }
 }
 
-/// Returns the test or the plan that has this name or id.
 async fn find_startable(resolver: NameResolver<'_>, name: &str) -> Result<FoundRecord, Failure> {
     if !is_uuid(name) {
         return Ok(resolver.record_of(&[RecordKind::TestPlan, RecordKind::Test], name).await?.0);

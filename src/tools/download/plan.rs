@@ -72,6 +72,10 @@ impl DownloadRunFiles {
         let (mut patterns, mut violations) = (Vec::new(), Vec::new());
         let mut add = |path: String, rule: String| violations.push(Violation::new(path, rule));
 
+        // The id names a directory below the destination.
+        if run.contains('/') {
+            add("run_id".to_owned(), "must be the id of a run, which has no `/`".to_owned());
+        }
         for (place, pattern) in self.patterns.iter().flatten().enumerate() {
             match compile_pattern(pattern) {
                 Ok(pattern) => patterns.push(pattern),
@@ -259,7 +263,6 @@ fn not_listed(name: &str) -> Failure {
     Failure::new(Code::NotFound, message).hint("list the files with `tool:list_run_artifacts`")
 }
 
-/// Returns the reference to a file of a player.
 pub(super) fn file_ref(name: &str) -> String {
     format!("{FILE_REF_PREFIX}{name}")
 }

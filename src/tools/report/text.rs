@@ -49,7 +49,6 @@ enum Form<'a> {
 }
 
 impl Form<'_> {
-    /// Returns a text of the service.
     fn text(self, text: &str) -> String {
         match self {
             Self::Terminal(_) => text.to_owned(),
@@ -208,10 +207,8 @@ impl<'a> Page<'a> {
         verdicts.sort_by_key(|(word, _)| *word == "SUCCESS");
         self.line("verdicts", verdicts.iter().map(|(word, count)| format!("{count} {}", form.verdict(word))));
 
-        let mut bugs: Vec<_> = summary.bugs.iter().flatten().collect();
-        let order = ["critical", "high", "medium", "low"];
-        bugs.sort_by_key(|(word, _)| order.iter().position(|known| known == word).unwrap_or(order.len()));
-        self.line("bugs", bugs.iter().map(|(word, count)| format!("{count} {}", form.text(word))));
+        let bugs = summary.bugs.iter().flatten();
+        self.line("bugs", bugs.map(|(word, count)| format!("{count} {}", form.text(word))));
 
         self.line("started", summary.started_at.iter().map(|start| form.time(start)));
         self.line("took", summary.duration_ms.map(took));

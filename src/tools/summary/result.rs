@@ -369,8 +369,8 @@ impl Subject {
     }
 }
 
-/// Returns the key by which timestamps are sorted: they have any offset from UTC. A text that is not a timestamp comes
-/// before all timestamps.
+/// Returns the key by which timestamps are sorted, because their offsets from UTC may differ. A text that is not a timestamp
+/// comes before all timestamps.
 pub(super) fn sort_key(text: &str) -> (Option<Timestamp>, String) {
     (text.parse().ok(), text.to_owned())
 }

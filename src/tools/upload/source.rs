@@ -176,7 +176,6 @@ impl SourceFile {
     }
 }
 
-/// Returns a digest as lower-case hexadecimal digits.
 pub(super) fn hexadecimal(digest: Digest) -> String {
     digest.as_ref().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
 }

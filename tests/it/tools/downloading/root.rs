@@ -36,6 +36,21 @@ async fn a_destination_outside_the_root_is_refused_before_any_request() {
     assert!(!std::path::Path::new(&sibling).exists());
 }
 
+/// The id is the name of the directory of the files: as a path it would lead out of the destination.
+#[tokio::test]
+async fn an_id_that_is_a_path_is_refused_before_any_request() {
+    let mut session = fixture().open().await;
+    let absolute = session.root().join("src").display().to_string();
+
+    for id in [absolute.as_str(), "a/b"] {
+        let call = json!({"run_id": id, "destination_dir": "out"});
+        let error = session.host.fail(TOOL, call).await;
+        assert!(error["message"].to_string().contains("must be the id of a run"), "{id}: {error}");
+    }
+    assert_eq!(session.service.requests().await, [""; 0]);
+    assert_eq!(names_below(session.root()), [""; 0]);
+}
+
 #[tokio::test]
 async fn the_root_itself_and_absolute_names_below_it_are_destinations() {
     let mut session = fixture().open().await;
