@@ -26,13 +26,13 @@ use tokio::time::Instant;
 
 pub(crate) use self::sender::LONG_WORK;
 pub use self::{
-    arguments::CheckedArguments,
+    arguments::{CheckedArguments, CommonArguments, ToolArguments},
     artifact::Artifact,
     ids::{RecordId, record_ids},
+    reply::Reply,
 };
 use self::{
-    arguments::ToolArguments,
-    reply::{Reply, ReplySettings, ReplySource},
+    reply::{ReplySettings, ReplySource},
     scope::{Scope, ids_of_call},
     sender::{MAX_INLINE_BYTES, RequestSender, on_other_thread},
 };

@@ -102,17 +102,6 @@ impl ToolArguments {
         }
         self.confirmed()
     }
-
-    /// Returns whether the caller states that a user has agreed.
-    pub fn is_confirmed(&self) -> bool {
-        self.common.is_confirmed
-    }
-
-    /// Removes the agreement of a user.
-    #[must_use]
-    pub fn unconfirmed(self) -> Self {
-        Self { common: CommonArguments { is_confirmed: false, ..self.common }, ..self }
-    }
 }
 
 /// The arguments of a call, checked. Its project is not known yet.
@@ -180,7 +169,7 @@ impl Caller {
 
         match tool.confirmation_question.and_then(|describe| describe(&arguments.own)) {
             Some(effect) => {
-                self.require_agreement(arguments.is_confirmed(), || format!("{} {effect}", tool.name))
+                self.require_agreement(arguments.common.is_confirmed, || format!("{} {effect}", tool.name))
             }
             None => Ok(()),
         }

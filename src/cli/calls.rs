@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{command_names::with_action, exit_status::CommandError, output::print_error};
 use crate::{
-    call::{Caller, arguments::ToolArguments, reply::Reply},
+    call::{Caller, Reply, ToolArguments},
     failure::{Cause, Code, Failure},
     fields::Fields,
     mcp::with_names,
@@ -140,7 +140,7 @@ async fn ask_before_entry(caller: &Caller, call: &ToolArguments) -> Result<(), C
             ExportTmsysRun::NAME
         )
     };
-    match caller.require_agreement(call.is_confirmed(), effect) {
+    match caller.require_agreement(call.common.is_confirmed, effect) {
         Err(refused) => confirm(caller, call, refused).await,
         Ok(()) => Ok(()),
     }

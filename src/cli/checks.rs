@@ -8,10 +8,7 @@ use serde_json::json;
 
 use super::{command_names::without_tool, failure_output};
 use crate::{
-    call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
-    },
+    call::{Caller, CommonArguments, ToolArguments},
     client::{HostProbe, HostUrl, KeyKind},
     failure::{Code, Failure},
     fields::Fields,

@@ -15,10 +15,7 @@ use super::{
     output::{Output, OutputFlags, Shown},
 };
 use crate::{
-    call::{
-        arguments::{CommonArguments, ToolArguments},
-        reply::Reply,
-    },
+    call::{CommonArguments, Reply, ToolArguments},
     failure::{Code, Failure},
     fields::Fields,
     home_path::expand_home,

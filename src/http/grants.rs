@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    call::{Caller, User, arguments::ToolArguments, scope::ASK_OPERATOR},
+    call::{Caller, ToolArguments, User, scope::ASK_OPERATOR},
     client::{ApiKey, KeySource},
     failure::{Code, Failure},
     fields::Fields,

@@ -17,12 +17,7 @@ use super::{
     tasks::{TaskStart, may_become_task},
 };
 use crate::{
-    call::{
-        RecordId,
-        arguments::{AGREEMENT, ToolArguments},
-        record_ids,
-        reply::Reply,
-    },
+    call::{RecordId, Reply, ToolArguments, arguments::AGREEMENT, record_ids},
     failure::{Code, Failure},
     fields::Fields,
     service::tool::{DRY_RUN, ToolDefinition},
@@ -80,10 +75,10 @@ impl ServerState {
         context: &RequestContext<RoleServer>,
     ) -> CallResponse {
         let mut arguments = ToolArguments::from_host(&tool, sent.clone());
-        let is_stated = arguments.is_confirmed();
+        let is_stated = arguments.common.is_confirmed;
         if can_ask(context) {
             // The person is asked, whatever the model states.
-            arguments = arguments.unconfirmed();
+            arguments.common.is_confirmed = false;
         }
 
         // A call that needs confirmation is refused before any request to the service.

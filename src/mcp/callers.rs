@@ -13,11 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{question::with_names, server::McpConfig};
 use crate::{
-    call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
-        reply::Reply,
-    },
+    call::{Caller, CommonArguments, Reply, ToolArguments},
     failure::{Code, Failure},
     service::{
         api::runs::GetRun,

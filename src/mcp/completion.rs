@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     call::{
-        arguments::{CommonArguments, ToolArguments},
+        CommonArguments, ToolArguments,
         paging::{Page, page_arguments},
     },
     failure::{Code, Failure},

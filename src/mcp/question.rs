@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::{
-    call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
-    },
+    call::{Caller, CommonArguments, ToolArguments},
     failure::{Code, Failure},
     fields::{Fields, field_at, text_at},
     service::{

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{callers::ToolRunner, revision::CacheableResult as _, server::McpConfig};
 use crate::{
     call::{
-        arguments::{CommonArguments, ToolArguments},
+        CommonArguments, ToolArguments,
         reply::{self, ReplySource},
     },
     failure::{Code, Failure},

@@ -27,10 +27,7 @@ use super::{
     tool_result::tool_result,
 };
 use crate::{
-    call::{
-        arguments::{CheckedArguments, ToolArguments},
-        reply::Reply,
-    },
+    call::{CheckedArguments, Reply, ToolArguments},
     clock::Clock,
     failure::{Code, Failure},
     fields::Fields,

@@ -9,11 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
 
 use crate::{
-    call::{
-        Artifact, Caller,
-        arguments::ToolArguments,
-        reply::{FileLink, Reply},
-    },
+    call::{Artifact, Caller, Reply, ToolArguments, reply::FileLink},
     failure::Failure,
     service::{
         api::artifacts::{ListRunArtifacts, RunArtifact},

@@ -9,10 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
-    call::{
-        CheckedArguments,
-        reply::{FieldSelection, Reply},
-    },
+    call::{CheckedArguments, Reply, reply::FieldSelection},
     failure::{Code, Failure},
     service::{
         api,

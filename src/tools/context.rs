@@ -6,7 +6,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    call::{CallConfig, Caller, arguments::ToolArguments},
+    call::{CallConfig, Caller, ToolArguments},
     clock::Clock,
     text::guidance::{AllTools, OfferedTools},
     tools::upload::{FileServices, FilesConfig},

@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 
 use crate::{
     call::{
-        Caller, CheckedArguments,
-        arguments::ToolArguments,
+        Caller, CheckedArguments, Reply, ToolArguments,
         paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
-        reply::{RecordLimit, Reply},
+        reply::RecordLimit,
     },
     failure::{Code, Failure},
     fields::{Fields, field_at},

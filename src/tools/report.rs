@@ -21,8 +21,7 @@ pub(crate) use self::{
 };
 use crate::{
     call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
+        Caller, CommonArguments, ToolArguments,
         paging::{MAX_PAGES, Omission, Page},
     },
     failure::Failure,

@@ -5,10 +5,8 @@ use serde_json::{Value, json};
 
 use crate::{
     call::{
-        Caller, CheckedArguments,
-        arguments::{CommonArguments, ToolArguments},
+        Caller, CheckedArguments, CommonArguments, Reply, ToolArguments,
         paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
-        reply::Reply,
     },
     failure::Failure,
     fields::Fields,

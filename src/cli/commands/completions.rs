@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
 use crate::{
-    call::arguments::{CommonArguments, ToolArguments},
+    call::{CommonArguments, ToolArguments},
     cli::{
         calls::build_caller,
         exit_status::{CommandError, ExitStatus},

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::json;
 
 use crate::{
-    call::arguments::ToolArguments,
+    call::ToolArguments,
     cli::{
         calls::{build_caller_with_files, call_with_confirmation},
         columns::counted,

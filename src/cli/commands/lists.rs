@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, parser::ValueSou
 use serde_json::{Value, json};
 
 use crate::{
-    call::{Caller, reply::Reply},
+    call::{Caller, Reply},
     cli::{
         calls::build_caller,
         exit_status::{CommandError, ExitStatus},

@@ -6,10 +6,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches as _};
 use serde_json::Value;
 
 use crate::{
-    call::{
-        Caller,
-        arguments::{CommonArguments, ToolArguments},
-    },
+    call::{Caller, CommonArguments, ToolArguments},
     cli::{
         calls::{build_caller, confirm},
         exit_status::{CommandError, ExitStatus},

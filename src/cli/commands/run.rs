@@ -14,7 +14,7 @@ use self::{
 };
 use super::completions::startable_names;
 use crate::{
-    call::{arguments::ToolArguments, reply::Reply},
+    call::{Reply, ToolArguments},
     cli::{
         calls::{build_caller_with_files, call_with_confirmation},
         columns::counted,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::completions::result_names;
 use crate::{
-    call::arguments::ToolArguments,
+    call::ToolArguments,
     cli::{
         calls::{build_caller_with_files, call_with_confirmation},
         exit_status::{CommandError, ExitStatus},

@@ -13,8 +13,9 @@ use super::{
 };
 use crate::{
     call::{
+        Reply,
         paging::{Omission, how_to_repeat},
-        reply::{FieldSelection, Reply},
+        reply::FieldSelection,
     },
     failure::Failure,
     service::api::Open,

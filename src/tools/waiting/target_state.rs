@@ -7,9 +7,8 @@ use futures_util::{StreamExt as _, future::join_all, stream};
 use super::item::{MOST_NAMES, ResultItem, is_completed};
 use crate::{
     call::{
-        Caller,
+        Caller, Reply,
         paging::{MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, deduplicate, is_list_missing},
-        reply::Reply,
     },
     failure::Failure,
     fields::Fields,

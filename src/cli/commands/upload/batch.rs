@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::UploadArguments;
 use crate::{
-    call::{Caller, CheckedArguments, RequestPreview, arguments::ToolArguments},
+    call::{Caller, CheckedArguments, RequestPreview, ToolArguments},
     cli::{calls::confirm, exit_status::CommandError, tool_arguments::fields},
     failure::{Code, Failure},
     home_path::expand_home,
