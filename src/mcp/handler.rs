@@ -166,7 +166,7 @@ impl ServerHandler for Server {
         let config = self.state.config();
         let mut resources = resources::list(config);
         resources.extend(report_view::resource(&config.selection));
-        resources.extend(self.state.profile.skills.resources.iter().cloned());
+        resources.extend(self.state.profile.skills().resources.iter().cloned());
 
         // The URIs name the project of the settings.
         let list = ListResourcesResult::with_all_items(resources);
@@ -194,7 +194,7 @@ impl ServerHandler for Server {
         if let Some(view) = report_view::read(&request.uri, config, runner, &context).await {
             return view.map(Into::into);
         }
-        if let Some(file) = self.state.profile.skills.read(&request.uri) {
+        if let Some(file) = self.state.profile.skills().read(&request.uri) {
             let scope = shared_scope(&context);
             return file.map(|file| file.for_request(&context, STATIC_LIFETIME_MS, scope).into());
         }
@@ -210,7 +210,7 @@ impl ServerHandler for Server {
     ) -> Result<ListSkillsResult, ErrorData> {
         skills::check_revision(&context)?;
         refuse_cursor(request)?;
-        let list = ListSkillsResult::with_all_items(self.state.profile.skills.skills.clone());
+        let list = ListSkillsResult::with_all_items(self.state.profile.skills().skills.clone());
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 
@@ -220,7 +220,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
         skills::check_revision(&context)?;
-        let skill = self.state.profile.skills.get(&request.uri)?;
+        let skill = self.state.profile.skills().get(&request.uri)?;
         Ok(skill.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 

@@ -1,6 +1,9 @@
 //! The state of an MCP server: its configuration, and what it offers to every caller, whatever the credential of the caller is.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use rmcp::model::Tool;
 use tokio_util::sync::CancellationToken;
@@ -71,8 +74,8 @@ pub struct ServerProfile {
     pub(super) instructions: String,
     /// The offered tools as hosts receive them.
     pub(super) tools: Vec<Tool>,
-    /// The offered skills.
-    pub(super) skills: SkillCatalog,
+    /// The offered skills. Few hosts ask for them.
+    skills: OnceLock<SkillCatalog>,
 }
 
 impl ServerProfile {
@@ -84,9 +87,13 @@ impl ServerProfile {
         Self {
             instructions: instructions::render(&config),
             tools: published_tools(tools, config.is_global(), selection),
-            skills: SkillCatalog::new(selection),
+            skills: OnceLock::new(),
             config,
         }
+    }
+
+    pub(super) fn skills(&self) -> &SkillCatalog {
+        self.skills.get_or_init(|| SkillCatalog::new(&*self.config.selection))
     }
 }
 

@@ -89,8 +89,7 @@ const time = (value) => (typeof value === 'string' ? Date.parse(value) : NaN);
 function moment(value) {
   const at = new Date(time(value));
   if (Number.isNaN(at.getTime())) return text(value);
-  const shown = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
-  return make('time', { datetime: at.toISOString() }, shown);
+  return make('time', { datetime: at.toISOString() }, at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' }));
 }
 
 /** Returns the duration of a record, according to its field or to its times. */
