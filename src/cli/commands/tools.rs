@@ -8,7 +8,7 @@ use crate::{
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         output::{print_line, print_table},
-        table::Table,
+        table::{Fit, Table},
         tool_arguments::find_tool,
     },
     mcp::{published_tool, published_tools},
@@ -61,7 +61,8 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
 }
 
 fn overview(is_global: bool, selection: &Selection) -> Table {
-    let mut table = Table::new(["tool", "set", "tier", "offered", "annotations", "tokens", "permission"]);
+    let header = ["tool", "set", "tier", "offered", "annotations", "tokens", "permission"];
+    let mut table = Table::new(header).fitting([0, 1, 3, 5], Fit::Whole).fitting([2, 6], Fit::Programs);
     for tool in catalog::tools() {
         table.add_row(row(tool, is_global, selection));
     }
