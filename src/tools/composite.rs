@@ -22,6 +22,7 @@ use crate::{
         describe::{DescribedRecord, RecordDescription, Subject},
         find::{NameSearchAnswer, find_names},
         newest::LatestResult,
+        project_client::ProjectClient,
         reader::Reader,
         rerun::{Rerun, RerunRequest, RerunSelection},
         summary::{Summary, SummaryRequest},
@@ -300,9 +301,9 @@ impl CompositeTool for RerunResults {
             (_, None) => return Err(lacks_id(Self::NAME)),
         };
         let request = RerunRequest {
+            client: ProjectClient { caller: context.caller, project: context.project },
             source,
             selection: self.which.unwrap_or_default(),
-            project: context.project,
             device: self.deployment_config_id.map(|id| id.0),
             build: self.build_id.map(|id| id.0),
             agent: self.agent_config_id.map(|id| id.0),
@@ -311,9 +312,7 @@ impl CompositeTool for RerunResults {
             max_starts: self.max_starts,
         };
 
-        let mut rerun = request.run(&context.caller).await?;
-        rerun.next.iter_mut().for_each(|next| next.address(&*context.options.tools));
-        Ok(rerun)
+        request.run().await
     }
 }
 

@@ -3,17 +3,21 @@
 //! Each start has a tag that names the job that it repeats. A repeated call finds the jobs with this tag, so that it starts
 //! nothing twice.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, future::ready};
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_with::skip_serializing_none;
 
-use super::{names::find_device, project_client::ProjectClient, summary::TestResult};
+use super::{
+    names::{BuildName, find_device},
+    project_client::ProjectClient,
+    summary::TestResult,
+};
 use crate::{
-    call::{Caller, RequestPreview},
+    call::{RequestPreview, paging::MAX_CONCURRENT_REQUESTS},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -26,26 +30,13 @@ use crate::{
         record_kind::{ResultId, ResultKind},
         tool::DRY_RUN,
     },
-    text::guidance::Guidance,
 };
-
-/// Beginning of the tag of a start. The id of the repeated job follows.
-const TAG_PREFIX: &str = "rerun-of:";
 
 /// Largest number of starts of one call. A wait takes as many jobs.
 pub(crate) const MAX_STARTS: usize = 50;
 
 /// Largest number of starts without a question to the user.
 const MOST_UNASKED: usize = 10;
-
-/// Number of requests at the same time.
-const PARALLEL_REQUESTS: usize = 4;
-
-/// Build source of the devices that take a build (service.md 11).
-const BUILD_STORAGE: &str = "build-storage";
-
-/// Verdicts that say nothing about the tested app.
-const INFRASTRUCTURE: [&str; 5] = ["ERROR", "TIMEOUT", "STOPPED", "no_run", "no_result"];
 
 // Which tests are started again. Nothing that is still running is. No doc comment, because it would become part of the
 // description of the argument.
@@ -63,10 +54,9 @@ pub enum RerunSelection {
 /// A request to start tests again.
 #[derive(Clone, Debug)]
 pub(crate) struct RerunRequest {
+    pub(crate) client: ProjectClient,
     pub(crate) source: ResultId,
     pub(crate) selection: RerunSelection,
-    /// Project, if the caller names one.
-    pub(crate) project: Option<String>,
     /// Deployment config, build and agent config of every start.
     pub(crate) device: Option<String>,
     pub(crate) build: Option<String>,
@@ -79,7 +69,7 @@ pub(crate) struct RerunRequest {
 
 /// The tests that were started again.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Rerun {
     /// `started`; `incomplete`: see `tests[].error`; `nothing_to_start`; `dry_run`.
@@ -92,8 +82,6 @@ pub struct Rerun {
     /// Number of other tests by verdict, or by the reason why they were not started.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, usize>,
-    #[schemars(with = "Option<String>")]
-    pub next: Option<Guidance>,
 }
 
 /// A test that was started again.
@@ -109,11 +97,10 @@ pub struct RerunTest {
     pub run_id: Option<String>,
     /// The job that is repeated.
     pub job_id: String,
-    pub deployment_config_id: Option<String>,
+    pub deployment_config_id: String,
     /// Name of the deployment config.
     pub device: Option<String>,
-    pub build_id: Option<String>,
-    pub build_name: Option<String>,
+    pub build: Option<BuildName>,
     /// The new jobs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub job_ids: Vec<String>,
@@ -131,8 +118,11 @@ impl RerunSelection {
     fn includes(self, test: &TestResult) -> bool {
         let Some(verdict) = test.verdict.as_deref() else { return false };
         match self {
-            Self::Infrastructure => INFRASTRUCTURE.contains(&verdict),
-            Self::Failed => !["SUCCESS", "SKIPPED"].contains(&verdict),
+            // They say nothing about the tested app.
+            Self::Infrastructure => {
+                matches!(verdict, "ERROR" | "TIMEOUT" | "STOPPED" | "no_run" | "no_result")
+            }
+            Self::Failed => !matches!(verdict, "SUCCESS" | "SKIPPED"),
             Self::Flaky => test.passed_after_retry(),
             Self::All => true,
         }
@@ -143,167 +133,143 @@ impl RerunRequest {
     /// Starts the selected tests again, unless an earlier call has.
     ///
     /// # Errors
-    /// The failures of reading the tests; `invalid_arguments` with the devices if that of a test is not known;
-    /// `confirmation_required`; the failure of the first start if nothing could be started.
-    pub(crate) async fn run(self, caller: &Caller) -> Result<Rerun, Failure> {
-        let mut client = ProjectClient { caller: caller.clone(), project: self.project.clone() };
-        let jobs = self.read_jobs(&mut client).await?;
-        let mut rerun = Rerun { project_id: client.project.clone(), ..Rerun::default() };
-        let mut selected = Vec::new();
-        for job in jobs {
-            let test = TestResult::from_job(&job);
-            if self.selection.includes(&test) {
-                selected.push((job, test));
-            } else {
-                *rerun.left_out.entry(test.verdict.unwrap_or_else(|| "running".to_owned())).or_default() += 1;
-            }
+    /// Those of the reading and of [`Self::limit`]; `invalid_arguments` with the devices if that of a test is not known; the
+    /// failure of the first start if nothing could be started.
+    pub(crate) async fn run(mut self) -> Result<Rerun, Failure> {
+        let (selected, others): (Vec<_>, Vec<_>) =
+            self.read_results().await?.into_iter().partition(|test| self.selection.includes(test));
+
+        let mut tests = self.plan(selected).await?;
+        let searches: Vec<_> = tests.iter_mut().map(|test| self.find_earlier(test)).collect();
+        stream::iter(searches).buffered(MAX_CONCURRENT_REQUESTS).try_collect::<()>().await?;
+        let (earlier, mut new): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| test.already_started);
+
+        let most = self.limit(new.len())?;
+        let mut left_out = BTreeMap::new();
+        let reason = format!("not started yet, because this call starts {most}: repeat it");
+        let later = new.drain(most..).map(|_| reason.as_str());
+        for reason in others.iter().map(TestResult::word).chain(later) {
+            *left_out.entry(reason.to_owned()).or_default() += 1;
         }
 
-        let mut tests = self.plan(&client, selected).await?;
-        let searches: Vec<_> = tests.iter_mut().map(|test| self.find_earlier(&client, test)).collect();
-        let searches: Vec<_> = stream::iter(searches).buffered(PARALLEL_REQUESTS).collect().await;
-        searches.into_iter().collect::<Result<(), Failure>>()?;
-        self.limit(&client, &mut tests, &mut rerun.left_out)?;
-
-        let starts: Vec<_> = tests.iter_mut().map(|test| self.start(&client, test)).collect();
-        let outcomes: Vec<_> = stream::iter(starts).buffered(PARALLEL_REQUESTS).collect().await;
-        if let Some(failure) = outcomes.into_iter().flatten().next()
-            && tests.iter().all(|test| test.error.is_some())
-        {
-            return Err(failure);
-        }
-
-        Ok(Rerun { tests, ..rerun }.finish(self.is_dry_run))
-    }
-
-    /// Reads the jobs of the source. The calls after it go to the project that has answered.
-    async fn read_jobs(&self, client: &mut ProjectClient) -> Result<Vec<Job>, Failure> {
-        let record = client.read_result(&self.source).await?;
-        client.project = record.project().map(str::to_owned).or(client.project.take());
-
-        match self.source.kind {
-            ResultKind::Job => Ok(vec![record.view::<GetJob>()]),
-            ResultKind::Run => {
-                let job_id = Uuid(record.view::<GetRun>().head.job_id);
-                Ok(vec![client.call(&GetJob { job_id }).await?.view::<GetJob>()])
-            }
-            ResultKind::Execution => client.read_list::<ListJobs, _>(&self.source.to_arguments()).await,
-        }
-    }
-
-    /// Returns the starts: a test with device and build for each job.
-    async fn plan(
-        &self,
-        client: &ProjectClient,
-        selected: Vec<(Job, TestResult)>,
-    ) -> Result<Vec<RerunTest>, Failure> {
-        let Some((first, _)) = selected.first() else { return Ok(Vec::new()) };
-        let of_job = ResultId::new(ResultKind::Job, first.job_id.as_str());
-        let listed = if self.source.kind == ResultKind::Execution { &self.source } else { &of_job };
-        let devices = client.read_list::<ListDeploymentConfigs, DeploymentConfig>(&Fields::new()).await;
-        let runs = client.read_list::<ListRuns, Run>(&listed.to_arguments()).await;
-        let (devices, runs) = match self.device {
-            // A start with a known device needs no permission to list the devices and the runs.
-            Some(_) => (devices.unwrap_or_default(), runs.unwrap_or_default()),
-            None => (devices?, runs?),
+        let starts: Vec<_> = new.iter_mut().map(|test| self.start(test)).collect();
+        let starts = stream::iter(starts).buffered(MAX_CONCURRENT_REQUESTS);
+        let failures: Vec<_> = starts.filter_map(ready).collect().await;
+        let tests = [earlier, new].concat();
+        let all_failed = failures.len() == tests.len();
+        let status = match failures.into_iter().next() {
+            Some(failure) if all_failed => return Err(failure),
+            _ if tests.is_empty() => "nothing_to_start",
+            _ if self.is_dry_run => DRY_RUN,
+            Some(_) => "incomplete",
+            None => "started",
         };
-        let build_name = match &self.build {
-            Some(id) => client.build_name(id).await,
+
+        let job_ids = tests.iter().flat_map(|test| test.job_ids.iter().cloned()).collect();
+        Ok(Rerun { status, project_id: self.client.project, tests, job_ids, left_out })
+    }
+
+    /// Reads the results. The job of a run takes its place, and later calls go to the project that has answered.
+    async fn read_results(&mut self) -> Result<Vec<TestResult>, Failure> {
+        let client = &mut self.client;
+        let mut record = client.read_result(&self.source).await?;
+        client.project = record.project().map(str::to_owned).or(client.project.take());
+        if self.source.kind == ResultKind::Run {
+            self.source = ResultId::new(ResultKind::Job, record.view::<GetRun>().head.job_id);
+            record = client.read_result(&self.source).await?;
+        }
+
+        let jobs = match self.source.kind {
+            ResultKind::Execution => client.read_list::<ListJobs, _>(&self.source.to_arguments()).await?,
+            _ => vec![record.view::<GetJob>()],
+        };
+        Ok(jobs.iter().map(TestResult::from_job).collect())
+    }
+
+    /// Returns the starts: each result with device and build.
+    async fn plan(&self, results: Vec<TestResult>) -> Result<Vec<RerunTest>, Failure> {
+        if results.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runs = self.client.read_list::<ListRuns, Run>(&self.source.to_arguments()).await?;
+        let devices = self.client.read_list::<ListDeploymentConfigs, DeploymentConfig>(&Fields::new()).await;
+        // A start on a known device needs no permission to list the devices.
+        let devices = if self.device.is_some() { devices.unwrap_or_default() } else { devices? };
+        let build = match &self.build {
+            Some(id) => Some(BuildName { id: id.clone(), name: self.client.build_name(id).await }),
             None => None,
         };
 
         let mut tests = Vec::new();
-        for (job, test) in selected {
-            let run = runs.iter().find(|run| Some(&run.head.multiplayer_run_id) == test.run_id.as_ref());
+        for result in results {
+            let run = runs.iter().find(|run| Some(&run.head.multiplayer_run_id) == result.run_id.as_ref());
             let device = match &self.device {
                 Some(id) => devices.iter().find(|device| device.id.eq_ignore_ascii_case(id)),
                 None => run.and_then(|run| find_device(run, &devices)),
             };
-            let takes_build =
-                device.is_none_or(|device| device.provider_type.as_deref() == Some(BUILD_STORAGE));
-            let own_build = run.and_then(|run| run.head.build.as_ref()?.name.clone());
+            let config = self.device.clone().or(device.map(|device| device.id.clone()));
+            let config = config.ok_or_else(|| unknown_device(&devices))?;
+            let own_build = run.and_then(|run| BuildName::of_run(run.head.build.clone()?)).or(result.build);
+            // Other devices refuse a build; if this is not known, it is tried (service.md 11).
+            let provider = device.and_then(|device| device.provider_type.as_deref());
+            let takes_build = provider.is_none_or(|provider| provider == "build-storage");
             tests.push(RerunTest {
-                name: test.name,
-                test_id: job.multiplayer_test_id,
-                verdict: test.verdict,
-                run_id: test.run_id,
-                job_id: job.job_id,
-                deployment_config_id: self.device.clone().or(device.map(|device| device.id.clone())),
+                name: result.name,
+                test_id: result.test_id,
+                verdict: result.verdict,
+                run_id: result.run_id,
+                job_id: result.job_id.unwrap_or_default(),
+                deployment_config_id: config,
                 device: device.map(|device| device.name.clone()),
-                build_name: build_name.clone().or(own_build.filter(|_| self.build.is_none() && takes_build)),
-                build_id: self.build.clone().or(job.build_id.filter(|_| takes_build)),
+                build: build.clone().or(own_build.filter(|_| takes_build)),
                 ..RerunTest::default()
             });
         }
 
-        let unknown: Vec<_> = tests.iter().filter(|test| test.deployment_config_id.is_none()).collect();
-        if unknown.is_empty() { Ok(tests) } else { Err(unknown_devices(&unknown, &devices)) }
+        Ok(tests)
     }
 
     /// Adds the jobs that an earlier call has started with the same build.
-    async fn find_earlier(&self, client: &ProjectClient, test: &mut RerunTest) -> Result<(), Failure> {
+    async fn find_earlier(&self, test: &mut RerunTest) -> Result<(), Failure> {
         let filter = Fields::from_iter([("tags".to_owned(), json!([tag(test)]))]);
-        let jobs: Vec<Job> = client.read_list::<ListJobs, _>(&filter).await?;
-
-        let has_build = |job: &Job| match (&self.build, &job.build_id) {
-            (Some(wanted), Some(build)) => wanted.eq_ignore_ascii_case(build),
-            (wanted, _) => wanted.is_none(),
-        };
-        test.job_ids = jobs.into_iter().filter(has_build).map(|job| job.job_id).collect();
-        test.already_started = !test.job_ids.is_empty();
+        let mut jobs: Vec<Job> = self.client.read_list::<ListJobs, _>(&filter).await?;
+        if let Some(wanted) = &self.build {
+            jobs.retain(|job| job.build_id.as_ref().is_some_and(|build| build.eq_ignore_ascii_case(wanted)));
+        }
+        test.already_started = !jobs.is_empty();
+        test.job_ids = jobs.into_iter().map(|job| job.job_id).collect();
 
         Ok(())
     }
 
-    /// Removes the starts beyond those that one call makes, or to which a user has agreed.
+    /// Returns how many of `new` tests this call starts.
     ///
     /// # Errors
-    /// `confirmation_required` for many starts to which no user has agreed.
-    fn limit(
-        &self,
-        client: &ProjectClient,
-        tests: &mut Vec<RerunTest>,
-        left_out: &mut BTreeMap<String, usize>,
-    ) -> Result<(), Failure> {
-        let new = tests.iter().filter(|test| !test.already_started).count();
+    /// `confirmation_required` for many starts to which no person has agreed.
+    fn limit(&self, new: usize) -> Result<usize, Failure> {
         let most = new.min(self.max_starts.unwrap_or(MAX_STARTS)).min(MAX_STARTS);
         let is_agreed = self.is_confirmed && self.max_starts.is_some();
         if most > MOST_UNASKED && !is_agreed && !self.is_dry_run {
             let question = format!("rerun_results starts {most} runs without retries; each is billed");
-            client.require_agreement(question, "max_starts", most)?;
+            self.client.require_agreement(question, "max_starts", most)?;
         }
 
-        if new > most {
-            let reason = format!("not started yet, because this call starts {most}: repeat it");
-            left_out.insert(reason, new - most);
-        }
-        let mut count = 0;
-        tests.retain(|test| {
-            count += usize::from(!test.already_started);
-            test.already_started || count <= most
-        });
-
-        Ok(())
+        Ok(most)
     }
 
-    /// Starts a test, unless an earlier call has.
-    async fn start(&self, client: &ProjectClient, test: &mut RerunTest) -> Option<Failure> {
-        if test.already_started {
-            return None;
-        }
-
+    async fn start(&self, test: &mut RerunTest) -> Option<Failure> {
         let operation = StartRun {
             multiplayer_test_id: test.test_id.clone().map(Uuid),
-            deployment_config_id: test.deployment_config_id.clone().map(Uuid),
-            build_id: test.build_id.clone().map(Uuid),
+            deployment_config_id: Some(Uuid(test.deployment_config_id.clone())),
+            build_id: test.build.clone().map(|build| Uuid(build.id)),
             agent_config_id: self.agent.clone().map(Uuid),
             additional_tags: Some(vec![tag(test)]),
             ..StartRun::default()
         };
         let outcome = if self.is_dry_run {
-            client.preview(&operation).await.map(|request| test.request = Some(request))
+            self.client.preview(&operation).await.map(|request| test.request = Some(request))
         } else {
-            client.call(&operation).await.map(|reply| test.job_ids = reply.view::<StartRun>().job_ids)
+            self.client.call(&operation).await.map(|reply| test.job_ids = reply.view::<StartRun>().job_ids)
         };
         test.error = outcome.as_ref().err().map(ToString::to_string);
 
@@ -311,42 +277,13 @@ impl RerunRequest {
     }
 }
 
-impl Rerun {
-    /// Says what became of the tests.
-    fn finish(mut self, is_dry_run: bool) -> Self {
-        self.job_ids = self.tests.iter().flat_map(|test| test.job_ids.iter().cloned()).collect();
-        self.status = if self.tests.is_empty() {
-            "nothing_to_start"
-        } else if is_dry_run {
-            DRY_RUN
-        } else if self.tests.iter().any(|test| test.error.is_some()) {
-            "incomplete"
-        } else {
-            "started"
-        };
-        self.next = (!self.job_ids.is_empty()).then(|| {
-            "wait until the jobs in `job_ids` have finished[[ with `tool:wait_for_completion`]]".into()
-        });
-
-        self
-    }
-}
-
 fn tag(test: &RerunTest) -> String {
-    format!("{TAG_PREFIX}{}", test.job_id)
+    format!("rerun-of:{}", test.job_id)
 }
 
-/// Returns the failure of tests whose deployment config cannot be found.
-fn unknown_devices(tests: &[&RerunTest], devices: &[DeploymentConfig]) -> Failure {
-    let message = format!(
-        "rerun_results: the deployment config of {} of the tests is not known: a run names its device only",
-        tests.len()
-    );
-    let names: Vec<_> = tests.iter().map(|test| &test.name).collect();
-    let shown: Vec<_> = devices.iter().map(|device| json!({"id": device.id, "name": device.name})).collect();
-
+fn unknown_device(devices: &[DeploymentConfig]) -> Failure {
+    let message = "rerun_results: the deployment config of a test is not known: a run names its device only";
     Failure::new(Code::InvalidArguments, message)
         .hint("nothing was started: call again with `argument:deployment_config_id`[[, from `tool:list_deployment_configs`]]")
-        .detail("tests", json!(names))
-        .detail("devices", shown)
+        .detail("devices", json!(devices))
 }

@@ -28,7 +28,10 @@ use crate::{
         record_kind::{RecordKind, ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
-    tools::rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
+    tools::{
+        project_client::ProjectClient,
+        rerun::{MAX_STARTS, Rerun, RerunRequest, RerunSelection, RerunTest},
+    },
 };
 
 const EXAMPLES: [&str; 3] = [
@@ -141,9 +144,12 @@ impl RerunArguments {
         };
 
         Ok(RerunRequest {
+            client: ProjectClient {
+                caller: resolver.caller.clone(),
+                project: resolver.project.map(str::to_owned),
+            },
             source: resolver.result(&self.id, Latest::Result).await?,
             selection: self.selection(),
-            project: self.change.project().map(str::to_owned),
             device,
             build,
             agent,
@@ -160,14 +166,14 @@ async fn start(caller: &Caller, request: RerunRequest) -> Result<Rerun, CommandE
     let is_device_known = request.device.is_some();
     let asked = request.clone();
 
-    match request.run(caller).await {
+    match request.run().await {
         Err(failure) if failure.code == Code::ConfirmationRequired => {
             let agreed =
                 failure.details.get("agreement").and_then(|agreed| agreed.get("max_starts")?.as_u64());
             let max_starts = agreed.and_then(|count| usize::try_from(count).ok());
             confirm(caller, &ToolArguments::new(Fields::new(), CommonArguments::default()), failure).await?;
             let agreed = RerunRequest { is_confirmed: true, max_starts, ..asked };
-            Ok(agreed.run(caller).await?)
+            Ok(agreed.run().await?)
         }
         Err(failure) if failure.code == Code::InvalidArguments && !is_device_known => {
             let message = "the device is not known: a run names the machine only; the devices are";

@@ -43,10 +43,10 @@ pub(super) enum Outcome {
 /// The result of one test.
 #[derive(Clone, Debug, Default)]
 pub(in crate::tools) struct TestResult {
-    pub(super) test_id: Option<String>,
+    pub(in crate::tools) test_id: Option<String>,
     /// The name of the test; empty if it is not known.
     pub(in crate::tools) name: String,
-    pub(super) job_id: Option<String>,
+    pub(in crate::tools) job_id: Option<String>,
     /// The run of the attempt that decides.
     pub(in crate::tools) run_id: Option<String>,
     /// The result in capitals if it is a known one, `no_result` or `no_run`; `None` if the test is not finished.
@@ -57,7 +57,7 @@ pub(in crate::tools) struct TestResult {
     pub(super) started_at: Option<String>,
     pub(super) completed_at: Option<String>,
     pub(super) duration_ms: Option<u64>,
-    pub(super) build: Option<BuildName>,
+    pub(in crate::tools) build: Option<BuildName>,
     /// Results of the attempts before the one that decides.
     pub(super) earlier: Vec<String>,
     /// Why the run failed, once its full record was read: step, texts, files and devices.
@@ -163,7 +163,7 @@ impl TestResult {
     }
 
     /// Returns the verdict; `running` if the test is not finished.
-    pub(super) fn word(&self) -> &str {
+    pub(in crate::tools) fn word(&self) -> &str {
         self.verdict.as_deref().unwrap_or("running")
     }
 

@@ -38,8 +38,8 @@ async fn the_failed_tests_of_an_execution_are_started_again_with_their_builds() 
     assert_eq!(rerun["status"], "started", "{rerun}");
     assert_eq!(names(&rerun), ["Pause and resume"], "{rerun}");
     let test = &rerun["tests"][0];
-    assert_eq!([&test["build_id"], &test["deployment_config_id"]], [seed::BUILD_ANDROID_EARLIER, PHONES]);
-    assert_eq!(test["build_name"], "Emberfall 1.4.0 nightly 412", "{test}");
+    let build = json!({"id": seed::BUILD_ANDROID_EARLIER, "name": "Emberfall 1.4.0 nightly 412"});
+    assert_eq!((&test["build"], &test["deployment_config_id"]), (&build, &json!(PHONES)));
     assert!(test["device"].is_string(), "{test}");
     assert_eq!(rerun["left_out"]["SUCCESS"], 3, "{rerun}");
     assert_eq!(service.writes().await.len(), 1);
@@ -64,8 +64,8 @@ async fn a_repeated_rerun_starts_nothing_and_returns_the_same_jobs() {
     let of_other_build = of_execution(&json!({"which": "failed", "build_id": seed::BUILD_ANDROID}));
     let third = host.succeed("rerun_results", of_other_build).await;
     assert_ne!(third["job_ids"], first["job_ids"]);
-    assert_ne!(third["tests"][0]["build_name"], first["tests"][0]["build_name"], "{third}");
-    assert!(third["tests"][0]["build_name"].is_string(), "{third}");
+    assert_eq!(third["tests"][0]["build"]["id"], seed::BUILD_ANDROID, "{third}");
+    assert!(third["tests"][0]["build"]["name"].is_string(), "{third}");
     assert_eq!(service.writes().await.len(), 2);
 }
 
@@ -191,7 +191,7 @@ async fn a_plan_stands_for_its_latest_execution_and_capitals_in_a_build_id_start
     let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let source = of_execution(&json!({"which": "failed"}));
     let rerun = host.succeed("rerun_results", source.clone()).await;
-    let build = rerun["tests"][0]["build_id"].as_str().expect("an id").to_owned();
+    let build = rerun["tests"][0]["build"]["id"].as_str().expect("an id").to_owned();
 
     for build in [build.clone(), build.to_uppercase()] {
         let mut call = source.clone();
