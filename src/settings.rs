@@ -20,6 +20,11 @@ use std::{ffi::OsString, path::Path};
 use clap::ArgMatches;
 use serde::Serialize;
 
+pub(crate) use self::{
+    configuration_file::invalid_toml,
+    definition::{LogFormat, READ_ONLY},
+    values::Origin,
+};
 use self::{
     configuration_file::profile_settings,
     definition::{
@@ -37,10 +42,6 @@ pub use self::{
     definition::{FIRST_PROFILE, SERVICE_VARIABLES, SETTINGS, Setting, complete_address, is_loopback_host},
     flags::{flags, http_flags, profile_completer},
     http::{HTTP_SETTINGS, HttpSettings, OauthSettings},
-};
-pub(crate) use self::{
-    definition::{LogFormat, READ_ONLY},
-    values::Origin,
 };
 use crate::{
     client::{ApiKey, KeyKind, KeySource, KeyStore},

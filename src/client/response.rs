@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
 use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
 
 use super::{
@@ -14,6 +15,12 @@ use super::{
     address::PresignedAddress,
     transport_error::{TransportError, error_chain},
 };
+
+/// Bodies that are longer, in bytes, are few at a time.
+const LONG_BODY_BYTES: usize = 256 * 1024;
+
+/// Places of long bodies. Without a limit, the calls of a few clients of a server would fill the memory of its process.
+static LONG_BODIES: Semaphore = Semaphore::const_new(4);
 
 /// How much of the body of an error is kept, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -122,18 +129,42 @@ fn without_lone_surrogates(text: &str) -> String {
     result + rest
 }
 
-/// Reads a whole body.
+/// Reads a whole body. A long one waits until few others are held.
 ///
 /// # Errors
 /// The body is longer than `limit`, or the connection was lost. A body that states a longer length is not read at all.
-pub(super) async fn read_body(response: Response, limit: usize) -> Result<Bytes, TransportError> {
+pub(super) async fn read_body(mut response: Response, limit: usize) -> Result<Bytes, TransportError> {
     if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(TransportError::TooLong);
     }
 
-    match read_window(response, 0, limit).await? {
-        (body, Some(_)) => Ok(body),
-        (_, None) => Err(TransportError::TooLong),
+    let (mut body, mut place) = (BytesMut::new(), None);
+    while let Some(chunk) = next_chunk(&mut response).await? {
+        if chunk.len() > limit - body.len() {
+            return Err(TransportError::TooLong);
+        }
+        body.extend_from_slice(&chunk);
+        if body.len() > LONG_BODY_BYTES && place.is_none() {
+            place = LONG_BODIES.acquire().await.ok();
+        }
+    }
+
+    let body = body.freeze();
+    Ok(match place {
+        Some(place) => Bytes::from_owner(LongBody { body, _place: place }),
+        None => body,
+    })
+}
+
+/// A long body, whose place is free again when nothing refers to the body any more.
+struct LongBody {
+    body: Bytes,
+    _place: SemaphorePermit<'static>,
+}
+
+impl AsRef<[u8]> for LongBody {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
     credentials::Credential,
     endpoint::Endpoint,
     limits::ClientLimits,
+    origin::FORWARDED_FOR,
     refusal::{Exceeded, Refusal},
     state::{Shared, SharedState},
 };
@@ -82,9 +83,19 @@ impl Shared {
             (None, Some(authorization)) => {
                 Err(authorization.require_sign_in(&self.resource(uri, headers, uri.path())?))
             }
+            // A proxy on this machine would let strangers use the key of the settings.
+            (_, None) if is_forwarded(headers) && self.credentials.serves_anonymous() => Err(Refusal::new(
+                StatusCode::UNAUTHORIZED,
+                "the request came through a proxy: send an API key, because that of the server is for this machine only",
+            )),
             (_, None) => Ok(self.credentials.anonymous()),
         }
     }
+}
+
+/// Returns whether a proxy has passed the request on.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::FORWARDED) || headers.contains_key(FORWARDED_FOR)
 }
 
 /// The credential of a request.

@@ -18,6 +18,7 @@ use crate::{
     home_path::expand_home_path,
     mcp::Callers,
     service::tool::{Access, ToolDefinition},
+    settings::invalid_toml,
     text::{most_similar, trimmed},
     tools::catalog,
 };
@@ -42,9 +43,9 @@ impl Grants {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let unusable = |problem| format!("the grants file `{}` cannot be used: {problem}", path.display());
         let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
-        // The message of the parser quotes the line, which contains no secret: keys are in files of their own.
-        let document: GrantsDocument = toml_edit::de::from_str(trimmed(&text))
-            .map_err(|error| unusable(error.to_string().trim().to_owned()))?;
+        let text = trimmed(&text);
+        let document: GrantsDocument = toml_edit::de::from_str(text)
+            .map_err(|error| unusable(invalid_toml(text, error.message(), error.span())))?;
         if document.grant.is_empty() {
             return Err(unusable("it has no [[grant]]".to_owned()));
         }
@@ -308,6 +309,19 @@ mod tests {
             fs::write(&file, text).expect("a file");
             let grants = Grants::read(&file).expect("usable grants");
             assert_eq!(!grants.of_person(&claims).is_empty(), expected, "{claim} {value}");
+        }
+    }
+
+    #[test]
+    fn an_unusable_file_is_explained_without_a_key_that_is_in_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("grants.toml");
+        for text in
+            ["key=\"svc_planted", "key = \"svc_planted\"", "key_file = \"a\"\nprojects = \"svc_planted\""]
+        {
+            fs::write(&file, format!("[[grant]]\nclaim = \"a\"\nvalue = \"b\"\n{text}\n")).expect("a file");
+            let problem = Grants::read(&file).expect_err("a problem");
+            assert!(problem.contains("near line") && !problem.contains("planted"), "{problem}");
         }
     }
 }

@@ -3,7 +3,10 @@
 //! A web page can make a browser send requests to this machine under a host name of the page (DNS rebinding). The library serves
 //! messages of known hosts and origins only.
 
-use std::{net::IpAddr, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header, uri::Authority};
 use ipnet::IpNet;
@@ -24,7 +27,7 @@ const RESPONSE_HEADERS: [HeaderName; 2] = [header::WWW_AUTHENTICATE, header::RET
 const PREFLIGHT_AGE: Duration = Duration::from_secs(600);
 
 /// Header in which a proxy states the addresses that a request came through, the last one last.
-const FORWARDED_FOR: &str = "x-forwarded-for";
+pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The hosts and origins that are served.
 #[derive(Debug)]
@@ -98,10 +101,18 @@ pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted_proxies:
     }
 
     let lists = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
-    let stated: Vec<_> = lists.flat_map(|list| list.split(',')).map(|item| item.trim().parse()).collect();
-    let is_client = |item: &&Result<IpAddr, _>| !item.as_ref().is_ok_and(is_proxy);
+    let stated: Vec<_> = lists.flat_map(|list| list.split(',')).map(stated_address).collect();
+    let is_client = |item: &&Option<IpAddr>| !item.as_ref().is_some_and(is_proxy);
     // Behind an item that is no address, nothing can be trusted.
-    stated.iter().rev().find(is_client).and_then(|item| item.clone().ok()).unwrap_or(peer)
+    stated.iter().rev().find(is_client).copied().flatten().unwrap_or(peer)
+}
+
+/// Parses the address that a proxy states. Some proxies add the port, or write IPv6 in brackets or IPv4 as IPv6.
+fn stated_address(item: &str) -> Option<IpAddr> {
+    let item = item.trim();
+    let with_port = item.parse().map(|address: SocketAddr| address.ip());
+    let address = with_port.or_else(|_| item.trim_matches(['[', ']']).parse());
+    address.map(|address: IpAddr| address.to_canonical()).ok()
 }
 
 #[cfg(test)]
@@ -114,13 +125,16 @@ mod tests {
     fn only_trusted_proxies_state_the_address_of_the_client() {
         let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().expect("a network")];
         let (client, proxy, stranger) = ("203.0.113.7", "10.0.0.1", "198.51.100.9");
-        let cases: [(&str, &[&'static str], &str); 7] = [
+        let cases: [(&str, &[&'static str], &str); 10] = [
             (stranger, &["203.0.113.7"], stranger),
             (proxy, &[], proxy),
             (proxy, &["198.51.100.9, 203.0.113.7, 10.0.0.2"], client),
             (proxy, &["198.51.100.9", "203.0.113.7"], client),
             (proxy, &["203.0.113.7, unknown"], proxy),
             (proxy, &["unknown, 203.0.113.7"], client),
+            (proxy, &["203.0.113.7:51234, 10.0.0.2:80"], client),
+            (proxy, &["[2001:db8::1]:443, [::ffff:10.0.0.2]"], "2001:db8::1"),
+            (proxy, &["::ffff:203.0.113.7"], client),
             (proxy, &["10.0.0.2"], proxy),
         ];
 

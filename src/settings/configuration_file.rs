@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Display,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -11,6 +12,7 @@ use toml_edit::{Document, DocumentMut, Item, Table, TableLike, value};
 
 use super::definition::{PROFILE, SETTINGS, Setting};
 use crate::{
+    client::KEY_PREFIX,
     failure::{Code, Failure},
     home_path::expand_home,
     text::most_similar,
@@ -228,15 +230,20 @@ impl Configuration {
     }
 }
 
-/// Parses a text, with the positions of its parts. An error names the line, and does not quote it, because it may contain a
-/// secret.
+/// Parses a text, with the positions of its parts.
 fn parse_document(text: &str) -> Result<Document<String>> {
     let text = text.trim_start_matches('\u{feff}');
-    Document::parse(text.to_owned()).map_err(|error| {
-        let place = error.span().map(|span| format!(" near line {}", line_number(text, span.start)));
-        let reason = error.message().lines().collect::<Vec<_>>().join(", ");
-        anyhow::anyhow!("it is not valid: {reason}{}", place.unwrap_or_default())
-    })
+    Document::parse(text.to_owned())
+        .map_err(|error| anyhow::anyhow!(invalid_toml(text, error.message(), error.span())))
+}
+
+/// Returns why a text in TOML cannot be read. The line is named and not quoted, because it may contain a key, and neither is a
+/// value that looks like one.
+pub(crate) fn invalid_toml(text: &str, reason: &str, span: Option<Range<usize>>) -> String {
+    let place = span.map(|span| format!(" near line {}", line_number(text, span.start)));
+    let reason = reason.lines().collect::<Vec<_>>().join(", ");
+    let reason = if reason.contains(KEY_PREFIX) { "a value has another type".to_owned() } else { reason };
+    format!("it is not valid: {reason}{}", place.unwrap_or_default())
 }
 
 /// Returns the number of the line that contains this position. The first line is 1.

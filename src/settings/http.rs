@@ -9,11 +9,12 @@ use std::{
 };
 
 use clap::{Args, ValueHint};
+use http::uri::Authority;
 use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    definition::{List, Otherwise, Setting, list, number, settings},
+    definition::{List, Otherwise, Setting, is_loopback_host, list, number, settings},
     problem::{SettingProblem, parse_values},
     values::Values,
 };
@@ -129,10 +130,13 @@ impl HttpSettings {
         (http, problems)
     }
 
-    /// Returns whether other machines can reach the server, so that a key of the settings would serve everybody. With an
-    /// issuer the key is not used.
+    /// Returns whether other machines can reach the server, directly or through a proxy, so that a key of the settings would
+    /// serve everybody. With an issuer the key is not used.
     pub(super) fn exposes_key(&self) -> bool {
-        let is_reachable = !self.listen.ip().is_loopback() || self.public_url.is_some();
+        let is_reachable = !self.listen.ip().is_loopback()
+            || self.public_url.is_some()
+            || !self.trusted_proxies.is_empty()
+            || !self.allowed_hosts.iter().all(|host| is_this_machine(host));
         is_reachable && self.oauth.is_none()
     }
 
@@ -197,6 +201,11 @@ fn origin(text: &str) -> Result<Url, String> {
 fn network(text: &str) -> Result<IpNet, String> {
     let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().map(IpNet::from).ok());
     network.ok_or_else(|| format!("`{text}` is not an address or a network such as 10.0.0.0/8"))
+}
+
+/// Returns whether a host, with or without a port, is this machine.
+fn is_this_machine(host: &str) -> bool {
+    host.parse().is_ok_and(|authority: Authority| is_loopback_host(authority.host()))
 }
 
 fn count(text: &str) -> Result<NonZeroU32, String> {

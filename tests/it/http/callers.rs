@@ -226,8 +226,15 @@ async fn a_key_of_the_settings_serves_clients_of_this_machine_only() {
     let server = HttpUnderTest::start(&service.settings(keys::DEMO, &FREE_PORTS));
     let result = server.call("/mcp", &[], "list_runs", json!({"page_size": 1})).await;
     assert_eq!(result["isError"], false, "{result}");
+    let forwarded = server.modern_request("/mcp", "tools/list", json!({})).header("X-Forwarded-For", "::1");
+    assert_eq!(forwarded.send().await.expect("an answer").status(), 401);
 
-    for exposing in [("TAS_HTTP_LISTEN", "0.0.0.0:0"), ("TAS_HTTP_PUBLIC_URL", "https://tas.example.com")] {
+    for exposing in [
+        ("TAS_HTTP_LISTEN", "0.0.0.0:0"),
+        ("TAS_HTTP_PUBLIC_URL", "https://tas.example.com"),
+        ("TAS_HTTP_TRUSTED_PROXIES", "127.0.0.1"),
+        ("TAS_HTTP_ALLOWED_HOSTS", "localhost:80,tas.example.com"),
+    ] {
         let refused =
             Application::from_settings(&service.settings(keys::DEMO, &[exposing])).expect_err("a refusal");
         assert!(refused.message.contains("would serve everybody"), "{refused}");
