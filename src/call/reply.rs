@@ -21,7 +21,7 @@ pub use super::{
 use crate::{
     client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
     failure::{Code, Failure, quote},
-    fields::Fields,
+    fields::{Fields, text_at},
     picture::Picture,
     service::{
         catalog::OperationEntry,
@@ -121,6 +121,11 @@ impl Reply {
     pub(super) fn of_dry_run(request: &Request) -> Self {
         let value = json!({DRY_RUN: true, "request": RequestPreview::new(request)});
         Self { project: request.project.clone(), ..Self::from_value(value) }
+    }
+
+    /// Returns whether the request of the call was shown instead of sent.
+    pub fn is_dry_run(&self) -> bool {
+        self.value.get(DRY_RUN) == Some(&Value::Bool(true)) || text_at(&self.value, "status") == Some(DRY_RUN)
     }
 
     /// Creates a reply that is not an answer of the service.

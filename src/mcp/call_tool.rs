@@ -20,7 +20,7 @@ use crate::{
     call::{RecordId, Reply, ToolArguments, arguments::AGREEMENT, record_ids},
     failure::{Code, Failure},
     fields::Fields,
-    service::tool::{DRY_RUN, ToolDefinition},
+    service::tool::ToolDefinition,
     tools::catalog::Tool,
 };
 
@@ -130,8 +130,7 @@ pub(super) struct CallSpan {
 
 impl CallSpan {
     pub(super) fn new(tool: &ToolDefinition, arguments: Option<&Fields>) -> Self {
-        let is_dry_run = arguments.and_then(|fields| fields.get(DRY_RUN)) == Some(&Value::Bool(true));
-        let writes = !tool.effect.is_read_only() && !is_dry_run;
+        let writes = !tool.effect.is_read_only();
         let ids = arguments.filter(|_| writes).map(|fields| record_ids(fields, MAX_IDS)).unwrap_or_default();
         let span =
             tracing::info_span!(target: AUDIT_TARGET, "call", tool = tool.name, project = Empty, ids = Empty);
@@ -143,7 +142,7 @@ impl CallSpan {
         let outcome = match response {
             CallResponse::Ended(Ok(reply)) => {
                 self.add_reply(reply);
-                "done".to_owned()
+                if reply.is_dry_run() { "not_sent" } else { "done" }.to_owned()
             }
             CallResponse::Ended(Err(failure)) => json!(failure.code).as_str().unwrap_or_default().to_owned(),
             CallResponse::InputRequired(_) => "asked".to_owned(),

@@ -1,6 +1,9 @@
 //! `tas-mcp login`: checks an address and a key, and stores them as an account.
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _, stdin};
+use std::{
+    io::{self, IsTerminal as _, Read as _, Write as _, stdin},
+    time::Duration,
+};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
 use serde::Serialize;
@@ -14,6 +17,7 @@ use crate::{
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         output::{JsonFlag, Output, note},
+        termination::TerminationSignals,
     },
     client::{HostUrl, KeyPlace, StoredRecord},
     failure::{Code, Failure},
@@ -183,8 +187,25 @@ fn read_key(is_passed: bool, address: &HostUrl) -> Result<String, Failure> {
     if !can_ask() {
         return Err(unanswered("API key", "pass it on standard input with `--with-key`"));
     }
+    restore_echo_after_signal();
     let question = write!(io::stderr(), "API key for {} (not shown): ", address.as_str());
-    question.and_then(|()| rpassword::read_password()).map_err(|error| unreadable(&error))
+    let key = question.and_then(|()| rpassword::read_password());
+    if key.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
+        // The signal ends the process.
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    key.map_err(|error| unreadable(&error))
+}
+
+/// Lets the terminal show again what is typed if a signal ends the process: the library does so only after an answer.
+#[expect(clippy::exit, reason = "a question that is read cannot be cancelled")]
+fn restore_echo_after_signal() {
+    std::thread::spawn(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+        let signal = runtime.block_on(async { TerminationSignals::new().receive().await });
+        drop(std::process::Command::new("stty").arg("echo").status());
+        std::process::exit(signal.exit_status() as i32);
+    });
 }
 
 /// Asks the user at the terminal. Returns `None` without a terminal.

@@ -88,11 +88,13 @@ async fn a_call_that_writes_has_a_line_with_caller_records_and_outcome() {
     let created = json!({"name": "create_test_folder", "arguments": {"name": "planted-name"}});
     let answer = json_of(server.send("/demo", key, &created).await).await;
     server.call("/demo", key, &json!({"name": "list_runs", "arguments": {}})).await;
+    let shown = json!({"name": "create_test_folder", "arguments": {"name": "a", "dry_run": "true"}});
+    server.call("/demo", key, &shown).await;
 
     let (log, access) = server.stop().await;
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let audit: Vec<_> = lines.filter(|line| line["target"] == "audit").collect();
-    let [stopped, folder] = &audit[..] else { panic!("two lines: {log}") };
+    let [stopped, folder, shown] = &audit[..] else { panic!("three lines: {log}") };
     // The request and the call are the spans of the line.
     let of = |line: &Value, span: usize, field: &str| line["spans"][span][field].clone();
     for (line, request, tool) in
@@ -103,6 +105,7 @@ async fn a_call_that_writes_has_a_line_with_caller_records_and_outcome() {
     }
     assert_eq!(of(stopped, 1, "ids"), format!("job_ids={}", seed::JOB_RUNNING), "{log}");
     assert_ne!(stopped["outcome"], "done", "the other ids are none");
+    assert_eq!(shown["outcome"], "not_sent", "{log}");
     assert_eq!(of(folder, 1, "project"), "demo", "{log}");
     let id = answer["result"]["structuredContent"]["id"].as_str().expect("an id");
     assert_eq!(
