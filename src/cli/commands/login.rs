@@ -192,7 +192,7 @@ fn read_key(is_passed: bool, address: &HostUrl) -> Result<String, Failure> {
     let key = question.and_then(|()| rpassword::read_password());
     if key.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
         // The signal ends the process.
-        std::thread::sleep(Duration::from_secs(1));
+        std::thread::park_timeout(Duration::from_secs(1));
     }
     key.map_err(|error| unreadable(&error))
 }
