@@ -11,6 +11,7 @@ use super::{
     values::{KEY_SETTINGS, Values},
 };
 use crate::{
+    client::KEY_PREFIX,
     failure::{Cause, Code, Failure},
     text::{placeholder, variable_in_braces},
 };
@@ -106,8 +107,14 @@ fn problem_of_value(setting: &Setting, argument: &str) -> Option<String> {
     Some(format!("must be {}", words.join(" or ")))
 }
 
-/// Checks for what a host or a person has left around a value: the message of the parser would be misleading.
+/// Checks for a key in the wrong place, which no message may quote, and for what a host or a person has left around a value, of
+/// which the message of the parser would be misleading.
 fn problem_of_form(setting: &Setting, text: &str) -> Option<String> {
+    let may_hold_key = setting.is_secret() || setting.name() == API_KEY_COMMAND;
+    if !may_hold_key && text.split([',', ' ']).any(|word| word.starts_with(KEY_PREFIX)) {
+        return Some("looks like an API key, which belongs into `TAS_API_KEY`".to_owned());
+    }
+
     let is_for_key = setting.is_secret() || setting.name() == API_KEY_FILE;
     let found = if setting.name() == API_KEY_COMMAND {
         // The words of a command may have the other forms of placeholders.

@@ -271,6 +271,20 @@ async fn quotation_marks_around_a_value_are_named_as_such() {
     }
 }
 
+#[tokio::test]
+async fn a_key_in_another_setting_is_named_without_being_shown() {
+    for (name, value) in [
+        ("TAS_PROJECT_ID", "svc_planted"),
+        ("TAS_PROJECTS", "demo,svc_planted"),
+        ("TAS_TOOLSETS", "svc_planted"),
+        ("TAS_LOG", "svc_planted"),
+    ] {
+        let problem = "looks like an API key, which belongs into `TAS_API_KEY`";
+        let expected = [name.to_owned(), format!("variable {name}"), problem.to_owned()];
+        assert_eq!(problems(&settings(&good_but(name, value))).await, [expected], "{name}");
+    }
+}
+
 #[test]
 fn values_have_the_types_of_their_settings() {
     let of = |name, value| settings(&[(name, value)]);
