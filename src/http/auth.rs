@@ -115,6 +115,9 @@ fn read_credential(headers: &HeaderMap, has_issuer: bool) -> Result<Option<SentC
     }
     // A proxy may add credentials of another scheme, which are not meant for this server.
     for value in headers.get_all(header::AUTHORIZATION) {
+        if text_of(value)?.starts_with("Token ") {
+            return Err(bad("the header `Authorization` has the scheme `Token`: send `Bearer KEY`"));
+        }
         sent.extend(bearer_token(text_of(value)?).map(|token| (has_issuer, token.trim())));
     }
     sent.dedup();

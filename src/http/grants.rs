@@ -75,9 +75,12 @@ impl Grants {
 }
 
 impl NamedGrant {
-    /// Returns whether the claim is the value, or a list that contains the value.
+    /// Returns whether the claim is the value, or a list that contains the value: an array, or a text as for `scope`.
     fn names(&self, claims: &Fields) -> bool {
-        let is_value = |found: &Value| found.as_str() == Some(&self.value);
+        let is_value = |found: &Value| {
+            let text = found.as_str().unwrap_or_default();
+            text == self.value || text.split([' ', ',']).any(|word| word == self.value)
+        };
         match self.find(claims) {
             Some(Value::Array(items)) => items.iter().any(is_value),
             Some(found) => is_value(found),
@@ -284,6 +287,7 @@ mod tests {
         let claims: Fields = serde_json::from_value(json!({
             "sub": "alice",
             "groups": ["qa", "dev"],
+            "roles": "qa, dev",
             "realm": {"roles": ["tester"], "a/b": "c"},
             "https://example.com/team": "games",
             "level": 3,
@@ -297,6 +301,7 @@ mod tests {
             ("sub", "alic", false),
             ("groups", "dev", true),
             ("groups", "Dev", false),
+            ("roles", "dev", true),
             ("/realm/roles", "tester", true),
             ("/realm/a~1b", "c", true),
             ("/sub", "alice", true),

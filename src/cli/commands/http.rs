@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use clap::Command;
+use serde_json::json;
 
 use crate::{
     cli::{
@@ -10,7 +11,7 @@ use crate::{
         termination::{TerminationSignal, TerminationSignals},
     },
     http::{Application, HttpServer, StopRequest},
-    settings::{self, Settings},
+    settings::{self, LogFormat, Settings},
 };
 
 const EXAMPLES: [&str; 3] = [
@@ -37,11 +38,17 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
     let application = Application::from_settings(settings)?;
     let server = HttpServer::bind(application)?;
 
-    // If standard error is closed, the server runs without these lines.
-    let mut output = std::io::stderr();
-    drop(writeln!(output, "listening on http://{}/mcp", server.address()?));
+    let say = |message: &str| {
+        let line = match settings.server().log_format {
+            LogFormat::Json => json!({"message": message}).to_string(),
+            LogFormat::Text => message.to_owned(),
+        };
+        // If standard error is closed, the server runs without these lines.
+        drop(writeln!(std::io::stderr(), "{line}"));
+    };
+    say(&format!("listening on http://{}/mcp", server.address()?));
     if let Some(address) = server.admin_address()? {
-        drop(writeln!(output, "admin on http://{address}"));
+        say(&format!("admin on http://{address}"));
     }
 
     let mut signals = TerminationSignals::new();
@@ -53,7 +60,7 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
             TerminationSignal::Interrupt => StopRequest::AtOnce,
             TerminationSignal::Terminate => StopRequest::Announced,
         };
-        drop(writeln!(output, "stopping: calls under way may end; a second signal ends the process at once"));
+        say("stopping: calls under way may end; a second signal ends the process at once");
         // The server has already ended if nothing receives.
         let _: Result<(), StopRequest> = stop.send(request);
         signals.next().await;

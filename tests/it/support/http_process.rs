@@ -32,12 +32,15 @@ impl HttpProcess {
         let mut child = binary(&arguments, variables).spawn().expect("the binary starts");
         let mut errors = BufReader::new(child.stderr.take().expect("an output"));
         let mut line = String::new();
-        while !line.starts_with("listening on ") {
+        let url = loop {
             line.clear();
             let length = errors.read_line(&mut line).await.expect("UTF-8");
             assert!(length > 0, "the server has ended");
-        }
-        let url = line.trim().trim_start_matches("listening on ").to_owned();
+            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(url) = entry["message"].as_str().and_then(|text| text.strip_prefix("listening on ")) {
+                break url.to_owned();
+            }
+        };
 
         let client = crate::support::plain_client().build().expect("a client");
         Self { child, errors, url, client }
