@@ -95,7 +95,14 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
-        let list = ListToolsResult::with_all_items(self.state.profile.tools.clone());
+        let mut tools = self.state.profile.tools.clone();
+        if context.protocol_version().is_some_and(|version| version < ProtocolVersion::V_2025_06_18) {
+            // These revisions have no schemas of answers.
+            for tool in &mut tools {
+                tool.output_schema = None;
+            }
+        }
+        let list = ListToolsResult::with_all_items(tools);
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }
 

@@ -71,8 +71,9 @@ fn publish(
     let description = tool.description().for_caller(offered).unwrap_or_default();
     let published = Tool::new(tool.name, description, Arc::new(input))
         .with_title(tool.title)
-        .with_raw_output_schema(Arc::new(answer))
         .with_annotations(annotations);
+    let published =
+        if tool.has_blocks() { published } else { published.with_raw_output_schema(Arc::new(answer)) };
 
     if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }
 }

@@ -23,9 +23,6 @@ const MAX_LINK_NAME_CHARS: usize = 255;
 /// Longest media type of a link, in bytes (RFC 6838 limits each half to 127).
 const MAX_MEDIA_TYPE_BYTES: usize = 255;
 
-/// How to get a file to which the result has a link.
-const LINK_HINT: &str = "not shown here: the address in the `resource_link` of this result needs no key";
-
 /// Returns the result of a call that ended with `outcome`. Hints name offered tools only.
 pub(super) fn tool_result(
     outcome: Result<Reply, Failure>,
@@ -37,9 +34,12 @@ pub(super) fn tool_result(
     match outcome {
         Ok(mut reply) => {
             if tool.name == GetRunArtifact::NAME {
-                let has_link = config.gives_links() && !reply.links().is_empty();
-                let hint = if has_link { LINK_HINT } else { SAVE_HINT };
-                reply.edit_text(HINT, |_| for_caller(hint, selection).unwrap_or_default());
+                let link = reply.links().first().filter(|_| config.gives_links());
+                let hint = match link {
+                    Some(link) => format!("not shown here: {} needs no key", link.address.expose()),
+                    None => for_caller(SAVE_HINT, selection).unwrap_or_default(),
+                };
+                reply.edit_text(HINT, |_| hint);
             }
             success(reply, config, tool)
         }
@@ -87,8 +87,8 @@ fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentB
     blocks.collect()
 }
 
-/// Returns a result with the reply as text and as structure, because hosts show only one of them. The images follow the text
-/// and do not count towards the limit.
+/// Returns a result with the reply as text and as structure, because hosts show only one of them. Images and links follow the
+/// text; then there is no structure, beside which some hosts drop them. Images do not count towards the limit.
 fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;
     let image_block = |picture: &Picture| ContentBlock::image(picture.base64(), picture.mime_type);
@@ -97,10 +97,11 @@ fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> C
     // Both forms have the same limit, because it is unknown which of them a host shows.
     let (structure, text) = reply.into_limited(max_reply_chars, reply::ReplySource::Call(tool));
     let links = link_blocks(&links, &text, max_reply_chars);
-    let content = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
+    let content: Vec<_> = std::iter::once(ContentBlock::text(text)).chain(images).chain(links).collect();
 
+    let is_text_only = content.len() == 1;
     let mut result = CallToolResult::success(content);
-    result.structured_content = Some(structure);
+    result.structured_content = is_text_only.then_some(structure);
     result
 }
 

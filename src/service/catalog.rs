@@ -23,7 +23,8 @@ pub struct OperationEntry {
 impl OperationEntry {
     const fn new<O: Operation>() -> Self {
         let request = O::REQUEST;
-        Self { tool: ToolDefinition::new::<O, O::Answer>(O::TOOL, request.has_pictures()), request }
+        let (has_pictures, has_link) = (request.has_pictures(), request.has_link());
+        Self { tool: ToolDefinition::new::<O, O::Answer>(O::TOOL, has_pictures, has_link), request }
     }
 
     /// Returns whether a call with these arguments may be sent twice with the same result.

@@ -129,6 +129,11 @@ impl RequestInfo {
         self.pictures.is_some() || matches!(self.response_kind, ResponseKind::File)
     }
 
+    /// Returns whether a result may have a link to a file.
+    pub const fn has_link(&self) -> bool {
+        matches!(self.response_kind, ResponseKind::File | ResponseKind::Redirect)
+    }
+
     /// Returns the names of the fields that travel in the path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         let segments = self.path.split('/').filter(|segment| *segment != TMSYS);

@@ -37,6 +37,8 @@ pub struct ToolDefinition {
     info: ToolInfo,
     /// Whether an answer may hold pictures.
     pub has_pictures: bool,
+    /// Whether the answer of the service may be a file, or the address of one.
+    has_link: bool,
     // `new` runs at compile time, where schemas cannot be generated.
     generate_input: fn() -> (String, Fields),
     generate_output: fn(&mut SchemaGenerator, usize) -> Fields,
@@ -46,10 +48,15 @@ pub struct ToolDefinition {
 
 impl ToolDefinition {
     /// A tool with the properties `info` that takes `Arguments` and answers with `Answer`.
-    pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(info: ToolInfo, has_pictures: bool) -> Self {
+    pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(
+        info: ToolInfo,
+        has_pictures: bool,
+        has_link: bool,
+    ) -> Self {
         Self {
             info,
             has_pictures,
+            has_link,
             generate_input: schema::input::<Arguments>,
             generate_output: schema::answer::<Answer>,
             input: OnceLock::new(),
@@ -72,6 +79,12 @@ impl ToolDefinition {
     pub fn output_schema(&self) -> &Arc<Fields> {
         self.output
             .get_or_init(|| Arc::new(self.answer_schema(&mut schema::answer_types(), schema::EVERY_DEPTH)))
+    }
+
+    /// Returns whether a result may have pictures or links beside its text. Its answer then has no published schema: some hosts
+    /// show a model the structure of a result alone.
+    pub fn has_blocks(&self) -> bool {
+        self.has_pictures || self.has_link || self.extension == Some(Extension::FileLinks)
     }
 
     /// Returns the schema of the answer as hosts receive it. `types` is a generator of [`schema::answer_types`].

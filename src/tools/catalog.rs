@@ -72,6 +72,7 @@ macro_rules! list_composite_tools {
                 static DEFINITION: ToolDefinition = ToolDefinition::new::<$tool, <$tool as CompositeTool>::Answer>(
                     <$tool as CompositeTool>::TOOL,
                     false,
+                    false,
                 );
 
                 Tool { info: &DEFINITION, run: |call| Box::pin(run_composite::<$tool>(call)) }

@@ -8,7 +8,7 @@ use tas_mcp::sandbox::{
 
 use crate::support::{
     fixture::{Fixture, Session},
-    host::Host,
+    host::{Host, reply_of},
 };
 
 mod files;
@@ -21,11 +21,7 @@ async fn get_live_run(host: &mut Host, arguments: Value) -> (Value, Vec<(Value, 
 
     assert_ne!(result["isError"], true, "{result}");
 
-    let blocks = result["content"].as_array().expect("blocks");
-    let text: Value = serde_json::from_str(blocks[0]["text"].as_str().expect("text")).expect("JSON");
-
-    assert_eq!(text, result["structuredContent"], "text and structure say the same");
-
+    let (text, blocks) = (reply_of(&result), result["content"].as_array().expect("blocks"));
     let images = blocks.iter().skip(1).map(|block| {
         assert_eq!(block["type"], "image");
         (block["mimeType"].clone(), block["data"].as_str().expect("Base64").to_owned())

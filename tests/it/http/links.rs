@@ -5,6 +5,7 @@ use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{
     fixture::{Fixture, Session},
+    host::reply_of,
     http_client::{FREE_PORTS, HttpUnderTest},
     service::Service,
     stub::Stub,
@@ -54,7 +55,7 @@ async fn a_link_leads_to_the_file_without_a_key() {
 
         let bytes = service.fetch(link["uri"].as_str().expect("an address"), "").await;
         if tool == "get_minion_download" {
-            assert_eq!(link["uri"], result["structuredContent"]["download_url"]);
+            assert_eq!(link["uri"], reply_of(&result)["download_url"]);
             assert_eq!(link["name"], "minion-2.8.1-linux-x86_64.zip");
             assert_eq!(link.get("size"), None);
         } else {
@@ -71,8 +72,9 @@ async fn a_link_says_what_the_file_is_and_the_hint_names_the_link() {
     let result = server.call("/mcp", &DEMO, tool, arguments).await;
 
     assert_eq!(links(&result)[0]["mimeType"], "video/mp4");
-    let hint = result["structuredContent"]["hint"].as_str().expect("a hint");
-    assert!(hint.contains("`resource_link`"), "{hint}");
+    let reply = reply_of(&result);
+    let (hint, address) = (reply["hint"].as_str().expect("a hint"), links(&result)[0]["uri"].clone());
+    assert!(hint.contains(address.as_str().expect("an address")), "{hint}");
     assert!(!result.to_string().contains("download_run_files"), "{result}");
 }
 
@@ -80,7 +82,8 @@ async fn a_link_says_what_the_file_is_and_the_hint_names_the_link() {
 async fn a_file_that_needs_the_key_has_no_link() {
     let (_service, server) = start().await;
     let listed = server.call("/mcp", &DEMO, "list_run_artifacts", json!({"run_id": player()})).await;
-    let files = listed["structuredContent"]["artifacts"].as_array().expect("files");
+    let reply = reply_of(&listed);
+    let files = reply["artifacts"].as_array().expect("files");
 
     for file in files.iter().filter(|file| file["filename"] != "recording.mp4") {
         let arguments = json!({"run_id": player(), "filename": file["filename"]});
@@ -100,7 +103,7 @@ async fn the_addresses_of_listed_files_are_requested_only_for_links() {
 
     let [.., (tool, arguments)] = calls();
     let listed = server.call("/mcp", &DEMO, tool, arguments).await;
-    let count = listed["structuredContent"]["artifacts"].as_array().expect("files").len();
+    let count = reply_of(&listed)["artifacts"].as_array().expect("files").len();
     assert_eq!(artifacts(&service.requests().await), count.min(10));
 }
 
@@ -112,7 +115,7 @@ async fn a_file_without_an_answer_has_no_link_and_the_list_is_returned() {
 
     let result = server.call("/mcp", &DEMO, tool, arguments).await;
     assert_eq!(links(&result), Vec::<Value>::new());
-    assert!(result["structuredContent"]["artifacts"].as_array().is_some_and(|files| files.len() > 1));
+    assert!(reply_of(&result)["artifacts"].as_array().is_some_and(|files| files.len() > 1));
 }
 
 /// A service that lists files with presigned addresses of another host.

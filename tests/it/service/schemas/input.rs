@@ -284,7 +284,7 @@ fn the_description_of_fields_names_fields_of_the_answer() {
             listed["inputSchema"]["properties"]["fields"]["description"].as_str().expect("a description");
         let names = text.split('`').nth(1).expect("names").split(',');
 
-        let answer = &listed["outputSchema"]["properties"];
+        let answer = &tool.output_schema()["properties"];
         let records = &answer["data"]["items"]["properties"];
         for name in names {
             let field = name.split('.').next().unwrap_or_default();
