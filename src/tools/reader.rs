@@ -265,7 +265,7 @@ impl Reader {
 }
 
 /// What a tool could not read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Unread {
     pub(crate) omissions: Vec<Omission>,
     /// Whether an equal call may read more. What the key may not read stays unread.

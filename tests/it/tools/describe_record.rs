@@ -66,7 +66,7 @@ async fn a_run_is_described_with_its_project_device_bugs_and_failed_steps() {
     let run = describe(json!({"record": seed::RUN_FAILED})).await;
 
     assert_eq!((&run["kind"], &run["state"]), (&json!("run"), &json!("FAILED")), "{run}");
-    assert_eq!(run["project_id"], "demo");
+    assert_eq!((&run["project_id"], run.get("record")), (&json!("demo"), None));
     assert!(run["devices"][0].is_string() && run["bugs"][0]["title"].is_string(), "{run}");
     assert!(run["failed_steps"][0]["report"].is_string(), "{run}");
 }
