@@ -42,11 +42,11 @@ use crate::{
 /// Largest number of requests beside those that find the record and read it.
 const FURTHER_REQUESTS: usize = 5;
 
-/// Result of a step that needs no attention.
-const PASSED: &str = "SUCCESS";
-
 /// Largest number of results that are shown with a test, a plan or a build.
 const LATEST_RESULTS: usize = 5;
+
+/// Result of a step that needs no attention.
+const PASSED: &str = "SUCCESS";
 
 /// Finds the record that has this id or name. Returns also what else is known of the name.
 ///

@@ -343,24 +343,21 @@ impl FoundResult {
     /// # Errors
     /// `not_found` if no record has the id, or the failure of a look-up.
     pub(crate) async fn find(reader: &Reader, id: &str) -> Result<Self, Failure> {
-        let mut refusals = Vec::new();
+        let message = format!("no run, job or plan execution has the id `{id}`");
+        let mut unknown = Failure::new(Code::NotFound, &*message).hint("`tool:list_runs` lists runs");
         // The ids of runs are no UUIDs (service.md 1.7), but a service may have others.
-        let kinds = [ResultKind::Run, ResultKind::Execution, ResultKind::Job];
-        for kind in kinds.into_iter().cycle().skip(usize::from(is_uuid(id))).take(kinds.len()) {
+        let kinds = [ResultKind::Execution, ResultKind::Job, ResultKind::Run];
+        for kind in kinds.into_iter().filter(|kind| *kind == ResultKind::Run || is_uuid(id)) {
             match Self::read(reader, ResultId::new(kind, id)).await {
-                Err(failure) if is_unknown_id(&failure) => refusals.push(failure),
+                // It names the projects that were searched.
+                Err(failure) if failure.code == Code::ProjectNotResolved => {
+                    unknown = Failure { message: format!("{message}: {failure}"), ..failure };
+                }
+                Err(failure) if is_unknown_id(&failure) => {}
                 read => return read,
             }
         }
-
-        // The refusal that explains most: the projects that were searched, or why the id is invalid for every kind.
-        let message = format!("no run, job or plan execution has the id `{id}`");
-        let all_invalid = refusals.iter().all(|refusal| refusal.code == Code::InvalidArguments);
-        let explains = |refusal: &Failure| all_invalid || refusal.code == Code::ProjectNotResolved;
-        Err(match refusals.into_iter().find(explains) {
-            Some(refusal) => Failure { message: format!("{message}: {refusal}"), ..refusal },
-            None => Failure::new(Code::NotFound, message).hint("`tool:list_runs` lists runs"),
-        })
+        Err(unknown)
     }
 
     pub(crate) async fn read(reader: &Reader, id: ResultId) -> Result<Self, Failure> {
