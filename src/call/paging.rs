@@ -99,22 +99,6 @@ pub(crate) struct ListRecords {
     pub(crate) has_more_pages: bool,
 }
 
-impl ListRecords {
-    /// Returns the pages of the list `list` that were not read. `max_pages` is the limit of [`read_all`].
-    pub(crate) fn unread_pages(&self, list: &str, max_pages: u64) -> Vec<Omission> {
-        let failed = self.failed_pages.iter().map(|(page, failure)| Omission {
-            what: format!("{list}, page {page}"),
-            why: failure.message.clone(),
-        });
-        let too_long = self.has_more_pages.then(|| Omission {
-            what: format!("{list}, page {max_pages} and after"),
-            why: "the list is too long to be read completely".to_owned(),
-        });
-
-        failed.chain(too_long).collect()
-    }
-}
-
 /// Reads all pages of a list, at most `max_pages`. `read` requests the page with a number.
 ///
 /// The pages after the first are read concurrently if the first page states how many there are.

@@ -18,7 +18,6 @@ use crate::{
     service::{
         api::{
             builds::{Build, ListBuilds},
-            configs::{DeploymentConfig, ListDeploymentConfigs},
             executions::{ListTestPlanExecutions, TestPlanExecution},
             jobs::{Job, ListJobs},
             runs::{ListRuns, Run},
@@ -30,7 +29,6 @@ use crate::{
     },
     text::composed,
     tools::{
-        find::is_named,
         names::{devices, player_platform},
         newest::NewestRecords,
         waiting::ResultItem,
@@ -231,12 +229,8 @@ impl<'a> Filters<'a> {
 /// Reads the platform of the device config with this name or id: runs name a device, and not the config by which it was chosen.
 /// A key may not be allowed to read configs.
 async fn read_platform(resolver: NameResolver<'_>, name: &str) -> Option<String> {
-    let configs = resolver.newest_records(ListDeploymentConfigs::entry(), Fields::new()).await.ok()?.data;
-    let is_meant = |config: &&Value| {
-        let has_id = begins(&view::<DeploymentConfig>(*config).id, name);
-        has_id || is_named(RecordKind::DeploymentConfig, config, name)
-    };
-    configs.iter().find(is_meant).and_then(|config| view::<DeploymentConfig>(config).kind)
+    let device = resolver.record(RecordKind::DeploymentConfig, name).await.ok()?;
+    device.more.get("platform")?.as_str().map(str::to_owned)
 }
 
 /// Keeps what the first of the tests accepts that accepts anything. Returns whether one does.

@@ -1,7 +1,7 @@
 //! What a user names: an id, the beginning of an id, or a name. Every command finds its records here, and results in
 //! `result_resolution`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::{
     call::{
@@ -12,7 +12,7 @@ use crate::{
     fields::Fields,
     service::{arguments::is_uuid, catalog::OperationEntry, record_kind::RecordKind},
     tools::{
-        find::{FoundRecord, NameResult, find_name},
+        find::{FoundRecord, Lists, NameResult},
         newest::{NewestRecords, read_newest},
         reader::Reader,
     },
@@ -89,8 +89,8 @@ impl<'a> NameResolver<'a> {
     }
 
     pub(super) async fn search(self, kinds: &[RecordKind], name: &str) -> Result<NameResult, Failure> {
-        let found = find_name(&self.reader(), kinds, name).await?;
-        if let Some(reason) = &found.reason {
+        let found = Lists::read(&self.reader(), kinds).await?.find(name);
+        if let Some(reason) = found.unread.reason() {
             tracing::warn!("not every list could be read: {reason}");
         }
 
@@ -113,23 +113,16 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
 
 /// Returns the record that is meant, and the rest of the result.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<(FoundRecord, NameResult), Failure> {
-    let found = match found.take_single() {
-        Ok(found) => return Ok(found),
-        Err(found) => found,
-    };
-
     let nouns: Vec<_> = kinds.iter().map(|kind| noun(*kind)).collect();
     let nouns = match nouns.as_slice() {
         [others @ .., one, last] => [others, &[&*format!("{one} or {last}")]].concat().join(", "),
         _ => nouns.concat(),
     };
-    let NameResult { records, reason, .. } = &found;
-    let is_near = reason.is_none() && records.first().is_some_and(|record| !record.has_name());
-    let message = found.problem(&nouns) + if is_near { "; the nearest are" } else { "" };
+    let choices: Vec<_> = found.records.iter().map(choice).collect();
+    let is_read = found.unread.omissions.is_empty();
+    let is_near = is_read && found.records.first().is_some_and(|record| !record.has_name());
     let hint = match kinds {
-        _ if !records.is_empty() || reason.is_some() => {
-            "nothing was sent; pass the whole name or the id".to_owned()
-        }
+        _ if !choices.is_empty() || !is_read => "nothing was sent; pass the whole name or the id".to_owned(),
         [_, _, _, ..] => {
             "nothing was sent; `tas-mcp runs`, `tests`, `plans`, `builds`, `devices` and `bugs` list what there is"
                 .to_owned()
@@ -140,11 +133,12 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<(FoundRe
         }
     };
 
-    let mut failure =
-        Failure::new(Code::InvalidArguments, message).hint(hint).detail("records", json!(records));
-    failure.facts.choices = records.iter().map(choice).collect();
-
-    Err(failure)
+    found.take_single(&nouns).map_err(|mut failure| {
+        failure.code = Code::InvalidArguments;
+        failure.message += if is_near { "; the nearest are" } else { "" };
+        failure.facts.choices = choices;
+        failure.hint(hint)
+    })
 }
 
 /// Returns a line about a record: its name, what tells it apart, and its id.
@@ -154,7 +148,7 @@ pub(super) fn choice(record: &FoundRecord) -> String {
     format!("{} {}{more}: {}", noun(record.kind), record.name, record.id)
 }
 
-fn noun(kind: RecordKind) -> &'static str {
+pub(super) fn noun(kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::Result(kind) => kind.noun(),
         RecordKind::Test => "test",

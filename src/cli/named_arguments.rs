@@ -5,14 +5,13 @@ use serde_json::{Value, json};
 use super::{
     name_resolution::{LATEST, NameResolver, SHORTEST_BEGINNING, begins, single},
     output::note,
-    result_resolution::{Latest, is_result_id},
+    result_resolution::Latest,
 };
 use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
         api::builds::ListBuilds,
-        arguments::is_uuid,
         catalog::ListedOperation as _,
         record_kind::{RecordKind, ResultKind},
         tool::{Effect, ToolDefinition},
@@ -187,7 +186,8 @@ pub(super) async fn resolve_results(
     let own = ResultKind::ALL.map(|kind| (kind.argument(), kind));
     for (argument, kind) in own.into_iter().chain([("multiplayer_run_id", ResultKind::Run)]) {
         let name = arguments.get(argument).and_then(Value::as_str);
-        let Some(name) = name.filter(|name| !name.is_empty() && !is_result_id(kind, name)) else { continue };
+        let is_id = |name: &str| name.is_empty() || RecordKind::Result(kind).may_have_id(name);
+        let Some(name) = name.filter(|name| !is_id(name)) else { continue };
 
         if kind == ResultKind::Run {
             let run = resolver.run(name).await?;
@@ -218,14 +218,7 @@ fn as_object(value: &Value) -> Option<Fields> {
 /// Returns the value of an argument if it is a name, and not an id.
 fn named(arguments: &Fields, argument: &str, kind: RecordKind) -> Option<String> {
     let text = arguments.get(argument)?.as_str()?;
-    let is_id = match kind {
-        // The ids of these records have a prefix (service.md 8, 9).
-        RecordKind::Bug => text.starts_with("bug_"),
-        RecordKind::SharedStep => text.starts_with("ssc_"),
-        _ => is_uuid(text),
-    };
-
-    (!text.is_empty() && !is_id).then(|| text.to_owned())
+    (!text.is_empty() && !kind.may_have_id(text)).then(|| text.to_owned())
 }
 
 #[cfg(test)]

@@ -24,8 +24,8 @@ use crate::{
         record_kind::{RecordKind, ResultId, ResultKind},
     },
     tools::{
-        describe::Subject,
-        find::{FoundRecord, FoundResult, is_unknown_id},
+        describe::find_by_id,
+        find::{FoundRecord, FoundResult, NameResult, is_unknown_id},
         names::initiator_name,
         newest::LatestResult,
     },
@@ -48,24 +48,26 @@ enum Found {
 }
 
 impl NameResolver<'_> {
-    pub(super) async fn any(self, name: &str) -> Result<Subject, Failure> {
-        if name.eq_ignore_ascii_case(LATEST) {
-            return self.found(name).await.map(Subject::Result);
+    /// Returns the record of any kind that is meant, and what is known beside it of the name.
+    pub(super) async fn any(self, name: &str) -> Result<(FoundRecord, NameResult), Failure> {
+        let mut found = find_by_id(&self.reader(), &RecordKind::DESCRIBED, name).await?;
+        if found.is_none() {
+            let result = if name.eq_ignore_ascii_case(LATEST) {
+                Some(self.latest().await?)
+            } else {
+                self.result_that_begins(name).await?
+            };
+            found = result.map(|id| FoundRecord::with_id(RecordKind::Result(id.kind), &id.id));
         }
-        if let Some(bug) = Subject::bug(&self.reader(), name).await? {
-            return Ok(bug);
-        }
-        if let Ok(found) = self.result_with_id(name).await? {
-            return Ok(Subject::Result(found));
+        if let Some(found) = found {
+            return Ok((found, NameResult::new(name, Vec::new())));
         }
 
-        let found = self.record_of(&RecordKind::DESCRIBED_BY_NAME, name).await;
-        let (record, others) = found.map_err(|failure| {
+        self.record_of(&RecordKind::DESCRIBED_BY_NAME, name).await.map_err(|failure| {
             let message =
                 failure.message.replace("no test,", "no run, job or execution has this id, and no test,");
             Failure { message, ..failure }
-        })?;
-        Ok(Subject::Named(record, Box::new(others)))
+        })
     }
 
     /// Returns the result that has this id, or whose id begins so; else why it is unknown.
@@ -197,7 +199,7 @@ impl NameResolver<'_> {
             return Ok(self.newest(ResultKind::Run, Fields::new(), "the project").await?.id);
         }
         // Whoever reads the run finds out whether it exists.
-        if is_result_id(ResultKind::Run, name) && name.len() >= WHOLE_RUN_ID {
+        if RecordKind::Result(ResultKind::Run).may_have_id(name) && name.len() >= WHOLE_RUN_ID {
             return Ok(name.to_owned());
         }
 
@@ -224,7 +226,7 @@ impl NameResolver<'_> {
     async fn latest_of_named(self, name: &str, latest: Latest) -> Result<Option<ResultId>, Failure> {
         let kinds = [RecordKind::TestPlan, RecordKind::Test];
         let found = self.search(&kinds, name).await?;
-        if found.records.is_empty() && found.reason.is_none() {
+        if found.records.is_empty() && found.unread.omissions.is_empty() {
             return Ok(None);
         }
 
@@ -262,17 +264,6 @@ impl NameResolver<'_> {
 
 /// Shortest id of a run that is known (service.md 1.7). Shorter words may be beginnings of ids.
 const WHOLE_RUN_ID: usize = 11;
-
-/// Returns whether `text` has the form of the ids of `kind`. Ids of runs are one word with digits (service.md 1.7).
-pub(super) fn is_result_id(kind: ResultKind, text: &str) -> bool {
-    match kind {
-        ResultKind::Job | ResultKind::Execution => is_uuid(text),
-        ResultKind::Run => {
-            let has_digit = text.contains(|character: char| character.is_ascii_digit());
-            has_digit && !text.contains(char::is_whitespace) && !is_uuid(text)
-        }
-    }
-}
 
 fn nothing_started(owner: &str, kind: ResultKind) -> Failure {
     Failure::new(Code::NotFound, format!("{owner} has no {}", kind.noun()))

@@ -110,10 +110,6 @@ impl Table {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     pub(super) fn truncate(&mut self, rows: usize) {
         self.rows.truncate(rows);
     }

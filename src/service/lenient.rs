@@ -45,7 +45,7 @@ pub fn view<'a, T: View>(value: impl Deserializer<'a> + Copy) -> T {
 }
 
 /// A field that is null means the same as a missing one.
-fn drop_null_fields(value: &mut Value) {
+pub(crate) fn drop_null_fields(value: &mut Value) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(drop_null_fields),
         Value::Object(fields) => {

@@ -10,6 +10,7 @@ use crate::{
     fields::{Fields, text_at},
     service::{
         api::{Id, Uuid, bugs, builds, configs, executions, folders, jobs, plans, runs, shared_steps, tests},
+        arguments::is_uuid,
         catalog::{ListedOperation as _, OperationEntry},
     },
 };
@@ -82,6 +83,19 @@ impl RecordKind {
     pub fn filter(self) -> Fields {
         let all = (self == Self::Bug).then(|| ("status".to_owned(), Value::from("all")));
         all.into_iter().collect()
+    }
+
+    /// Returns whether a text has the form of the ids of this kind (service.md 1.7, 8, 9).
+    pub fn may_have_id(self, text: &str) -> bool {
+        match self {
+            Self::Bug => text.starts_with("bug_"),
+            Self::SharedStep => text.starts_with("ssc_"),
+            Self::Result(ResultKind::Run) => {
+                let is_word = !text.contains(char::is_whitespace) && !text.starts_with("bug_");
+                is_word && text.contains(|one: char| one.is_ascii_digit()) && !is_uuid(text)
+            }
+            _ => is_uuid(text),
+        }
     }
 
     /// Returns the field of a listed record that holds its id.

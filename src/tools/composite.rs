@@ -19,7 +19,7 @@ use crate::{
     },
     tools::{
         context::ToolContext,
-        describe::{DescribedRecord, RecordDescription, Subject},
+        describe::{RecordDescription, find_record},
         find::{NameSearchAnswer, find_names},
         newest::LatestResult,
         project_client::ProjectClient,
@@ -94,8 +94,9 @@ impl CompositeTool for DescribeRecord {
     async fn run(self, context: ToolContext) -> Result<RecordDescription, Failure> {
         let reader = Reader::new(&context.caller, context.project.as_deref());
         let work = async {
-            let subject = Subject::find(&reader, &self.record, self.kind).await?;
-            Ok(DescribedRecord::read(&reader, subject).await?.description)
+            let (record, others) = find_record(&reader, &self.record, self.kind).await?;
+            let description = RecordDescription::read(&reader, record, others).await?;
+            Ok(RecordDescription { record: None, ..description })
         };
         reader.run(&context.options, work).await
     }

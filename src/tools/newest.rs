@@ -27,7 +27,7 @@ use crate::{
     },
     tools::{
         context::CallOptions,
-        reader::{Reader, ScanEnd, arguments},
+        reader::{Reader, ScanEnd, Unread, arguments},
     },
 };
 
@@ -187,8 +187,9 @@ async fn read_sorted(
     let reader = Reader::new(caller, checked.project_id.as_deref());
     let listed = reader.run(options, reader.list(list, &checked.own, LONG_LIST_PAGES)).await?;
 
-    let unread = listed.unread_pages(list.name, LONG_LIST_PAGES);
-    Ok((newest_first(list, listed.records), unread))
+    let mut unread = Unread::default();
+    let records = unread.pages(list.name, listed, LONG_LIST_PAGES);
+    Ok((newest_first(list, records), unread.omissions))
 }
 
 /// Returns the records of a list, each once, the newest first. Those without a time follow at the end, sorted by name.

@@ -265,7 +265,7 @@ impl Reader {
 }
 
 /// What a tool could not read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Unread {
     pub(crate) omissions: Vec<Omission>,
     /// Whether an equal call may read more. What the key may not read stays unread.
@@ -309,6 +309,11 @@ impl Unread {
         max_pages: u64,
     ) -> Option<Vec<Value>> {
         let list = list.map_err(|failure| self.add(what, &failure)).ok()?;
+        Some(self.pages(what, list, max_pages))
+    }
+
+    /// Returns the records of a list whose first page was read.
+    pub(crate) fn pages(&mut self, what: &str, list: ListRecords, max_pages: u64) -> Vec<Value> {
         for (page, failure) in &list.failed_pages {
             self.add(&format!("{what}, page {page}"), failure);
         }
@@ -318,7 +323,7 @@ impl Unread {
             self.is_cut = true;
         }
 
-        Some(list.records)
+        list.records
     }
 
     /// Returns the beginning of all of it in one line.

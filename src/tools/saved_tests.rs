@@ -19,7 +19,7 @@ use crate::{
     },
     tools::{
         context::CallOptions,
-        reader::{Reader, shows_folders},
+        reader::{Reader, Unread, shows_folders},
     },
 };
 
@@ -134,13 +134,13 @@ async fn list_all_folders(
 /// The failure of the list without a folder.
 async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
     let list = reader.list(ListTests::entry(), &Fields::new(), LONG_LIST_PAGES).await?;
-    let mut unread = list.unread_pages(ListTests::NAME, LONG_LIST_PAGES);
-    let mut tests = list.records;
+    let mut unread = Unread::default();
+    let mut tests = unread.pages(ListTests::NAME, list, LONG_LIST_PAGES);
 
     if !shows_folders(&tests) {
         let (in_folders, not_read) = reader.tests_in_folders(None).await;
         tests.extend(in_folders);
-        unread.extend(not_read.omissions);
+        unread.extend(not_read);
     }
 
     let mut tests = deduplicate(tests, "id");
@@ -149,5 +149,5 @@ async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Vec<Omission>)
         (folder_path, name.to_lowercase())
     });
 
-    Ok((tests, unread))
+    Ok((tests, unread.omissions))
 }

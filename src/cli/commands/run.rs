@@ -31,7 +31,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{Id, plans::StartTestPlanRun, runs::StartRun, tests::GetTest},
+        api::{plans::StartTestPlanRun, runs::StartRun, tests::GetTest},
         arguments::is_uuid,
         record_kind::RecordKind,
     },
@@ -274,7 +274,7 @@ async fn find_startable(resolver: NameResolver<'_>, name: &str) -> Result<FoundR
         return Ok(resolver.record_of(&[RecordKind::TestPlan, RecordKind::Test], name).await?.0);
     }
 
-    let test = GetTest { test_id: Id(name.to_owned()), version: None, include_shared_collection_steps: None };
+    let test = GetTest::newest(name.to_owned());
     let client =
         ProjectClient { caller: resolver.caller.clone(), project: resolver.project.map(str::to_owned) };
     match client.call(&test).await {

@@ -58,6 +58,13 @@ pub struct GetTest {
     pub include_shared_collection_steps: Option<bool>,
 }
 
+impl GetTest {
+    /// Reads the newest version of a test.
+    pub fn newest(id: String) -> Self {
+        Self { test_id: Id(id), version: None, include_shared_collection_steps: None }
+    }
+}
+
 impl Operation for GetTest {
     const TOOL: ToolInfo = ToolInfo::reads("get_test", "Get a test", Toolset::Tests).core();
     const REQUEST: RequestInfo = RequestInfo::get("/tests/{test_id}");

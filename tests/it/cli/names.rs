@@ -265,7 +265,7 @@ async fn the_beginning_of_an_id_is_accepted_where_an_id_is() {
         (&["call", "get_test_plan", "--test-plan-id", beginning(seed::PLAN_SMOKE)], "/id", seed::PLAN_SMOKE),
         (&["call", "get_build", "--build-id", beginning(seed::BUILD_ANDROID)], "/id", seed::BUILD_ANDROID),
         (&["call", "get_job", "--job-id", beginning(seed::JOB_FAILED)], "/job_id", seed::JOB_FAILED),
-        (&["show", beginning(seed::CONFIG_WINDOWS), "--json"], "/device/id", seed::CONFIG_WINDOWS),
+        (&["show", beginning(seed::CONFIG_WINDOWS), "--json"], "/id", seed::CONFIG_WINDOWS),
     ] {
         let (code, printed, error) = run_json(&service, arguments).await;
         assert_eq!(

@@ -29,41 +29,37 @@ const SHOWN: [(&str, &str, &[&str]); 10] = [
         "run  Pause and resume  FAILED\n  id: x03031trjx0\n",
         &[
             "  build: Emberfall 1.4.0 nightly 413 (5f5cf9b5)",
-            "  Three taps on the pause button had no effect",
+            "  report: Three taps on the pause button had no effect",
             "\nbugs\n",
         ],
     ),
     (
         seed::JOB_FLAKY,
         "job  Beat the Cinder Golem  SUCCESS\n",
-        &["  plan execution: Release smoke (4ea293c9)", "\nruns\n"],
+        &["  test plan: Release smoke (8329bf5f)", "\nresults\n"],
     ),
-    ("57a17b45", "job  Pause and resume  FAILED\n", &["  device: Pixel 8\n"]),
+    ("57a17b45", "job  Pause and resume  FAILED\n", &["  platform: Pixel 8\n"]),
     (
         seed::EXECUTION_COMPLETED,
         "plan execution  Release smoke  FAILED\n",
-        &["  tests: 3 passed, 1 failed", "Emberfall 1.4.0 nightly 412", "  took   ", "  1m 07s  "],
+        &["  test status: passed 3, failed 1\n", "Emberfall 1.4.0 nightly 412", "  duration  ", "  1m 07s  "],
     ),
-    ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nlatest runs\n"]),
+    ("pause and RESUME", "test  Pause and resume\n", &["\nsteps\n", "expected: ", "\nresults\n"]),
     (
         "Cross-play party",
         "plan  Cross-play party\n",
-        &["  slot 3: Console", "Co-op: light the beacon", "\nlatest executions\n"],
+        &["  slots: 1 PC, 2 Phone, 3 Console", "Co-op: light the beacon", "\nresults\n"],
     ),
     (
         seed::BUILD_ANDROID,
-        "build  Emberfall 1.4.0 nightly 413\n",
-        &["  platform: android", "branch main", "\nlatest runs\n"],
+        "build  Emberfall 1.4.0 nightly 413  OK\n",
+        &["  platform: android", "branch main", "\nresults\n"],
     ),
     ("Windows PC", "device  Windows PC\n", &["  platform: windows"]),
     (
         "Pause button does not react",
-        "bug  Pause button does not react\n  id: bug_7h2k9\n",
-        &[
-            "\nhow to reproduce\n  Start level 1",
-            "\noccurrences\n",
-            "Emberfall 1.4.0 nightly 412  Pause and resume",
-        ],
+        "bug  Pause button does not react  active\n  id: bug_7h2k9\n",
+        &["\nreproduction steps\n  Start level 1", "\noccurrences\n", "  Emberfall 1.4.0 nightly 412 ("],
     ),
     ("latest", "plan execution  ", &[]),
 ];
@@ -93,8 +89,9 @@ async fn the_json_of_a_record_has_its_answer_as_it_came() {
         run(&service, &["call", "get_test_plan", "--json", "--test-plan-id", seed::PLAN_SMOKE]).await;
     let plan: Value = serde_json::from_str(&text).expect("JSON");
 
-    assert_eq!((&shown["kind"], &shown["test_plan"]), (&"test_plan".into(), &plan));
-    assert_eq!(shown["test_names"][seed::TEST_FAILS], "Pause and resume");
+    assert_eq!((&shown["kind"], &shown["record"]), (&"test_plan".into(), &plan));
+    let tests = shown["tests"].as_array().expect("a list");
+    assert!(tests.iter().any(|test| test["name"] == "Pause and resume"), "{shown}");
 }
 
 #[tokio::test]
@@ -117,7 +114,7 @@ async fn the_other_records_of_a_name_are_listed() {
     service.fault(serde_json::json!({"operation": "list_bugs", "body": body})).await;
     let (code, text, error) = run(&service, &["show", title]).await;
     assert_eq!(code, Some(0), "{error}");
-    assert!(text.starts_with(&format!("bug  {title}\n  id: bug_7h2k9\n")), "{text}");
+    assert!(text.starts_with(&format!("bug  {title}  active\n  id: bug_7h2k9\n")), "{text}");
     assert!(text.contains(&format!("\nsame name: bug {title} (archived): bug_old\n")), "{text}");
 }
 

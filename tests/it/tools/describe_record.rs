@@ -66,7 +66,7 @@ async fn a_run_is_described_with_its_project_device_bugs_and_failed_steps() {
     let run = describe(json!({"record": seed::RUN_FAILED})).await;
 
     assert_eq!((&run["kind"], &run["state"]), (&json!("run"), &json!("FAILED")), "{run}");
-    assert_eq!(run["project_id"], "demo");
+    assert_eq!((&run["project_id"], run.get("record")), (&json!("demo"), None));
     assert!(run["devices"][0].is_string() && run["bugs"][0]["title"].is_string(), "{run}");
     assert!(run["failed_steps"][0]["report"].is_string(), "{run}");
 }
@@ -260,7 +260,11 @@ async fn bugs_and_lists_that_were_not_read_are_named() {
     assert_eq!(each(&run["unread"], "what"), ["29 of 30 bugs"], "{run}");
 
     let lacking = json!({"error": "Missing required permission: project:manage-build-storage"});
-    service.fault(json!({"operation": "list_builds", "status": 403, "body": lacking})).await;
+    service.fault(json!({"operation": "list_builds", "status": 403, "body": &lacking})).await;
     let plan = host.succeed(TOOL, json!({"record": "Release smoke"})).await;
     assert_eq!(each(&plan["unread"], "what"), ["other records with this name"], "{plan}");
+
+    service.fault(json!({"operation": "get_build", "status": 403, "body": lacking})).await;
+    let device = host.succeed(TOOL, json!({"record": seed::CONFIG_WINDOWS})).await;
+    assert_eq!(device["kind"], "deployment_config", "{device}");
 }

@@ -88,7 +88,7 @@ async fn a_record_is_found_even_if_its_players_cannot_be_read() {
     let answer = host.succeed(TOOL, json!({"names": [seed::TEST_PASSES], "kinds": ["test"]})).await;
 
     assert_eq!(found(&answer)[0].0, "exact");
-    assert_eq!(answer["unread"][0]["what"], format!("players of {}", seed::TEST_PASSES));
+    assert_eq!(answer["unread"][0]["what"], format!("details of {}", seed::TEST_PASSES));
     assert_eq!(answer["incomplete"], true);
 }
 
@@ -246,7 +246,7 @@ async fn records_in_other_case_follow_and_the_nearest_begin_with_the_name_or_con
     })
     .await;
     let mut session = Fixture::new().open_with(stub).await;
-    let asked = ["Login", "login", "logi", "in of zo\u{e9}", "zzz"];
+    let asked = [" Login", "login", "logi", "in of zo\u{e9}", "zzz"];
     let answer = session.host.succeed(TOOL, json!({"names": asked, "kinds": ["test"]})).await;
 
     let tests = |names: &[&str]| names.iter().map(|name| pair("test", name)).collect::<Vec<_>>();
