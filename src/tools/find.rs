@@ -30,6 +30,9 @@ use crate::{
 /// Largest number of records that are shown for a name that none of them has.
 const MOST_NEAREST: usize = 10;
 
+/// Largest number of records of one call that are read for what a start needs.
+const MOST_DETAILED: usize = 20;
+
 /// Fields that tell records with the same name apart.
 const DISTINGUISHING: &str = "folder_path type path platform kind providerType description severity status pinned \
                               file_name test_count steps_count created_at";
@@ -200,7 +203,9 @@ impl ComparedName {
 
     /// Returns how this name matches the whole name `own` of a record; `None` if it does not.
     fn compare(&self, own: &Self) -> Option<NameMatch> {
-        if self.name == own.name {
+        if self.name.is_empty() {
+            None
+        } else if self.name == own.name {
             Some(NameMatch::Exact)
         } else if self.in_lower_case == own.in_lower_case {
             Some(NameMatch::Case)
@@ -297,7 +302,12 @@ pub(super) async fn find_names(
 
     let found = results.iter_mut().flat_map(|result| &mut result.records).filter(|record| record.has_name());
     let is_started = |kind| matches!(kind, RecordKind::Test | RecordKind::TestPlan | RecordKind::Build);
-    let started: Vec<_> = found.filter(|record| is_started(record.kind)).collect();
+    let mut started: Vec<_> = found.filter(|record| is_started(record.kind)).collect();
+    if started.len() > MOST_DETAILED {
+        let what = format!("details of {} more records", started.len() - MOST_DETAILED);
+        unread.omit(what, &format!("a search reads those of {MOST_DETAILED} records"));
+        started.truncate(MOST_DETAILED);
+    }
     let details = join_all(started.iter().map(|record| read_record(reader, record))).await;
     for (record, detail) in started.into_iter().zip(details) {
         match detail {
