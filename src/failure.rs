@@ -1,6 +1,6 @@
 //! The failure of a call: code, message and hint for callers, and typed facts for the program itself.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,7 +12,6 @@ use crate::{
         guidance::{Guidance, OfferedTools},
         remove_hidden_from_fields, visible,
     },
-    violation::Violation,
 };
 
 /// Maximum length of a text of the service that a failure quotes, in characters.
@@ -289,6 +288,31 @@ impl Failure {
 pub fn quote(text: &str) -> String {
     let start = first_characters(text, MAX_QUOTE_CHARACTERS);
     if start.len() == text.len() { text.to_owned() } else { format!("{start} [cut]") }
+}
+
+/// One broken rule of the arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Violation {
+    /// Position in the arguments: dotted names and indices such as `job_ids.0`. Empty for the arguments as a whole.
+    pub path: String,
+    /// The rule that does not hold at `path`, as the predicate of a sentence: "is required".
+    pub rule: Guidance,
+}
+
+impl Violation {
+    /// Creates a violation of `rule` at `path`.
+    pub fn new(path: impl Into<String>, rule: impl Into<String>) -> Self {
+        Self { path: path.into(), rule: rule.into().into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            return write!(formatter, "{}", self.rule);
+        }
+        write!(formatter, "`{}` {}", self.path, self.rule)
+    }
 }
 
 #[cfg(test)]

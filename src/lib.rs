@@ -17,7 +17,7 @@
 //! | [`client`] | the HTTP client: key, addresses, limits, retries, TLS | `service` |
 //! | [`sandbox`] | the service in memory | `service` |
 //! | [`service`] | the description of the service: operations, schemas, rules, request layout | foundations only |
-//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], [`picture`], [`text`], [`text_file`], [`violation`] | foundations | other foundations |
+//! | [`backoff`], [`clock`], [`failure`], [`fields`], [`home_path`], [`picture`], [`text`], [`text_file`] | foundations | other foundations |
 //!
 //! # The path of one call
 //!
@@ -80,4 +80,3 @@ pub mod settings;
 pub mod text;
 pub mod text_file;
 pub mod tools;
-pub mod violation;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Caller, reply::FieldSelection, scope::find_invalid_ids};
 use crate::{
-    failure::{Cause, Code, Failure},
+    failure::{Cause, Code, Failure, Violation},
     fields::Fields,
     service::{
         arguments::{self, Findings, Mode},
@@ -16,7 +16,6 @@ use crate::{
         rule::Severity,
         tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
-    violation::Violation,
 };
 
 /// Argument with which hosts name the call. No tool has an argument of this form.

@@ -20,7 +20,7 @@ pub use super::{
 };
 use crate::{
     client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
-    failure::{Code, Failure, quote},
+    failure::{Code, Failure, Violation, quote},
     fields::{Fields, text_at},
     picture::Picture,
     service::{
@@ -33,7 +33,6 @@ use crate::{
         tool::DRY_RUN,
     },
     text::{remove_hidden, visible},
-    violation::Violation,
 };
 
 /// Field of a reply that says what the service may not understand as the caller means it.

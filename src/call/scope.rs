@@ -14,7 +14,7 @@ use self::owners::{OwnerLookup, OwnerMemory};
 use super::sender::RequestSender;
 use crate::{
     client::KeyKind,
-    failure::{Code, Failure},
+    failure::{Code, Failure, Violation},
     fields::Fields,
     service::{
         catalog::OperationEntry,
@@ -22,7 +22,6 @@ use crate::{
         record_kind::{ResultId, ResultKind},
         request::check_segment,
     },
-    violation::Violation,
 };
 
 /// What a user does whose call is not covered.

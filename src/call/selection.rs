@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::{
+    failure::Violation,
     fields::Fields,
     service::{
         arguments::unknown_name,
@@ -11,7 +12,6 @@ use crate::{
         schema::{self, RECORDS},
         tool::ToolDefinition,
     },
-    violation::Violation,
 };
 
 /// Name that selects the id of a record, whatever field holds it.

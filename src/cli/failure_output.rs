@@ -10,11 +10,10 @@ use super::{
     output::{JSON, print_error},
 };
 use crate::{
-    failure::{Cause, Code, Failure},
+    failure::{Cause, Code, Failure, Violation},
     settings::READ_ONLY,
     text::{guidance::Guidance, single_line},
     tools::catalog::Tool,
-    violation::Violation,
 };
 
 /// Prints the failures of a command: as text with flags and commands for users, or as the JSON of the tools for programs.

@@ -37,6 +37,7 @@ mod prelude {
         deletion_question,
     };
     pub(super) use crate::{
+        failure::Violation,
         fields::Fields,
         service::{
             lenient::View,
@@ -45,7 +46,6 @@ mod prelude {
             schema::passed_through,
             tool::{Extension, RecordKeys, ToolInfo, Toolset},
         },
-        violation::Violation,
     };
 }
 

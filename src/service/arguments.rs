@@ -9,13 +9,13 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use crate::{
+    failure::Violation,
     fields::Fields,
     service::{
         rule::Rule,
         schema::{self, KNOWN, OR_TYPE},
     },
     text::{most_similar, one_letter_away, quoted_argument, shorten_name},
-    violation::Violation,
 };
 
 /// The rule that an unknown name breaks.

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    failure::Violation,
     fields::Fields,
     service::{
         api::artifacts::DEFAULT_PART,
@@ -15,7 +16,6 @@ use crate::{
         tool::PROJECT_ID,
     },
     text::{shorten_line, shorten_name},
-    violation::Violation,
 };
 
 /// Maximum length of path and query in bytes. Servers refuse longer targets with less clear errors.

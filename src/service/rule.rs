@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::{fields::Fields, violation::Violation};
+use crate::{failure::Violation, fields::Fields};
 
 /// A rule between the arguments of one tool. An argument is given if it is present, even with the value `null`.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ use crate::{
         output::{Output, OutputFlags, note},
         table::{Cell, Fit, Table},
     },
-    failure::{Code, Failure},
+    failure::{Code, Failure, Violation},
     service::api::{Id, runs::GetRun},
     settings::Settings,
     text::filled,
@@ -25,7 +25,6 @@ use crate::{
         files::compile_pattern,
         project_client::ProjectClient,
     },
-    violation::Violation,
 };
 
 const EXAMPLES: [&str; 2] = ["tas-mcp files latest", r#"tas-mcp files "Pause and resume" --pattern '*.png'"#];

@@ -6,11 +6,10 @@ use axum::body::Bytes;
 use http::StatusCode;
 use serde_json::json;
 
-use super::files::ArtifactFile;
+use super::files::{self, ArtifactFile, STORAGE_PREFIX};
+use super::picture;
 use super::prelude::*;
-use super::presigned_url::STORAGE_PREFIX;
 use super::run_view::{RUN_NOT_FOUND, RunView, find_run};
-use super::{picture, presigned_url};
 use crate::sandbox::model::records::{etag, hash};
 use crate::sandbox::model::saved_test::ScriptedStep;
 use crate::sandbox::model::timeline::StepSpan;
@@ -69,7 +68,7 @@ impl Answer<GetRunArtifact> for World {
 
         // Large media are a redirect to a presigned address (service.md 12.2).
         let path = format!("{STORAGE_PREFIX}/artifacts/{}/{}", request.run_id.0, file.name);
-        let address = presigned_url::sign(&format!("{}{path}", self.knowledge_url), self.now, VALIDITY_S);
+        let address = files::sign(&format!("{}{path}", self.knowledge_url), self.now, VALIDITY_S);
         Answered::redirect(StatusCode::FOUND, &address)
     }
 }

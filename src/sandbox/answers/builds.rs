@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::prelude::*;
 
-use super::presigned_url::{self, STORAGE_PREFIX};
+use super::files::{self, STORAGE_PREFIX};
 use crate::sandbox::model::builds::{Blob, MultipartLayout, PendingUpload, StoredBuild};
 use crate::service::api::builds::{Build, BuildDetail, DeleteBuild, DeletedBuild, GetBuild, ListBuilds};
 use crate::service::api::uploads::{
@@ -166,7 +166,7 @@ impl World {
 
     fn upload_url(&self, build: &str, what: &str) -> String {
         let address = format!("{}{}/builds/{build}/{what}", self.knowledge_url, STORAGE_PREFIX);
-        presigned_url::sign(&address, self.now, VALIDITY_S)
+        files::sign(&address, self.now, VALIDITY_S)
     }
 }
 

@@ -1,11 +1,21 @@
-//! A file that a player produces, and the response to a request for it: the whole file or a part (service.md 12.2).
+//! Files: those that a player produces, whole or in parts (service.md 12.2), and presigned addresses of the storage host, which
+//! work without a key, such as those of the installers of Minions (service.md 14).
 
 use std::ops::Range;
 
 use axum::body::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
-use crate::sandbox::answers::answer::{FileConditions, HeaderList};
+use super::prelude::*;
+use crate::{
+    sandbox::answers::answer::{FileConditions, HeaderList},
+    service::api::minions::{GetMinionDownload, Installer},
+};
+
+pub(crate) const STORAGE_PREFIX: &str = "/storage";
+
+/// How long the address of an installer is valid, in seconds (service.md 14).
+const INSTALLER_VALIDITY_S: u32 = 24 * 60 * 60;
 
 /// A file that a player produces.
 #[derive(Debug)]
@@ -78,4 +88,20 @@ fn requested_range(header: &str, size: usize) -> Option<Range<usize>> {
     let end = if last.is_empty() { size } else { last.parse::<usize>().ok()?.saturating_add(1).min(size) };
 
     (last.is_empty() || first < end || first >= size).then_some(first.min(size)..end)
+}
+
+/// Returns `address` with the query of a presigned address. The storage host of the sandbox does not check it.
+pub(super) fn sign(address: &str, now: Moment, seconds: u32) -> String {
+    let date = now.timestamp().strftime("%Y%m%dT%H%M%SZ");
+    format!("{address}?X-Amz-Date={date}&X-Amz-Expires={seconds}&X-Amz-Signature=5a0db0c5")
+}
+
+impl Answer<GetMinionDownload> for World {
+    fn answer(&mut self, request: GetMinionDownload, _: &Caller) -> AnswerResult<Installer> {
+        // Downloads take the name of the file from the address.
+        let file = format!("minion-2.8.1-{}.zip", wire_name(request.platform));
+        let installer = format!("{}{}/minions/{file}", self.knowledge_url, STORAGE_PREFIX);
+        let address = sign(&installer, self.now, INSTALLER_VALIDITY_S);
+        Answered::redirect(StatusCode::TEMPORARY_REDIRECT, &address)
+    }
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::failure::Violation;
 use crate::fields::Fields;
 use crate::sandbox::answers::answer::{ApiError, Endpoint};
 use crate::service::arguments::{Mode, check};
 use crate::service::catalog::OperationEntry;
 use crate::service::rule::Severity;
-use crate::violation::Violation;
 
 /// Error texts of the service for certain rules (service.md 1.5).
 const FIXED_TEXTS: &[([&str; 2], &str)] = &[

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::sandbox::answers::answer::endpoints;
-use crate::sandbox::answers::presigned_url::STORAGE_PREFIX;
+use crate::sandbox::answers::files::STORAGE_PREFIX;
 use crate::sandbox::http::authentication::keys;
 use crate::sandbox::http::reply::{BufferedReply, Observer};
 use crate::sandbox::http::state::{API_PREFIX, SandboxState};

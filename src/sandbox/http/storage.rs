@@ -14,7 +14,7 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::sandbox::answers::answer::FileConditions;
-use crate::sandbox::answers::presigned_url::STORAGE_PREFIX;
+use crate::sandbox::answers::files::STORAGE_PREFIX;
 use crate::sandbox::http::faults::{GET_FILE, InjectedFault, PUT_PART};
 use crate::sandbox::http::reply::BufferedReply;
 use crate::sandbox::http::state::SandboxState;

@@ -10,14 +10,13 @@ use serde::Deserialize;
 use super::{FailedFile, transfer::DownloadTarget};
 use crate::{
     call::Artifact,
-    failure::{Code, Failure, quote},
+    failure::{Code, Failure, Violation, quote},
     service::api::{
         Id,
         runs::{RunArtifactRef, RunDetail, RunPlayerDetail},
     },
     text::{composed, filled},
     tools::files::{compile_pattern, file_error, file_name},
-    violation::Violation,
 };
 
 /// Prefix of a reference to a file (service.md 15).

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{FileServices, UploadJob, origin::BuildOrigin, session::UploadSession, source::SourceFile};
 use crate::{
     call::Caller,
-    failure::Failure,
+    failure::{Failure, Violation},
     service::api::{
         builds::BuildPlatform,
         uploads::{BuildOptions, InitiateBuildUpload, UploadedFile},
@@ -21,7 +21,6 @@ use crate::{
         files::{FilesRoot, TransferProgress},
         project_client::ProjectClient,
     },
-    violation::Violation,
 };
 
 /// Lowest rate that the time limit of an upload allows for, in bytes a minute: 256 KiB/s, a slow line at home.

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use tas_mcp::{
+    failure::Violation,
     service::{
         arguments::{Mode, check},
         catalog,
     },
-    violation::Violation,
 };
 
 const ID: &str = "c4d5e6f7-0819-4a2b-8c3d-4e5f60718293";

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use tas_mcp::{
+    failure::Violation,
     fields::Fields,
     service::{
         catalog::{self, OperationEntry},
         request::{self, Request},
     },
-    violation::Violation,
 };
 use url::Url;
 
