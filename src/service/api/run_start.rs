@@ -47,6 +47,7 @@ pub struct StartRunResponse {
     /// For a start on all devices: whether at least one run started.
     pub ok: Option<bool>,
     pub message: Option<String>,
+    /// The build that was chosen, of several that of slot 1. Its name: `tool:get_build`.
     pub build_id: Option<String>,
     /// Ids of jobs, not of runs.
     pub job_ids: Vec<String>,
