@@ -5,7 +5,7 @@
 use std::{panic::resume_unwind, sync::Arc, thread};
 
 use indexmap::IndexSet;
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
@@ -22,6 +22,63 @@ use crate::{
 
 /// Description of an argument whose value only tools that are not offered return.
 const NO_SOURCE: &str = "Ask the person for it.";
+
+/// Field of the metadata of a tool with words that the search of a host reads, beside its name and description.
+const SEARCH_HINT: &str = "anthropic/searchHint";
+
+/// Words with which people ask for what a tool does. Hosts show a model few tools, and let it search the others.
+const SEARCH_HINTS: &[(&str, &str)] = &[
+    ("cancel_build_upload", "stop, abort an upload that was begun"),
+    ("create_test", "write, add, author, record a new test case or scenario"),
+    ("create_test_folder", "new folder or directory for tests"),
+    ("delete_build", "remove an old build, free storage"),
+    ("delete_test", "remove a test case"),
+    ("describe_record", "what is this id, show details of a test, plan, build, run or execution"),
+    ("download_run_files", "save logs, videos, recordings, screenshots to disk"),
+    ("export_tmsys_run", "send, publish, push, sync the results to the test management system"),
+    ("find_by_name", "look up the id of a test, plan, build, device, phone by its name"),
+    ("get_bug", "is this bug known, defect, crash, issue, how to reproduce, where was it seen"),
+    ("get_build", "version, commit, branch of a build, who uploaded the build"),
+    ("get_job", "state of one queued or running job, its runs and retries"),
+    ("get_live_run", "watch a running test now, current step, live screen of the device"),
+    ("get_minion_download", "install the local runner, minion, agent on my machine or PC"),
+    (
+        "get_run",
+        "show me what happened in this run, the screenshot of the failing step, error, its log file, video of the run",
+    ),
+    ("get_run_artifact", "show me the screenshot of the failing step, picture, image, log, video"),
+    ("get_shared_step", "what is in a reusable step"),
+    ("get_test", "what does this test do, steps of a test case"),
+    ("get_test_plan", "which tests are in a plan or suite"),
+    ("get_test_plan_execution", "progress, status of a plan or nightly, how far is it"),
+    ("list_agent_configs", "which AI agents or models can play"),
+    ("list_bugs", "is this bug known, open issues, defects, crashes, most severe bugs"),
+    ("list_builds", "latest build, newest app version, which builds exist"),
+    ("list_deployment_configs", "what devices can I use, available phones, consoles, PCs, platforms"),
+    ("list_jobs", "queue, waiting or queued jobs, what is running now"),
+    ("list_knowledge_files", "documents, notes, knowledge that the agent reads"),
+    ("list_run_artifacts", "files, screenshots, logs, recordings, videos of a run"),
+    ("list_run_bugs", "bugs that were found in a run"),
+    ("list_runs", "recent, last, latest, nightly, failed runs, what ran today, who started it"),
+    ("list_shared_steps", "reusable common steps such as login"),
+    ("list_test_folders", "folders, directories, tree of the tests"),
+    ("list_test_plan_executions", "last nightly, history of a plan or suite, past executions"),
+    ("list_test_plans", "suites, smoke, regression, which plans exist"),
+    ("list_tests", "which test cases exist, scenarios of a folder"),
+    ("rerun_results", "run the failed tests again, retry, repeat, rerun flaky or broken tests"),
+    ("start_run", "run or start a test on a phone, device, console or PC, try these instructions"),
+    ("start_test_plan_run", "run the smoke or regression suite, nightly, on several devices"),
+    ("stop_runs", "cancel the running test, abort, kill, end a run that is queued"),
+    (
+        "summarize_results",
+        "why did the nightly fail, which tests are flaky, failed, new or slow, which test is the slowest, what broke, compare this build with the last one, report, pass rate, regressions, history",
+    ),
+    ("update_shared_step", "change, edit a reusable step"),
+    ("update_test", "change, edit, fix, rename a test case or its steps"),
+    ("update_test_plan", "add or remove tests of a suite, change, rename a plan"),
+    ("upload_build", "upload the new apk, ipa, exe, app, installer, game"),
+    ("wait_for_completion", "wait until the run has finished, is it done yet, tell me when it ends"),
+];
 
 /// Returns `tools` as hosts receive them, as [`published_tool`] does.
 pub fn published_tools<'a>(
@@ -75,7 +132,11 @@ fn publish(
     let published =
         if tool.has_blocks() { published } else { published.with_raw_output_schema(Arc::new(answer)) };
 
-    if tool.has_view { published.with_meta(report_view::tool_metadata()) } else { published }
+    let mut metadata = if tool.has_view { report_view::tool_metadata() } else { MetaObject::default() };
+    if let Some((_, words)) = SEARCH_HINTS.iter().find(|(name, _)| *name == tool.name) {
+        metadata.0.insert(SEARCH_HINT.to_owned(), json!(words));
+    }
+    if metadata.0.is_empty() { published } else { published.with_meta(metadata) }
 }
 
 /// Lets the descriptions of arguments name only the tools that are offered.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use serde::Serialize;
 use serde_json::Value;
 use tas_mcp::{
-    service::catalog::OPERATIONS,
+    service::{catalog::OPERATIONS, tool::Tier},
     tools::catalog::{self, Tool},
 };
 
@@ -54,10 +54,12 @@ fn every_snapshot_belongs_to_a_tool() {
 }
 
 #[test]
-fn every_tool_has_a_title_and_all_four_hints() {
+fn every_tool_has_a_title_and_all_four_hints_and_the_default_ones_have_words_for_a_search() {
     for entry in catalog::tools() {
         let tool = listed_tool(entry, true);
         assert!(tool["title"].is_string(), "{}", entry.name);
+        let is_found = tool["_meta"]["anthropic/searchHint"].is_string();
+        assert!(is_found || entry.tier == Tier::Extra, "{}", entry.name);
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{}: {hint}", entry.name);
         }
