@@ -80,13 +80,13 @@ pub fn answer<T: JsonSchema>(types: &mut SchemaGenerator, depth: usize) -> Field
             "required" | "minimum" | "maximum" | "default" => false,
             // Every answer may have further fields.
             "additionalProperties" => value != true,
+            // Hosts show them to no model, and some clients read no line of more than 64 KiB.
+            "description" => !value.is_string(),
             _ => true,
         });
     });
 
-    let mut schema = into_object(schema);
-    schema.shift_remove("description");
-    schema
+    into_object(schema)
 }
 
 /// Returns a schema in which each reference is replaced by the definition to which it refers. Below `depth`, objects lose the

@@ -1,5 +1,6 @@
 //! Names, descriptions and input schemas of tools, as a model reads them.
 
+use rmcp::model::ListToolsResult;
 use serde_json::Value;
 use tas_mcp::{
     fields::Fields,
@@ -194,6 +195,15 @@ fn each_selection_keeps_its_budget_of_tools_and_tokens_in_both_scopes() {
             assert!(tokens <= most_tokens, "{words}, global scope {is_global}: {tokens} tokens");
         }
     }
+}
+
+#[test]
+fn the_default_list_fits_into_a_line_that_every_client_reads() {
+    let selection = Selection::parse("default", false).expect("words");
+    let tools: Vec<_> = selection.tools().map(|tool| published_tool(tool.info, true, &selection)).collect();
+    let line = serde_json::to_string(&ListToolsResult::with_all_items(tools)).expect("JSON");
+    // The default limit of Python's `asyncio`, with room for the envelope.
+    assert!(line.len() <= 65_536 - 200, "{} bytes", line.len());
 }
 
 #[test]
