@@ -46,12 +46,12 @@ impl Caller {
 /// Returns the path and the length of each list in `patch` with one of these names, at any depth. Null is an empty list.
 fn lists<'a>(patch: &'a Value, names: &[&str]) -> Vec<(Vec<&'a str>, usize)> {
     let fields = patch.as_object().into_iter().flatten();
-    let found = fields.flat_map(|(name, value)| match names.contains(&name.as_str()) {
-        true => vec![(vec![name.as_str()], value.as_array().map_or(0, Vec::len))],
-        false => {
-            let below = lists(value, names).into_iter();
-            below.map(|(path, length)| ([&[name.as_str()], &path[..]].concat(), length)).collect()
+    let found = fields.flat_map(|(name, value)| {
+        if names.contains(&name.as_str()) {
+            return vec![(vec![name.as_str()], value.as_array().map_or(0, Vec::len))];
         }
+        let below = lists(value, names).into_iter();
+        below.map(|(path, length)| ([&[name.as_str()], &path[..]].concat(), length)).collect()
     });
     found.collect()
 }
