@@ -8,6 +8,7 @@ mod caller;
 mod files;
 mod ids;
 pub mod limit;
+mod losses;
 pub mod paging;
 mod pictures;
 pub mod reply;
@@ -109,13 +110,17 @@ impl Caller {
         // In a box, because the futures of all tools contain those of their calls.
         Box::pin(async move {
             let mut checked = self.check(operation, arguments)?;
-            let (is_dry_run, warnings) = (checked.is_dry_run, take(&mut checked.warnings));
+            let (is_dry_run, is_confirmed) = (checked.is_dry_run, checked.is_confirmed);
+            let warnings = take(&mut checked.warnings);
             let selection = checked.selection.take();
 
             let sender = self.sender().await?;
             let request = self.request(&sender, operation, checked).await?;
             if is_dry_run {
                 return Ok(Reply::of_dry_run(&request).with_warnings(&warnings));
+            }
+            if !is_confirmed {
+                self.check_losses(&request, &sender).await?;
             }
 
             let response = sender.send(&request).await?;

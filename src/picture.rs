@@ -63,14 +63,14 @@ pub enum PictureError {
     TooLarge,
     /// The file is incomplete or contradicts itself.
     #[error("it is damaged")]
-    Damaged(#[source] ImageError),
+    Damaged,
 }
 
 impl From<ImageError> for PictureError {
     fn from(error: ImageError) -> Self {
         match error {
             ImageError::Limits(_) => Self::TooLarge,
-            error => Self::Damaged(error),
+            _ => Self::Damaged,
         }
     }
 }
@@ -92,7 +92,8 @@ fn format_of(data: &[u8]) -> Option<ImageFormat> {
 }
 
 /// Returns the image in `data`, scaled down if a side is longer than [`MAX_SIDE`], and written anew if the file is
-/// larger than 2 MiB. Any other image is returned unchanged, without decoding its pixels.
+/// larger than 2 MiB. Any other image is returned unchanged. Each is decoded: a damaged one would stay in the history of a
+/// model, and make every later turn fail.
 ///
 /// # Errors
 /// The image has another format, is too large to decode, or is damaged. `content_type` is what the service states;
@@ -100,13 +101,13 @@ fn format_of(data: &[u8]) -> Option<ImageFormat> {
 pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError> {
     let format = format_of(&data).ok_or_else(|| PictureError::StatedFormat(printable(content_type)))?;
 
-    // Only the header is read here, so that a small image costs no decoding.
-    let (width, height) = limited_reader(&data, format).into_dimensions()?;
+    let decoded = decode(&data, format)?;
+    let (width, height) = (decoded.width(), decoded.height());
     if width.max(height) <= MAX_SIDE && data.len() <= MAX_FILE_BYTES {
         return Ok(Picture { data, mime_type: format.to_mime_type(), width, height, original: None });
     }
 
-    let scaled = scale_down(limited_reader(&data, format).decode()?, MAX_SIDE, MAX_SIDE);
+    let scaled = scale_down(decoded, MAX_SIDE, MAX_SIDE);
     let picture = encode(&scaled, format, (width, height))?;
     if picture.data.len() <= MAX_FILE_BYTES || format == ImageFormat::Jpeg {
         return Ok(picture);
@@ -122,7 +123,7 @@ pub fn prepare(data: Bytes, content_type: &str) -> Result<Picture, PictureError>
 /// The image has another format, is too large to decode, or is damaged.
 pub fn thumbnail(data: &[u8], max_width: u32) -> Result<Picture, PictureError> {
     let format = format_of(data).ok_or(PictureError::Format)?;
-    let decoded = limited_reader(data, format).decode()?;
+    let decoded = decode(data, format)?;
     let original = (decoded.width(), decoded.height());
     let scaled = scale_down(decoded, max_width, max_width.saturating_mul(2));
 
@@ -135,7 +136,7 @@ fn scale_down(image: DynamicImage, max_width: u32, max_height: u32) -> DynamicIm
     if is_small { image } else { image.thumbnail(max_width, max_height) }
 }
 
-fn limited_reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>> {
+fn decode(data: &[u8], format: ImageFormat) -> Result<DynamicImage, PictureError> {
     let mut limits = Limits::no_limits();
     limits.max_image_width = Some(MAX_DECODED_SIDE);
     limits.max_image_height = Some(MAX_DECODED_SIDE);
@@ -143,8 +144,12 @@ fn limited_reader(data: &[u8], format: ImageFormat) -> ImageReader<Cursor<&[u8]>
 
     let mut reader = ImageReader::with_format(Cursor::new(data), format);
     reader.limits(limits);
+    let decoded = reader.decode()?;
 
-    reader
+    // The decoders accept a file that was cut behind the pixels, or in the middle of a JPEG. Further bytes may follow the end.
+    let end: &[u8] = if format == ImageFormat::Png { b"IEND\xae\x42\x60\x82" } else { b"\xff\xd9" };
+    let is_whole = data.windows(end.len()).rev().any(|bytes| bytes == end);
+    if is_whole { Ok(decoded) } else { Err(PictureError::Damaged) }
 }
 
 /// Returns the file of an image that had this width and height.

@@ -97,6 +97,11 @@ pub fn shorten_name(name: &str) -> String {
     first_characters(name, MAX_NAME_CHARACTERS).to_owned()
 }
 
+/// Returns a name between the marks that enclose what is data in a question.
+pub fn quoted_name(name: &str) -> String {
+    format!("`{}`", shorten_name(&single_line(name)).replace('`', "'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

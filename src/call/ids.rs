@@ -30,7 +30,7 @@ const BUG_ID: &str = "bug_id";
 
 /// Returns whether a text can be an id: no white space, no control characters, and no `-` at the beginning, with which it would
 /// be a flag.
-pub(super) fn is_id(text: &str) -> bool {
+fn is_id(text: &str) -> bool {
     !text.starts_with('-')
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }

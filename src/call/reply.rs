@@ -312,7 +312,7 @@ fn read_value(
 }
 
 fn is_empty_deletion(request: &Request, response: &HttpResponse) -> bool {
-    request.operation.request.method == Method::DELETE && response.body.trim_ascii().is_empty()
+    request.operation.request.method == Method::DELETE && matches!(response.body.trim_ascii(), b"" | b"null")
 }
 
 fn bad_response(request: &Request, answer: &HttpResponse, key: &ApiKey, reason: &str) -> Failure {

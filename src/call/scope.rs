@@ -20,7 +20,7 @@ use crate::{
         catalog::OperationEntry,
         operation::UrlBase,
         record_kind::{ResultId, ResultKind},
-        request::check_segment,
+        request::check_id,
     },
 };
 
@@ -274,7 +274,7 @@ pub fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
 /// itself does not.
 pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
     let texts = id_fields().flat_map(|(_, name)| texts(fields, name));
-    let violation = |(path, id): (String, &str)| Some(Violation::new(path, check_segment(id).err()?));
+    let violation = |(path, id): (String, &str)| Some(Violation::new(path, check_id(id).err()?));
     texts.filter_map(violation).collect()
 }
 

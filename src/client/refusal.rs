@@ -12,7 +12,12 @@ use super::{
 use crate::{
     failure::{Cause, Code, Failure, quote},
     fields::Fields,
-    service::{lenient::view, operation::UrlBase, request::Request, tool::FailureHints},
+    service::{
+        lenient::view,
+        operation::UrlBase,
+        request::Request,
+        tool::{FailureHints, PROJECT_ID},
+    },
     text::remove_hidden,
 };
 
@@ -195,12 +200,20 @@ impl<'a> ServiceRefusal<'a> {
                 "the key may belong to another project: check `argument:project_id` and the key"
             }
             Code::NotFound if self.hints().not_found.is_some() => return self.hints().not_found,
-            Code::NotFound if self.request.label() == self.request.operation.name => {
+            Code::NotFound if self.is_about_no_record() => {
                 "the project does not exist, or the service lacks this operation: check `argument:project_id` and the address of the service"
             }
             Code::Conflict => return self.hints().conflict,
             _ => return None,
         })
+    }
+
+    /// Returns whether the request names no record that may be missing. The ids that filter a list do not make it 404.
+    fn is_about_no_record(&self) -> bool {
+        let operation = self.request.operation;
+        let is_list =
+            operation.effect.is_read_only() && operation.request.path_fields().all(|name| name == PROJECT_ID);
+        is_list || self.request.label() == operation.name
     }
 
     fn rate_limit_hint(&self) -> String {

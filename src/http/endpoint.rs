@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 
 use super::refusal::Refusal;
-use crate::{text::shorten_line, tools::selection::Selection};
+use crate::{service::request::project_id, text::shorten_line, tools::selection::Selection};
 
 /// First segment of the path of every endpoint.
 const ROOT: &str = "mcp";
@@ -17,9 +17,6 @@ const SETS: &str = "x";
 
 /// Segment for read-only mode.
 const READ_ONLY: &str = "readonly";
-
-/// Longest project that an address or a header may name, in bytes.
-const MAX_PROJECT_BYTES: usize = 300;
 
 /// Largest number of words in a list of tools: more than there are tools and sets.
 const MAX_WORDS: usize = 64;
@@ -156,9 +153,7 @@ fn is_true(text: Option<&str>) -> Result<bool, Refusal> {
 fn narrow_project(requested: Option<String>, offered: Option<&str>) -> Result<Option<String>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(StatusCode::BAD_REQUEST, message));
     match (requested, offered) {
-        (Some(requested), _)
-            if requested.len() > MAX_PROJECT_BYTES || matches!(requested.as_str(), "." | "..") =>
-        {
+        (Some(requested), _) if project_id(&requested).is_err() => {
             refuse("the address or the header X-TAS-Project names no project id".to_owned())
         }
         (Some(requested), Some(offered)) if requested != offered => {

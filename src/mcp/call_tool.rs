@@ -81,7 +81,7 @@ impl ServerState {
             arguments.common.is_confirmed = false;
         }
 
-        // A call that needs confirmation is refused before any request to the service.
+        // A call that needs confirmation is refused before anything is changed.
         let outcome = self.tool_runner.run(tool, arguments.clone(), context).await;
         let mut failure = match outcome {
             Err(failure) if failure.code == Code::ConfirmationRequired => failure,

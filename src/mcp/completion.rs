@@ -27,7 +27,7 @@ use crate::{
     fields::{Fields, text_at},
     service::{
         record_kind::{RecordKind, ResultKind},
-        request::check_segment,
+        request::check_id,
         tool::PROJECT_ID,
     },
     text::{composed, quoted_argument},
@@ -146,7 +146,7 @@ async fn read(argument: &str, project: Option<&str>, callers: &dyn Callers) -> R
 
 /// Returns the id and the name of a record. Returns `None` if it has no usable id.
 fn named_value(kind: RecordKind, record: &Value) -> Option<(String, String)> {
-    let id = text_at(record, kind.id_field()).filter(|id| check_segment(id).is_ok())?;
+    let id = text_at(record, kind.id_field()).filter(|id| check_id(id).is_ok())?;
     let name = kind.names(record).first().copied().unwrap_or_default();
 
     Some((id.to_owned(), name.to_owned()))

@@ -39,7 +39,7 @@ use crate::{
 const KEY_PURPOSE: &[u8] = b"tas-mcp confirmations 2";
 
 /// How long a person may take to answer.
-const ANSWER_LIMIT: Duration = Duration::from_secs(600);
+const ANSWER_LIMIT: Duration = Duration::from_secs(300);
 
 /// What a host adds when it repeats a call after `input_required`.
 #[derive(Debug, Default)]
@@ -197,7 +197,7 @@ fn check_answer(answer: &ElicitResult) -> Result<(), ConfirmationError> {
 
     match (&answer.action, confirmed) {
         (ElicitationAction::Accept, Some(true)) => Ok(()),
-        (ElicitationAction::Accept, None) => Err(ConfirmationError::Unanswered),
+        (ElicitationAction::Accept, None) => Err(ConfirmationError::Empty),
         (ElicitationAction::Cancel, _) => Err(ConfirmationError::Dismissed),
         _ => Err(ConfirmationError::Declined),
     }
@@ -212,6 +212,8 @@ pub(super) enum ConfirmationError {
     Dismissed,
     /// The host returned no answer, or an answer of another form.
     Unanswered,
+    /// The host accepted without the answer of a person: it shows no form.
+    Empty,
     /// The answer came after [`ANSWER_LIMIT`].
     Late,
     /// The host could not ask. Holds the error message of the host.
@@ -250,10 +252,10 @@ impl ConfirmationError {
             Self::HostFailed(message) => required.detail("host_error", failure::quote(&message)).hint(format!(
                 "the host failed to ask; nothing was sent: ask the person, then call again with `{CONFIRM}: true`"
             )),
-            Self::Late => {
-                let reason = format!("no answer within {} s", ANSWER_LIMIT.as_secs());
-                failure(Code::Timeout, &reason).hint(CALL_AGAIN)
-            }
+            Self::Empty => required.hint(
+                "the host agreed without an answer of the person, which is no agreement; nothing was sent: do not call again, the person can make the call with `tas-mcp` in a terminal",
+            ),
+            Self::Late => required.hint(format!("no answer within {} s; {CALL_AGAIN}", ANSWER_LIMIT.as_secs())),
             Self::Withdrawn => failure(Code::Cancelled, "the question was withdrawn").hint(CALL_AGAIN),
             Self::OtherCall => {
                 failure(Code::InvalidArguments, "`requestState` belongs to another call").hint(CALL_AGAIN)
@@ -276,8 +278,8 @@ mod tests {
         let cases = [
             (json!({"action": "accept", "content": {"confirm": true}}), "Ok(())"),
             (json!({"action": "accept", "content": {"confirm": false}}), "Err(Declined)"),
-            (json!({"action": "accept", "content": {}}), "Err(Unanswered)"),
-            (json!({"action": "accept"}), "Err(Unanswered)"),
+            (json!({"action": "accept", "content": {}}), "Err(Empty)"),
+            (json!({"action": "accept"}), "Err(Empty)"),
             (json!({"action": "decline", "content": {"confirm": true}}), "Err(Declined)"),
             (json!({"action": "cancel"}), "Err(Dismissed)"),
         ];

@@ -17,7 +17,7 @@ use crate::{
         },
         catalog::{ListedOperation as _, OperationEntry},
     },
-    text::{shorten_name, single_line},
+    text::{quoted_name, single_line},
 };
 
 /// An argument with ids, the operation that reads a record, the argument of that operation, and the field with the name.
@@ -92,11 +92,6 @@ async fn name_of(
     let reply = call(read(), of_record, json!(id)).await?;
     let name = text_at(reply.value(), field).map(quoted_name);
     Ok(name.map(|name| name + &size_of(argument, reply.value())))
-}
-
-/// Returns the name between the marks that enclose what is data in a question.
-fn quoted_name(name: &str) -> String {
-    format!("`{}`", shorten_name(&single_line(name)).replace('`', "'"))
 }
 
 /// Returns how large a record is: a build or a plan.

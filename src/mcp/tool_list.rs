@@ -177,10 +177,10 @@ fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fiel
             properties.insert(name.to_owned(), json!({"type": kind, "description": description}));
         };
         if tool.confirmation_question.is_some() {
-            add(CONFIRM, "boolean", "True if a person agreed.");
+            add(CONFIRM, "boolean", "A person agreed.");
         }
         if tool.takes_dry_run() {
-            add(DRY_RUN, "boolean", "Only shows the request.");
+            add(DRY_RUN, "boolean", "Changes nothing.");
         }
         if tool.takes_fields() {
             add(FIELDS, "string", &fields_description(tool, answer));

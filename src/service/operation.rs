@@ -52,6 +52,8 @@ pub struct RequestInfo {
     /// Name of the operation that reads the record that this one changes, with the same id. The record is part of the
     /// refusal of a stale version.
     pub current_record: Option<&'static str>,
+    /// Lists in a patch, at any depth. If one becomes shorter than in the current record, a user must agree.
+    pub asks_if_shorter: &'static [&'static str],
     /// Whether the body contains the project too, as `project_id`.
     pub project_in_body: bool,
     /// Name of the object in the body that holds the fields. `None`: the body itself holds them.
@@ -78,6 +80,7 @@ impl RequestInfo {
             body_fields: &[],
             own_arguments: &[],
             current_record: None,
+            asks_if_shorter: &[],
             project_in_body: false,
             wrapper: None,
             denies_unknown_fields: false,
@@ -115,6 +118,7 @@ impl RequestInfo {
         body_fields(fields: &'static [&'static str]) sets body_fields = fields;
         own_arguments(arguments: &'static [&'static str]) sets own_arguments = arguments;
         current_record(operation: &'static str) sets current_record = Some(operation);
+        asks_if_shorter(lists: &'static [&'static str]) sets asks_if_shorter = lists;
         with_project_in_body() sets project_in_body = true;
         wrapped_in(wrapper: &'static str) sets wrapper = Some(wrapper);
         denies_unknown_fields() sets denies_unknown_fields = true;

@@ -182,7 +182,7 @@ fn path_value(arguments: &Fields, placeholder: Placeholder<'_>) -> Result<String
     };
 
     if !placeholder.is_several_segments {
-        return check_segment(text).map(|()| encoded(text));
+        return check_id(text).map(|()| encoded(text));
     }
 
     let segments: Vec<_> = text.split('/').collect();
@@ -197,11 +197,29 @@ fn path_value(arguments: &Fields, placeholder: Placeholder<'_>) -> Result<String
     }
 }
 
-/// Checks that `text` can be an id in a path.
+/// Checks that `text` can be an id in a path. A gateway that decodes `/`, `\` or `%` could leave the project of the path.
 ///
 /// # Errors
 /// The rule that `text` breaks.
-pub fn check_segment(text: &str) -> Result<(), String> {
+pub fn check_id(text: &str) -> Result<(), String> {
+    if text.contains(['/', '\\', '%']) {
+        return Err("must be an id: none contains `/`, `\\` or `%`".to_owned());
+    }
+    check_segment(text)
+}
+
+/// Parses a project id, wherever it is named. Instructions and failures can quote it, because it has no room for a sentence.
+///
+/// # Errors
+/// The end of a sentence that begins with the name of the setting or of the argument.
+pub fn project_id(text: &str) -> Result<String, String> {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_id = !text.starts_with(['.', '-']) && (1..=64).contains(&text.len()) && text.bytes().all(is_part);
+    let rule = "is not a project id: at most 64 letters, digits, `.`, `_` and `-`";
+    if is_id { Ok(text.to_owned()) } else { Err(rule.to_owned()) }
+}
+
+fn check_segment(text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         Err("must not be empty".to_owned())
     } else if text == "." || text == ".." {

@@ -17,7 +17,7 @@ use std::{
 
 use crate::{
     client::{HostUrl, KeySource, MAIN_PATH, read_certificates},
-    service::request::encoded,
+    service::request::project_id,
     tools::{files::FilesRoot, selection::Selection},
 };
 use clap::{
@@ -286,12 +286,6 @@ pub fn is_loopback_host(host: &str) -> bool {
 }
 
 // Parsers of the values. An error is the end of a sentence that begins with the name of the setting.
-
-/// Parses a project id. The id becomes one segment of a path, so `.` and `..` are refused, and more than 300 bytes.
-fn project_id(text: &str) -> Result<String, String> {
-    let is_segment = text != "." && text != ".." && encoded(text).len() <= 300;
-    if is_segment { Ok(text.to_owned()) } else { Err("is not a project id".to_owned()) }
-}
 
 /// Parses the word for the test-management system, which becomes a part of paths and field names.
 fn tmsys_name(text: &str) -> Result<String, String> {

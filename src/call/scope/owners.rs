@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{ASK_ABOUT_PROJECT, scope_mismatch};
 use crate::{
-    call::{ids::is_id, sender::RequestSender},
+    call::sender::RequestSender,
     client::ApiKey,
     failure::{Code, Failure},
     fields::Fields,
@@ -19,7 +19,7 @@ use crate::{
         catalog::{ListedOperation as _, OperationEntry},
         lenient::view,
         record_kind::ResultId,
-        request::check_segment,
+        request::{check_id, project_id},
         tool::Access,
     },
 };
@@ -290,7 +290,7 @@ struct ProjectRecord {
 /// Returns the project that a record names. A text that is no id is not used as one.
 fn project_of(record: Option<&Value>) -> Option<String> {
     let project = view::<ProjectRecord>(record?).project_id;
-    project.filter(|project| is_id(project) && check_segment(project).is_ok())
+    project_id(&project?).ok()
 }
 
 /// Facts about projects that answers have shown. All calls share them.
@@ -332,7 +332,7 @@ impl OwnerMemory {
     }
 
     pub(super) fn remember_seen(&self, ids: &[ResultId]) {
-        for id in ids.iter().filter(|id| check_segment(&id.id).is_ok()) {
+        for id in ids.iter().filter(|id| check_id(&id.id).is_ok()) {
             self.seen.insert(in_lower_case(id), ());
         }
     }
@@ -349,7 +349,7 @@ impl OwnerMemory {
         }
 
         // The ids are those of an answer, too, and longer ones cannot be used.
-        for id in ids.into_iter().filter(|id| check_segment(&id.id).is_ok()) {
+        for id in ids.into_iter().filter(|id| check_id(&id.id).is_ok()) {
             self.owners.insert(id, project.to_owned());
         }
     }
@@ -381,7 +381,12 @@ fn check_owners<'a>(
     }
 
     if !unknown.is_empty() {
-        return Err(owner_not_found(&unknown, asked));
+        let failure = owner_not_found(&unknown, asked);
+        // The caller has named the project already.
+        return Err(match requested {
+            Some(_) => failure.hint("check the ids: they are in none of the projects that were asked"),
+            None => failure,
+        });
     }
     let Some((id, owner)) = known.iter().find(|(_, owner)| owner != project) else { return Ok(()) };
     match requested {

@@ -92,8 +92,7 @@ impl Operation for CreateTestPlan {
 
 /// Changes a test plan: its name, or its tests with their order and retries.
 ///
-/// [[First read the plan with `tool:get_test_plan`. ]]`test_items` replaces the whole list. There is no version check:
-/// the last write wins.
+/// [[First read it with `tool:get_test_plan`. ]]`test_items` replaces the whole list; the last write wins.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTestPlan {
     /// From `tool:list_test_plans`.
@@ -119,10 +118,13 @@ impl Operation for UpdateTestPlan {
             let read_only = ["slots", "default_slot_name"];
             refuse_fields(arguments, "patch", &read_only, "is read-only through the API", violations);
         })])
-        .recovery_hint("check with `tool:get_test_plan` before another call");
+        .recovery_hint("check with `tool:get_test_plan` before another call")
+        // What the lists of the record lose is known only after it is read.
+        .asks_confirmation(|_| None);
     // A plan has no version, so that a concurrent change cannot be detected (service.md 4.4).
-    const REQUEST: RequestInfo =
-        RequestInfo::patch("/test-plans/{test_plan_id}").current_record(GetTestPlan::NAME);
+    const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}")
+        .current_record(GetTestPlan::NAME)
+        .asks_if_shorter(&["test_items"]);
     type Answer = TestPlan;
 }
 

@@ -67,7 +67,7 @@ impl Operation for CreateSharedStep {
 
 /// Changes a shared step collection for every test that uses it.
 ///
-/// `patch` is merged, but a list such as `step_order` is replaced.
+/// `patch` is merged, but a list is replaced.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateSharedStep {
     /// From `tool:list_shared_steps`.
@@ -95,9 +95,12 @@ impl Operation for UpdateSharedStep {
     })])
     .recovery_hint(
         "check with `tool:get_shared_step` before another call: `version` is one higher if the change was made",
-    );
-    const REQUEST: RequestInfo =
-        RequestInfo::patch("/shared-steps/{shared_step_id}").current_record(GetSharedStep::NAME);
+    )
+    // What the lists of the record lose is known only after it is read.
+    .asks_confirmation(|_| None);
+    const REQUEST: RequestInfo = RequestInfo::patch("/shared-steps/{shared_step_id}")
+        .current_record(GetSharedStep::NAME)
+        .asks_if_shorter(&["step_order"]);
     type Answer = SharedStep;
 }
 

@@ -125,8 +125,7 @@ fn nullable_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Op
 
 /// Changes a saved test, or moves it to another folder.
 ///
-/// `patch` is merged, but a list such as `item_order` or `tags` is replaced. An empty patch with a folder only moves
-/// the test.
+/// `patch` is merged, but a list such as `item_order` is replaced. An empty patch only moves the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
     /// From `tool:list_tests`.
@@ -163,11 +162,14 @@ impl Operation for UpdateTest {
         ])
         .recovery_hint(
             "check with `tool:get_test` before another call: `version` is one higher if the change was made",
-        );
+        )
+        // What the lists of the record lose is known only after it is read.
+        .asks_confirmation(|_| None);
     // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (service.md 6.4).
     const REQUEST: RequestInfo = RequestInfo::patch("/tests/{test_id}")
         .query_fields(&["include_shared_collection_steps"])
-        .current_record(GetTest::NAME);
+        .current_record(GetTest::NAME)
+        .asks_if_shorter(&["player_order", "item_order", "step_order"]);
     type Answer = TestCase;
 }
 

@@ -71,10 +71,6 @@ impl DownloadRunFiles {
         let (mut patterns, mut violations) = (Vec::new(), Vec::new());
         let mut add = |path: String, rule: String| violations.push(Violation::new(path, rule));
 
-        // The id names a directory below the destination.
-        if run.contains('/') {
-            add("run_id".to_owned(), "must be the id of a run, which has no `/`".to_owned());
-        }
         for (place, pattern) in self.patterns.iter().flatten().enumerate() {
             match compile_pattern(pattern) {
                 Ok(pattern) => patterns.push(pattern),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     service::api::runs::{RunDetail, RunPlayerDetail, RunStep, RunStepItem},
-    text::{filled, shorten_line},
+    text::{filled, shorten_line, visible_name},
     tools::{names, waiting::canonical_result},
 };
 
@@ -103,9 +103,15 @@ fn join_members(mut members: Vec<&TestResult>, left_out: &mut LeftOutCounts) -> 
         run_ids,
         job_ids,
         bugs: named_bugs(&members, left_out),
-        artifacts: artifacts.iter().map(|name| shorten_line(name, LONGEST_FILE_NAME)).collect(),
+        artifacts: artifacts.iter().map(|name| marked_name(name)).collect(),
         devices,
     })
+}
+
+/// Returns the name of a file as the service takes it, or with marks: what was cut and what cannot be shown.
+fn marked_name(name: &str) -> String {
+    let shown = visible_name(name, LONGEST_FILE_NAME);
+    if name.chars().count() > LONGEST_FILE_NAME { shown + "…" } else { shown }
 }
 
 fn shortened(text: Option<String>, most: usize) -> Option<String> {

@@ -113,6 +113,57 @@ async fn changes_that_the_service_forbids_are_refused_before_any_request() {
     .await;
 }
 
+/// The service replaces a list as a whole: what the patch does not repeat is lost.
+#[tokio::test]
+async fn a_patch_that_makes_a_list_shorter_needs_the_agreement_of_a_person() {
+    for (kind, id, patch, loss) in [
+        (
+            "test_plan",
+            seed::PLAN_SMOKE,
+            json!({"test_items": [{"multiplayer_test_id": seed::TEST_PASSES}]}),
+            "3 of 4 entries of `test_items` from `Release smoke`",
+        ),
+        (
+            "shared_step",
+            seed::STEPS_SIGN_IN,
+            json!({"step_order": []}),
+            "1 of 1 entries of `step_order` from `Sign in`",
+        ),
+        (
+            "test",
+            seed::TEST_TWO_PLAYERS,
+            json!({"player_order": ["1"], "players_by_key": {"1": {"item_order": null}, "9": {"item_order": []}}}),
+            "1 of 2 entries of `player_order`, 2 of 2 entries of `players_by_key.1.item_order` from `Co-op: light the beacon`",
+        ),
+    ] {
+        let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+        let tool = format!("update_{kind}");
+        let id_argument = format!("{kind}_id");
+        let record = host.succeed(&format!("get_{kind}"), json!({&id_argument: id})).await;
+        let call = |patch: &Value, flag: &str, is_set: bool| {
+            let mut call = json!({&id_argument: id, "patch": patch, flag: is_set});
+            if kind != "test_plan" {
+                call["expected_version"] = record["version"].clone();
+            }
+            call
+        };
+
+        let error = host.fail(&tool, call(&patch, "confirm", false)).await;
+        assert_eq!(error["message"], format!("{tool} removes {loss} in project `demo`"));
+        host.succeed(&tool, call(&patch, "dry_run", true)).await;
+        assert_eq!(service.writes().await, [""; 0]);
+
+        // What takes nothing away asks nothing. Without a list the record is not read.
+        let (list, _) = patch.as_object().and_then(|patch| patch.iter().next()).expect("a list");
+        for (harmless, requests) in [(json!({list: record[list]}), 2), (json!({"name": "New"}), 1)] {
+            let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+            host.succeed(&tool, call(&harmless, "confirm", false)).await;
+            assert_eq!(service.requests().await.len(), requests, "{harmless}");
+        }
+        host.succeed(&tool, call(&patch, "confirm", true)).await;
+    }
+}
+
 #[tokio::test]
 async fn folders_have_one_parent_and_a_plain_name() {
     let parents = json!({

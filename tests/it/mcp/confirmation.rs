@@ -259,6 +259,11 @@ async fn what_stops_or_multiplies_is_named_and_asked_for() {
             json!({"build_id": seed::BUILD_ANDROID}),
             "deletes the build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) and its file permanently",
         ),
+        (
+            "update_test_plan",
+            json!({"test_plan_id": seed::PLAN_SMOKE, "patch": {"test_items": []}}),
+            "removes 4 of 4 entries of `test_items` from `Release smoke` in project `demo`",
+        ),
     ] {
         let service = Service::start().await;
         let mut host = open_asking_host(&service).await;

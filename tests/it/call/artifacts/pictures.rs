@@ -42,6 +42,13 @@ fn noise(width: u32, height: u32) -> Vec<u8> {
     encode(&GrayImage::from_fn(width, height, noise).into(), ImageFormat::Png)
 }
 
+/// Returns the file with another byte at `place`.
+fn edited(file: &[u8], place: usize) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[place] ^= 0xff;
+    file
+}
+
 #[tokio::test]
 async fn a_small_picture_is_an_unchanged_image_of_the_reply() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
@@ -135,7 +142,20 @@ async fn the_bytes_decide_whether_a_file_is_a_picture() {
 #[tokio::test]
 async fn the_reply_for_a_damaged_picture_names_the_tool_that_saves_it() {
     let large = noise(2_000, 20);
-    for damaged in [&large[..large.len() / 2], b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"] {
+    let (png, jpeg) = (noise(40, 40), encode(&RgbImage::new(40, 40).into(), ImageFormat::Jpeg));
+    let (without_end, wrong_checksum) = (&png[..png.len() - 12], edited(&png, png.len() - 14));
+    let (without_pixels, rubbish) = ([&png[..33], &png[png.len() - 12..]].concat(), edited(&png, 60));
+    for damaged in [
+        &large[..large.len() / 2],
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xd8\xff",
+        &png[..png.len() / 2],
+        without_end,
+        &without_pixels,
+        &rubbish,
+        &wrong_checksum,
+        &jpeg[..jpeg.len() - 20],
+    ] {
         let (_peer, mut host) = answering("200 OK\r\ncontent-type: image/png", damaged).await;
         let (reply, images) = get_artifact(&mut host, file("a.png")).await;
         assert_eq!((images.len(), &reply["picture"]), (0, &json!({"omitted": "it is damaged"})));

@@ -43,17 +43,6 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[tokio::test]
-async fn the_header_of_the_decompression_bomb_is_read() {
-    let (screenshots, images) =
-        reply_with_screenshots(&[screenshot(&decompression_bomb(1_500, 1_500, 8, 0), "image/png")]).await;
-    assert_eq!(
-        (images.len(), &screenshots[0]["width"]),
-        (1, &json!(1_500)),
-        "the header alone decides the dimensions"
-    );
-}
-
-#[tokio::test]
 async fn pictures_with_huge_dimensions_are_not_decoded() {
     let reason = json!("it is too large to decode (limit: 8192 pixels a side, and 33 million pixels)");
     for (width, height, depth, colour) in
@@ -103,6 +92,7 @@ async fn damaged_pictures_are_omitted_with_the_reason() {
         b"\xff\xd8\xff",
         &large[..large.len() / 2],
         &decompression_bomb(0, 0, 8, 0),
+        &decompression_bomb(1_500, 1_500, 8, 0),
     ] {
         let found = omission(screenshot(damaged, "image/png")).await;
         assert_eq!(found, "it is damaged", "{} bytes", damaged.len());

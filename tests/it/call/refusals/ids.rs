@@ -27,7 +27,7 @@ async fn an_impossible_id_is_refused_before_any_request() {
     let megabyte = "x".repeat(1 << 20);
     for key in [keys::DEMO, keys::ORGANIZATION] {
         let Session { service, mut host, .. } = fixture().key(key).open().await;
-        for id in [" ", "\t\n", ".", "..", &megabyte] {
+        for id in [" ", "\t\n", ".", "..", "a/b", "../jobs", "a\\b", "%2e%2e", "%", &megabyte] {
             for (tool, name) in TOOLS {
                 let found = host.violations(tool, arguments(name, id)).await;
                 let path = if name == "multiplayer_run_ids" { "multiplayer_run_ids.1" } else { name };
@@ -47,8 +47,7 @@ async fn an_impossible_id_is_refused_before_any_request() {
 async fn an_unusual_id_is_unknown() {
     for (key, code) in [(keys::DEMO, "project_not_resolved"), (keys::ORGANIZATION, "project_not_resolved")] {
         let Session { service, mut host, .. } = fixture().key(key).open().await;
-        for id in ["a/b", "../jobs", "?state=all", "%2e%2e", "%", "a b", "#", "\u{0}", "💥", "hui4d9ilmby-1"]
-        {
+        for id in ["?state=all", "a b", "#", "\u{0}", "💥", "hui4d9ilmby-1"] {
             for (tool, name) in TOOLS {
                 let error = host.fail(tool, arguments(name, id)).await;
                 let expected = if tool == "get_bug" { "not_found" } else { code };
@@ -65,7 +64,7 @@ async fn an_unusual_id_is_unknown() {
 #[tokio::test]
 async fn without_a_look_up_the_service_refuses_unusual_ids() {
     let Session { service, mut host, .. } = fixture().open().await;
-    for id in ["a/b", "../jobs", "?state=all", "%2e%2e", "\u{0}"] {
+    for id in ["?state=all", "#", "\u{0}"] {
         for (tool, name) in TOOLS.into_iter().filter(|(tool, _)| *tool != "get_test_plan_execution") {
             let mut arguments = arguments(name, id);
             arguments["project_id"] = Value::Null;

@@ -30,6 +30,20 @@ async fn a_failure_names_the_record() {
     );
 }
 
+/// What a list is filtered by cannot be what the service did not find.
+#[tokio::test]
+async fn a_list_that_the_service_does_not_find_gets_no_hint_about_ids() {
+    let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
+    for (tool, arguments) in [
+        ("list_jobs", json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED})),
+        ("list_tests", json!({"folder_id": seed::FOLDER_LEVELS})),
+    ] {
+        service.fault(json!({"operation": tool, "status": 404})).await;
+        let error = host.fail(tool, arguments).await;
+        assert_texts(&error, tool, &["the project does not exist, or the service lacks this operation"]);
+    }
+}
+
 #[tokio::test]
 async fn a_missing_feature_names_the_project_and_what_works_without_it() {
     let fixture = Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "demo,arena")]);

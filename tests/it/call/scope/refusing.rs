@@ -85,6 +85,12 @@ async fn unknown_ids_are_reported_with_the_searched_projects() {
     assert_eq!(error["details"]["ids"], json!(["nosuchrun01", "nosuchrun02"]));
     assert_eq!(error["details"]["asked"], json!(["demo", "arena"]));
     assert_eq!(service.writes().await, [""; 0]);
+
+    let named = json!({"multiplayer_run_id": "nosuchrun01", "project_id": "arena"});
+    let error = host.fail("export_tmsys_run", named).await;
+    let hint = "check the ids: they are in none of the projects that were asked";
+    assert_eq!((&error["code"], &error["hint"]), (&json!("project_not_resolved"), &json!(hint)));
+    assert_eq!(error["details"]["asked"], json!(["arena", "demo"]));
 }
 
 /// Projects, each with the status and the error of its answers to look-ups.

@@ -173,7 +173,7 @@ fn a_query_above_the_length_limit_is_refused_with_its_longest_argument() {
 fn a_hostile_project_is_one_encoded_segment_or_refused() {
     let entry = catalog::find("list_runs").unwrap();
     for hostile in HOSTILE {
-        if request::check_segment(hostile).is_err() {
+        if request::check_id(hostile).is_err() {
             continue;
         }
         let target = url(&laid_out(entry, &Fields::new(), Some(hostile)).target);

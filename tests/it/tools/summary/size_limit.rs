@@ -44,6 +44,7 @@ async fn long_texts_and_lists_of_a_failure_are_shortened_and_counted() {
     test.name = "N".repeat(500);
     test.bugs[0][1] = "T".repeat(500);
     test.artifacts = (0..40).map(|number| format!("{number:02}-{}", "f".repeat(200))).collect();
+    test.artifacts[1] = "01  end.png".to_owned();
 
     let history = History::new(&[test]);
     let summary = history.clone().summary(execution(&uuid(0xe, 0))).await;
@@ -58,6 +59,7 @@ async fn long_texts_and_lists_of_a_failure_are_shortened_and_counted() {
         assert!(text.as_str().is_some_and(|text| text.ends_with('…')), "{text}");
     }
 
+    assert_eq!(failure["artifacts"][1], "01  end.png", "a name that is not marked is whole");
     let artifacts = failure["artifacts"].as_array().expect("a list").len();
     assert_eq!(json!(40 - artifacts), summary["left_out"]["artifacts"]);
     let how = summary["left_out"]["how"].as_str().expect("a text");
