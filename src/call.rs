@@ -8,7 +8,6 @@ mod caller;
 mod files;
 mod ids;
 pub mod limit;
-mod losses;
 pub mod paging;
 mod pictures;
 pub mod reply;
@@ -41,14 +40,19 @@ use crate::{
     client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
     clock::Clock,
     failure::{Cause, Code, Failure},
+    fields::text_at,
     service::{
         catalog::{self, OperationEntry},
         request::Request,
     },
+    text::quoted_name,
 };
 
 /// What the model does with the record in `details.current`.
 const MERGE: &str = "another writer has changed the record, and nothing was written: compare with `details.current`, then call again with only your changed fields, and with `details.latest_version` as `expected_version`";
+
+/// Argument with the changed fields of a record.
+const PATCH: &str = "patch";
 
 /// The service, its projects and the rules of this server that every call follows.
 #[derive(Debug)]
@@ -222,6 +226,34 @@ impl Caller {
         failure.hint(MERGE).detail("current", current)
     }
 
+    /// Refuses a patch that makes a list of the current record shorter, if a user must agree to it: the service replaces a list
+    /// as a whole. Only a patch with such a list reads the record.
+    async fn check_losses(&self, request: &Request, sender: &RequestSender<'_>) -> Result<(), Failure> {
+        let names = request.operation.request.asks_if_shorter;
+        let lists = request.arguments.get(PATCH).map(|patch| lists(patch, names)).unwrap_or_default();
+        if lists.is_empty() || !self.requires_confirmation {
+            return Ok(());
+        }
+        let Some(current) = self.read_current_record(request, sender).await? else { return Ok(()) };
+
+        let losses = lists.iter().filter_map(|(path, kept)| {
+            let list = path.iter().try_fold(current.value(), |value, name| value.get(name))?;
+            let count = list.as_array()?.len();
+            (count > *kept)
+                .then(|| format!("{} of {count} entries of {}", count - kept, quoted_name(&path.join("."))))
+        });
+        let losses = losses.collect::<Vec<_>>().join(", ");
+        if losses.is_empty() {
+            return Ok(());
+        }
+
+        self.require_agreement(false, || {
+            let quoted = |name| quoted_name(text_at(current.value(), name).unwrap_or("unknown"));
+            let [record, project] = ["name", "project_id"].map(quoted);
+            format!("{} removes {losses} from {record} in project {project}", request.operation.name)
+        })
+    }
+
     /// Reads the record that `request` changes. Returns `None` if the operation names no way to read it.
     async fn read_current_record(
         &self,
@@ -265,6 +297,19 @@ impl RequestPreview {
             body: request.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()),
         }
     }
+}
+
+/// Returns the path and the length of each list in `patch` with one of these names, at any depth. Null is an empty list.
+fn lists<'a>(patch: &'a Value, names: &[&str]) -> Vec<(Vec<&'a str>, usize)> {
+    let fields = patch.as_object().into_iter().flatten();
+    let found = fields.flat_map(|(name, value)| {
+        if names.contains(&name.as_str()) {
+            return vec![(vec![name.as_str()], value.as_array().map_or(0, Vec::len))];
+        }
+        let below = lists(value, names).into_iter();
+        below.map(|(path, length)| ([&[name.as_str()], &path[..]].concat(), length)).collect()
+    });
+    found.collect()
 }
 
 /// Adds to the failure of a writing call that nothing was changed.

@@ -129,10 +129,10 @@ async fn a_key_of_another_project_is_refused() {
 }
 
 #[tokio::test]
-async fn a_hostile_project_is_one_encoded_segment() {
+async fn a_project_that_would_lead_elsewhere_is_refused() {
     let Session { service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).all_tools().open().await;
     host.fail("list_knowledge_files", json!({"project_id": "demo/agent?x"})).await;
-    assert_eq!(service.requests().await, ["GET /file-storage/demo%2Fagent%3Fx 403"]);
+    assert!(service.requests().await.is_empty());
 }
 
 #[tokio::test]
