@@ -129,10 +129,10 @@ async fn a_key_of_another_project_is_refused() {
 }
 
 #[tokio::test]
-async fn a_hostile_project_is_one_encoded_segment() {
+async fn a_hostile_project_is_refused_before_any_request() {
     let Session { service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).all_tools().open().await;
-    host.fail("list_knowledge_files", json!({"project_id": "demo/agent?x"})).await;
-    assert_eq!(service.requests().await, ["GET /file-storage/demo%2Fagent%3Fx 403"]);
+    host.violations("list_knowledge_files", json!({"project_id": "demo/agent?x"})).await;
+    assert_eq!(service.requests().await, [""; 0]);
 }
 
 #[tokio::test]
