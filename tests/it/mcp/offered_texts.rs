@@ -164,7 +164,7 @@ async fn hints_of_failures_name_offered_tools_only() {
         ("delete_build", json!({"build_id": ID, "confirm": true})),
     ];
     // The service accepts the request, but its answer is not an answer of the operation.
-    let stub = Stub::start(async |_| (200, Value::Null)).await;
+    let stub = Stub::start(async |_| (200, json!([]))).await;
 
     for (tool, arguments) in writes {
         let mut hints = Vec::new();

@@ -67,7 +67,7 @@ async fn a_body_that_no_operation_answers_with_is_a_bad_response() {
     let bodies = unusable_bodies("unheard").into_iter();
     let cases = bodies.map(|(name, body)| {
         let case = Case::new(name, response("200 OK", &body), UNUSABLE);
-        if body.is_empty() { case.empty() } else { case }
+        if body.is_empty() || body == b"null" { case.empty() } else { case }
     });
     assert_right_outcomes(cases.collect()).await;
 }

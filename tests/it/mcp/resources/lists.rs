@@ -70,8 +70,8 @@ async fn only_project_scope_lists_resources() {
     assert_eq!(listed(&[]).await, [""; 0]);
     assert_eq!(listed(&[("TAS_PROJECT_ID", "demo")]).await, ["tas://projects/demo/knowledge"]);
     assert_eq!(
-        listed(&[("TAS_PROJECT_ID", "a b/c"), ("TAS_TOOLSETS", "all")]).await,
-        ["tas://projects/a%20b%2Fc/knowledge", "tas://projects/a%20b%2Fc/knowledge/project"]
+        listed(&[("TAS_PROJECT_ID", "a-b.c"), ("TAS_TOOLSETS", "all")]).await,
+        ["tas://projects/a-b.c/knowledge", "tas://projects/a-b.c/knowledge/project"]
     );
     assert_eq!(listed(&[("TAS_PROJECT_ID", "demo"), ("TAS_TOOLSETS", "runs")]).await, [""; 0]);
 }

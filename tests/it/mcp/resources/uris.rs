@@ -45,6 +45,7 @@ async fn an_invalid_id_is_refused_without_a_request() {
         ("tas://projects/demo/runs/%20", "run_id"),
         ("tas://projects/demo/runs/..", "run_id"),
         ("tas://projects/demo/runs/%2e%2E", "run_id"),
+        ("tas://projects/demo/runs/..%2F..%2Fbuilds", "run_id"),
         ("tas://projects//runs/x", "project_id"),
         ("tas://projects/../runs/x", "project_id"),
         ("tas://projects/demo/test-plans/x", "test_plan_id"),
@@ -62,15 +63,8 @@ async fn an_invalid_id_is_refused_without_a_request() {
 #[tokio::test]
 async fn an_id_stays_one_segment_of_the_path() {
     let (service, mut host) = open(keys::DEMO, &[("TAS_PROJECT_ID", "demo")]).await;
-    for (uri, sent) in [
-        ("..%2F..%2Fbuilds", "..%2F..%2Fbuilds"),
-        ("a%2Fbugs", "a%2Fbugs"),
-        ("a%3Fb%23c", "a%3Fb%23c"),
-        ("a%252Fb", "a%252Fb"),
-        ("%D0%B9", "%D0%B9"),
-        ("й", "%D0%B9"),
-        ("a+b", "a%2Bb"),
-    ] {
+    for (uri, sent) in [("a%3Fb%23c", "a%3Fb%23c"), ("%D0%B9", "%D0%B9"), ("й", "%D0%B9"), ("a+b", "a%2Bb")]
+    {
         let error = host.read_failure(&format!("tas://projects/demo/runs/{uri}")).await;
 
         assert_eq!(error["code"], -32002, "{uri}: {error}");
