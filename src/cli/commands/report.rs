@@ -162,7 +162,7 @@ impl Report {
 
         for Output { form, file } in outputs {
             let text = match form {
-                ReportForm::Html => report::page_with_data(&json!(data)),
+                ReportForm::Html => report::page_with_data(&data),
                 ReportForm::Markdown => report::markdown(&data),
             };
             match file {
