@@ -7,6 +7,7 @@
 mod accounts;
 mod calls;
 mod checks;
+mod ci_job;
 mod columns;
 mod command_names;
 mod commands;

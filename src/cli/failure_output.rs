@@ -5,6 +5,7 @@ use std::{ffi::OsString, io::Write as _};
 use clap::ArgMatches;
 
 use super::{
+    ci_job::disarmed_json,
     command_names::{CommandLine, flag, tool_of_command, with_action},
     exit_status::ExitStatus,
     output::{JSON, print_error},
@@ -49,7 +50,7 @@ impl FailureOutput {
         let failure = failure.clone().visible();
         if self.is_json {
             // If standard error is closed, the exit status is all that can be reported.
-            drop(writeln!(anstream::stderr(), "{}", failure.to_json()));
+            drop(writeln!(anstream::stderr(), "{}", disarmed_json(&failure.to_json())));
         } else {
             print_error(&format!("{}\n", text(&failure, self.tool)));
         }

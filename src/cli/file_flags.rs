@@ -10,7 +10,7 @@ use std::{
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tempfile::NamedTempFile;
 
-use super::output::note_written;
+use super::{ci_job::disarmed, output::note_written};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home_path,
@@ -69,6 +69,8 @@ impl OutputFile {
 
     /// Writes the document. A regular file is replaced by a complete new file.
     pub(super) fn write(&self, document: &str) -> Result<(), Failure> {
+        let is_file = matches!(self.target, WriteTarget::File(_));
+        let document = if is_file { document.to_owned() } else { disarmed(document) };
         let bytes = document.as_bytes();
         let written = match &self.target {
             WriteTarget::StandardOutput => {
@@ -81,7 +83,7 @@ impl OutputFile {
             WriteTarget::File(path) => replace_file(path, bytes),
         };
 
-        if written.is_ok() && matches!(self.target, WriteTarget::File(_)) {
+        if written.is_ok() && is_file {
             note_written(&self.path);
         }
 

@@ -9,6 +9,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
+use super::ci_job::disarmed;
 use crate::{
     http::ACCESS_TARGET,
     mcp::AUDIT_TARGET,
@@ -49,7 +50,7 @@ struct LogOutput;
 impl Write for LogOutput {
     /// Writes an event. The library passes each event as a whole.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        let line = single_line(&String::from_utf8_lossy(event));
+        let line = disarmed(&single_line(&String::from_utf8_lossy(event)));
         io::stderr().write_all(format!("{line}\n").as_bytes())?;
         Ok(event.len())
     }

@@ -15,6 +15,7 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
+    ci_job::{disarmed, disarmed_json},
     exit_status::{CommandError, ExitStatus},
     table::Table,
 };
@@ -114,11 +115,11 @@ impl Output {
             (Self::Csv, Some(Shown::Table(table))) => print_text(table.csv()),
             (_, Some(Shown::Table(table))) => print_text(table.rows()),
             (_, Some(Shown::Text(text))) => print_paragraphs(&text),
-            (_, Some(Shown::Json(text))) => print_text(text),
+            (_, Some(Shown::Json(text))) => print_json(text),
             (_, None) if std::io::stdout().is_terminal() => {
-                print_line(format_args!("{:#}", serde_json::to_value(result)?))
+                print_json(format_args!("{:#}", serde_json::to_value(result)?))
             }
-            (_, None) => print_line(serde_json::to_value(result)?),
+            (_, None) => print_json(serde_json::to_value(result)?),
         };
 
         Ok(status_after_output(status, printed))
@@ -141,14 +142,15 @@ pub(super) fn status_after_output(
     if status == ExitStatus::Success { ExitStatus::Rejected } else { status }
 }
 
-pub(super) fn print_line(line: impl Display) -> Result<()> {
-    print_text(format_args!("{line}\n"))
+pub(super) fn print_json(json: impl Display) -> Result<()> {
+    let line = format!("{json}\n");
+    anstream::stdout().write_all(disarmed_json(&visible(&line)).as_bytes())
 }
 
 /// Prints a text that ends with a line break. Characters that a user cannot see are left out: they could control the
 /// terminal or replace what it shows.
 pub(super) fn print_text(text: impl Display) -> Result<()> {
-    write!(anstream::stdout(), "{}", visible(&text.to_string()).replace('\r', ""))
+    write_output(&visible(&text.to_string()).replace('\r', ""))
 }
 
 /// Prints a table in the width of the terminal, with colours where the terminal shows them.
@@ -159,14 +161,22 @@ pub(super) fn print_table(table: Table) -> Result<()> {
 
 /// Prints a text for people, without control characters except for styles, in the width of the terminal.
 pub(super) fn print_paragraphs(text: &str) -> Result<()> {
-    write!(anstream::stdout(), "{}", wrapped(text, terminal_width()))
+    write_output(&wrapped(text, terminal_width()))
+}
+
+fn write_output(text: &str) -> Result<()> {
+    anstream::stdout().write_all(disarmed(text).as_bytes())
+}
+
+/// Writes a text for people on standard error, without control characters except for styles.
+pub(super) fn write_error(text: &str) -> Result<()> {
+    anstream::stderr().write_all(disarmed(text).as_bytes())
 }
 
 /// Prints a text for people on standard error, in the width of the terminal.
 pub fn print_error(text: &str) {
-    let width = error_width();
     // If standard error is closed, the command continues, and its exit status is all that can be reported.
-    drop(write!(anstream::stderr(), "{}", wrapped(text, width)));
+    drop(write_error(&wrapped(text, error_width())));
 }
 
 /// Beginnings of lines with a command, which stay whole, so that it can be copied.

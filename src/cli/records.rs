@@ -78,7 +78,7 @@ impl<'a> RecordPrinter<'a> {
                 }
                 Shown::Table(Table::default())
             }
-            _ if self.output.is_text() => Shown::Json(format!("{answer:#}\n")),
+            _ if self.output.is_text() => Shown::Json(format!("{answer:#}")),
             _ => Shown::Table(plain_table(std::slice::from_ref(answer))),
         }
     }

@@ -127,7 +127,7 @@ impl ChangeFlags {
 
     /// Prints the answer to a dry run, which shows the request.
     pub(super) fn show(&self, reply: &Reply) -> Result<ExitStatus, CommandError> {
-        let shown = || Shown::Json(format!("{:#}\n", reply.value()));
+        let shown = || Shown::Json(format!("{:#}", reply.value()));
         self.output().print(ExitStatus::Success, reply.value(), shown)
     }
 }

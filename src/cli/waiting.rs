@@ -1,12 +1,7 @@
 //! The one way in which commands wait: an interruption after which the wait can be continued,
 //! the verdicts on standard output and as JUnit XML, and the exit status that they determine.
 
-use std::{
-    collections::BTreeSet,
-    io::{IsTerminal as _, Write as _},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{collections::BTreeSet, io::IsTerminal as _, path::PathBuf, time::Duration};
 
 use clap::{Args, value_parser};
 use serde_json::{Value, json};
@@ -19,7 +14,7 @@ use super::{
     gate::GateFlags,
     junit::{self, CaseReader},
     next_command::{continue_with, next_command},
-    output::{Output, Shown, note, status_after_output, terminal_width},
+    output::{Output, Shown, note, status_after_output, terminal_width, write_error},
     progress::Progress,
     table::{Cell, Fit, Table},
     termination::{TerminationSignal, TerminationSignals},
@@ -267,7 +262,7 @@ impl<'a> WaitSubject<'a> {
         }
 
         // The log of a CI job usually contains only standard error, so the table is printed there.
-        let logged = write!(anstream::stderr(), "{table}{summary}");
+        let logged = write_error(&format!("{table}{summary}"));
         let mut value = json!(completion);
         if let (Some(started), Value::Object(fields)) = (&self.started, &mut value) {
             fields.insert("started".to_owned(), started.clone());

@@ -69,21 +69,22 @@ const SCRIPT: &str = concat!(
 /// Returns the page as the view of a tool. The host sends it its data.
 pub fn view_page() -> String {
     // The host adds a policy of its own, and possibly a script, so that the policy cannot consist of hashes.
-    render_page("script-src 'unsafe-inline'; style-src 'unsafe-inline'", "{}")
+    render_page("script-src 'unsafe-inline'; style-src 'unsafe-inline'", "<p>Nothing to show yet.</p>", "{}")
 }
 
-/// Returns the page with its data. The browser accepts only the script and the style of the page.
-pub fn page_with_data(data: &Value) -> String {
+/// Returns the page with its data. The browser accepts only the script and the style of the page; where it accepts no script, it shows
+/// the summary.
+pub fn page_with_data(data: &ReportData) -> String {
     let hash = |text: &str| BASE64_STANDARD.encode(digest::digest(&digest::SHA256, text.as_bytes()));
     let policy = format!("script-src 'sha256-{}'; style-src 'sha256-{}'", hash(SCRIPT), hash(STYLE));
     // No text of the data begins or ends an element.
-    render_page(&policy, &data.to_string().replace('<', "\\u003c"))
+    render_page(&policy, &text::html(&data.summary), &json!(data).to_string().replace('<', "\\u003c"))
 }
 
-fn render_page(policy: &str, data: &str) -> String {
+fn render_page(policy: &str, summary: &str, data: &str) -> String {
     let page = PAGE.replace("{policy}", policy).replace("{style}", STYLE);
-    // The data is inserted last, because it may contain text that looks like a placeholder.
-    page.replace("{script}", SCRIPT).replacen("{data}", data, 1)
+    // These are inserted last and from the end, because they may contain text that looks like a placeholder.
+    page.replace("{script}", SCRIPT).replacen("{data}", data, 1).replacen("{summary}", summary, 1)
 }
 
 /// The run, job or execution of a report, or several jobs.
@@ -267,7 +268,7 @@ pub async fn gather_data(
 
     if pictures != PictureForm::Absent {
         let max_bytes = (pictures == PictureForm::Embedded).then(|| {
-            let page_bytes = page_with_data(&json!(data)).len();
+            let page_bytes = page_with_data(&data).len();
             MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES)
         });
         let client = client(&tools.caller, project);

@@ -54,6 +54,16 @@ test('files are links to the service, with the command that saves them', async (
   }
 });
 
+test('without scripts, verdicts and failures are shown', async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(service.page(EXECUTION));
+  assert.equal(await page.locator('h1').innerText(), 'Release smoke: 3 of 4 passed');
+  assert.equal(await page.locator('h2').first().innerText(), 'FAILED: Pause and resume');
+  assert.match(await page.locator('main').innerText(), /step 2 Pause the game[^]*observed Three taps/);
+  await context.close();
+});
+
 test('a bug links to its step', async () => {
   const { page, close } = await open(browser, service.page(RUN_FAILED));
   const step = page.locator('ol details').filter({ hasText: 'Pause the game' });

@@ -42,7 +42,7 @@ static IS_BASH: OnceLock<bool> = OnceLock::new();
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
 pub(super) fn command() -> Command {
-    let end = help_end(&["source <(tas-mcp completions bash)"], "");
+    let end = help_end(&[r#"eval "$(tas-mcp completions bash)""#], "");
     let shell = Arg::new("shell").value_name("SHELL").required(true).help("Shell that runs the script");
     let shell = shell.value_parser(["bash", "elvish", "fish", "powershell", "zsh"]);
     Command::new("completions").about("Prints a completion script for a shell").arg(shell).after_help(end)

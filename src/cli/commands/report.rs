@@ -19,7 +19,7 @@ use crate::{
         file_flags::{OutputFile, path_value},
         help::help_end,
         name_resolution::NameResolver,
-        output::{JsonFlag, note, print_line, print_paragraphs, print_text, status_after_output},
+        output::{JsonFlag, note, print_json, print_paragraphs, print_text, status_after_output},
         tool_arguments::ProjectFlag,
     },
     failure::{Code, Failure},
@@ -162,7 +162,7 @@ impl Report {
 
         for Output { form, file } in outputs {
             let text = match form {
-                ReportForm::Html => report::page_with_data(&json!(data)),
+                ReportForm::Html => report::page_with_data(&data),
                 ReportForm::Markdown => report::markdown(&data),
             };
             match file {
@@ -187,7 +187,7 @@ impl Report {
 
     fn print(&self, summary: &Summary) -> io::Result<()> {
         if self.arguments.output.json {
-            return print_line(json!(summary));
+            return print_json(json!(summary));
         }
         let text = report::terminal_text(summary, &WallClock::of_this_machine());
         print_paragraphs(&visible(&text).replace('\r', ""))

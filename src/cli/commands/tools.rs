@@ -7,7 +7,7 @@ use crate::{
     cli::{
         exit_status::{CommandError, ExitStatus},
         help::help_end,
-        output::{print_line, print_table},
+        output::{print_json, print_table},
         table::{Fit, Table},
         tool_arguments::find_tool,
     },
@@ -49,10 +49,10 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
 
     if let Some(name) = &arguments.name {
         let tool = published_tool(find_tool(name)?.info, is_global, &selection);
-        print_line(format_args!("{:#}", json!(tool)))?;
+        print_json(format_args!("{:#}", json!(tool)))?;
     } else if arguments.json {
         let tools = published_tools(catalog::tools().map(|tool| tool.info), is_global, &selection);
-        print_line(format_args!("{:#}", json!(tools)))?;
+        print_json(format_args!("{:#}", json!(tools)))?;
     } else {
         print_table(overview(is_global, &selection))?;
     }

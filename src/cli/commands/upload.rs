@@ -135,7 +135,7 @@ async fn show_requests(uploads: Vec<FileUpload<'_>>, output: &Output) -> Result<
         shown.push(json!({"path": path, "dry_run": true, "request": upload.preview().await?}));
     }
 
-    output.print(ExitStatus::Success, &json!(shown), || Shown::Json(format!("{:#}\n", json!(shown))))
+    output.print(ExitStatus::Success, &json!(shown), || Shown::Json(format!("{:#}", json!(shown))))
 }
 
 /// Runs the uploads and reports each one when it ends. A signal ends the command and leaves the unfinished uploads.

@@ -1,6 +1,6 @@
-//! A summary as text for a terminal, or as Markdown for the summary of a CI job and for pull requests.
+//! A summary as text for a terminal, as HTML without scripts, or as Markdown for the summary of a CI job and for pull requests.
 //!
-//! Both say the same in the same order, failures first. Markdown has links to pictures and a list of all runs too. In it every
+//! All say the same in the same order, failures first. Markdown has links to pictures and a list of all runs too. In it every
 //! text of the service is escaped, so that a name is no markup, no mention of a user and no reference to an issue.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use url::Url;
 use super::{ReportData, pictures::ReportPicture};
 use crate::{
     service::{api::runs::Run, lenient::view},
-    text::{WallClock, duration_text, shorten_line, single_line},
+    text::{WallClock, duration_text, shorten_line, single_line, visible},
     tools::{
         summary::{BugEntry, BuildName, Comparison, FailureEntry, History, ListedTest, Summary, TestChange},
         waiting::canonical_result,
@@ -33,7 +33,7 @@ const LONGEST_NAME: usize = 40;
 
 /// Returns the summary for a terminal.
 pub fn terminal_text(summary: &Summary, clock: &WallClock) -> String {
-    Page::new(Form::Terminal(clock)).render(summary, &ReportData::default())
+    Page::new(Form::Terminal(Some(clock))).render(summary, &ReportData::default())
 }
 
 /// Returns the report as Markdown.
@@ -41,24 +41,38 @@ pub fn markdown(data: &ReportData) -> String {
     Page::new(Form::Markdown).render(&data.summary, data)
 }
 
+/// Returns the summary as HTML for readers whose browser may run no script.
+pub(super) fn html(summary: &Summary) -> String {
+    let text = Page::new(Form::Terminal(None)).render(summary, &ReportData::default());
+    let element = |(index, line): (usize, &str)| {
+        let tag = match (index, line.starts_with(' ')) {
+            (0, _) => "h1",
+            (_, true) => "p",
+            (_, false) => "h2",
+        };
+        format!("<{tag}>{}</{tag}>\n", visible(line).replace('&', "&amp;").replace('<', "&lt;"))
+    };
+    text.lines().enumerate().filter(|(_, line)| !line.is_empty()).map(element).collect()
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Form<'a> {
-    /// Shows times on this clock.
-    Terminal(&'a WallClock),
+    /// Shows times on this clock, with their age; without one as in Markdown.
+    Terminal(Option<&'a WallClock>),
     Markdown,
 }
 
 impl Form<'_> {
     fn text(self, text: &str) -> String {
         match self {
-            Self::Terminal(_) => text.to_owned(),
+            Self::Terminal(_) => single_line(text),
             Self::Markdown => escaped(text),
         }
     }
 
     fn id(self, id: &str) -> String {
         match self {
-            Self::Terminal(_) => id.to_owned(),
+            Self::Terminal(_) => single_line(id),
             Self::Markdown => format!("<code>{}</code>", escaped(id)),
         }
     }
@@ -66,7 +80,7 @@ impl Form<'_> {
     /// Returns a verdict. In Markdown it has a sign that can be seen without colours.
     fn verdict(self, word: &str) -> String {
         let sign = match word {
-            _ if matches!(self, Self::Terminal(_)) => return word.to_owned(),
+            _ if matches!(self, Self::Terminal(_)) => return single_line(word),
             "SUCCESS" => "✅",
             "FAILED" | "ERROR" => "❌",
             "SKIPPED" => "⏭️",
@@ -78,9 +92,9 @@ impl Form<'_> {
 
     fn time(self, time: &str) -> String {
         match self {
-            Self::Terminal(clock) => clock.time_and_age(time),
+            Self::Terminal(Some(clock)) => clock.time_and_age(time),
             // Whoever reads it later is elsewhere.
-            Self::Markdown => escaped(&WallClock::stopped_at(jiff::Timestamp::UNIX_EPOCH).time(time)),
+            _ => self.text(&WallClock::stopped_at(jiff::Timestamp::UNIX_EPOCH).time(time)),
         }
     }
 

@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{binary::run_binary, service::Service, stub::Stub};
+use crate::support::{
+    binary::{program, run_binary},
+    service::Service,
+    stub::Stub,
+};
 
 /// Returns the candidates for the last of these words, with their descriptions.
 async fn candidates(variables: &[(&str, &str)], words: &[&str]) -> Vec<String> {
@@ -34,6 +38,20 @@ async fn every_shell_has_a_script_that_asks_for_candidates() {
 
     let output = run_binary(&["completions", "tcsh"], &[], &[]).await;
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// The bash 3.2 of macOS reads nothing from `source <(...)`.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_line_for_bash_registers_the_completion() {
+    let line = r#"eval "$(tas-mcp completions bash)""#;
+    let help = run_binary(&["completions", "--help"], &[], &[]).await.stdout;
+    assert!(String::from_utf8_lossy(&help).contains(line));
+    assert!(include_str!("../../../docs/commands.md").contains(line));
+
+    let line = line.replace("tas-mcp", concat!("'", env!("CARGO_BIN_EXE_tas-mcp"), "'"));
+    let bash = program("bash", &["-c", &format!("{line}; complete -p tas-mcp")], &[]).output().await;
+    assert!(bash.expect("a shell").status.success());
 }
 
 #[tokio::test]

@@ -1,14 +1,16 @@
 //! The log on standard error: own events only, one line each, without secrets.
 
-use serde_json::json;
+use anstream::adapter::strip_str;
+use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
+use super::run_with;
 use crate::support::{binary::run_binary, service::Service};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// Calls a tool of a server that logs with `filter`. Returns the log.
-async fn log_of_call(service: &Service, filter: &str, tool: &str, arguments: serde_json::Value) -> String {
+async fn log_of_call(service: &Service, filter: &str, tool: &str, arguments: Value) -> String {
     let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
     let variables = [
         ("TAS_BASE_URL", base_url.as_str()),
@@ -36,6 +38,46 @@ async fn a_text_of_the_service_cannot_forge_a_line_or_control_the_terminal() {
     assert_eq!(lines.len(), 1, "{log}");
     assert!(lines[0].contains("no 2026-01-01"), "{log}");
     assert!(!log.contains(['\u{1b}', '\r', '\u{202e}']), "{log:?}");
+}
+
+/// A job obeys commands in its log, and other people choose the names of the service.
+#[tokio::test]
+async fn a_job_finds_no_command_in_any_output() {
+    let service = Service::start().await;
+    let name = "\u{a0}::error::a ###[error]b ##vso[task.complete] ##teamcity[x]";
+    let tests = json!({"data": [{"id": seed::TEST_FAILS, "name": name}], "pagination": {"total_count": 1}});
+    let run = json!({"multiplayer_run_id": seed::RUN_FAILED, "test": {"name": name}, "state": "COMPLETED", "result": name});
+    let failed = seed::RUN_FAILED;
+
+    for (variable, command) in [
+        ("CI", &["tests", "--fields", "name"][..]),
+        ("TF_BUILD", &["tests", "--csv", "--fields", "name"]),
+        ("TEAMCITY_VERSION", &["call", "list_tests", "--json"]),
+        ("GITHUB_ACTIONS", &["report", failed, "--html", "/dev/stdout"]),
+        ("GITHUB_ACTIONS", &["report", failed, "--markdown"]),
+        ("GITHUB_ACTIONS", &["wait", failed, "--json"]),
+        ("GITHUB_ACTIONS", &["call", "list_run_bugs", "--run-id", failed]),
+        ("GITHUB_ACTIONS", &["call", "list_run_bugs", "--run-id", failed, "--json", "-v"]),
+    ] {
+        service.fault(json!({"operation": "list_tests", "body": tests})).await;
+        service.fault(json!({"operation": "get_run", "body": run, "times": 9})).await;
+        service.fault(json!({"operation": "list_run_bugs", "status": 400, "body": {"error": name}})).await;
+        let colours = [(variable, "true"), ("CLICOLOR_FORCE", "1")];
+        let (_, output, errors) = run_with(&service, command, &colours).await;
+        service.heal().await;
+
+        let log = output.clone() + &errors;
+        assert!(log.contains("teamcity"), "{command:?}: {log}");
+        for line in log.lines().map(|line| strip_str(line).to_string()) {
+            let is_command = line.trim_start().starts_with("::")
+                || ["##[", "##vso[", "##teamcity["].iter().any(|mark| line.contains(mark));
+            assert!(!is_command, "{variable} {command:?}: {line}");
+        }
+        if command[1] == "list_tests" {
+            let value: Value = serde_json::from_str(&output).expect("JSON");
+            assert_eq!(value["data"][0]["name"], name);
+        }
+    }
 }
 
 #[tokio::test]

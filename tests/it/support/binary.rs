@@ -14,6 +14,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Variables that decide the colours and the width of the output.
 const TERMINAL_VARIABLES: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "NO_COLOR"];
 
+/// Variables with which the log is that of a CI job, as `CI` is.
+const JOB_VARIABLES: [&str; 3] = ["GITHUB_ACTIONS", "TEAMCITY_VERSION", "TF_BUILD"];
+
 /// Home directory of the programs: without files of the developer.
 pub(crate) const HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/home");
 
@@ -34,9 +37,8 @@ pub(crate) fn binary(arguments: &[&str], variables: &[(&str, &str)]) -> Command 
 pub(crate) fn program(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(name);
     // The environment of the tests may contain settings of the developer, of a terminal and of a CI system.
-    for variable in
-        SETTINGS.iter().chain(HTTP_SETTINGS.iter()).map(|setting| setting.variable).chain(TERMINAL_VARIABLES)
-    {
+    let settings = SETTINGS.iter().chain(HTTP_SETTINGS.iter()).map(|setting| setting.variable);
+    for variable in settings.chain(TERMINAL_VARIABLES).chain(JOB_VARIABLES) {
         command.env_remove(variable);
     }
 

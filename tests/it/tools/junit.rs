@@ -11,7 +11,18 @@ use tas_mcp::{
 /// Name, attributes and text of an element.
 pub(in crate::tools) type Element = (String, Vec<(String, String)>, String);
 
-/// Returns the elements of a document in order.
+/// The attributes that both the newest schema of the xUnit plugin of Jenkins (junit-10.xsd) and the one of Surefire allow.
+const ALLOWED: [(&str, &str); 6] = [
+    ("testsuites", "name tests failures errors time"),
+    ("testsuite", "name tests failures errors time skipped"),
+    ("testcase", "name classname time"),
+    ("property", "name value"),
+    ("skipped", "message"),
+    // Of a failure, and of the attempts before.
+    ("", "message type"),
+];
+
+/// Returns the elements of a document in order. Checks their attributes.
 pub(in crate::tools) fn elements(xml: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(xml);
     let (mut found, mut open): (Vec<Element>, usize) = (Vec::new(), 0);
@@ -45,6 +56,11 @@ pub(in crate::tools) fn elements(xml: &str) -> Vec<Element> {
     }
 
     assert_eq!(open, 0, "every element ends");
+    for (name, attributes, _) in &found {
+        let (_, allowed) = ALLOWED.iter().find(|(known, _)| known == name).unwrap_or(&ALLOWED[5]);
+        let is_allowed = |(name, _): &(String, String)| allowed.split(' ').any(|known| known == name);
+        assert!(attributes.iter().all(is_allowed), "{name}: {attributes:?}");
+    }
     found
 }
 
@@ -108,9 +124,8 @@ fn a_run_becomes_a_case_in_a_suite_with_its_ids() {
 
     let case = ["name", "classname", "time"].map(|name| attribute(found.last().unwrap(), name));
     assert_eq!(case, ["Pause and resume [Pixel 8]", "Smoke", "61.500"]);
-    let counts = ["tests", "failures", "errors", "skipped", "timestamp"];
-    let counts = counts.map(|name| attribute(&found[1], name));
-    assert_eq!(counts, ["1", "0", "0", "0", "2026-03-02T09:00:00+00:00"]);
+    let counts = ["tests", "failures", "errors", "skipped"].map(|name| attribute(&found[1], name));
+    assert_eq!(counts, ["1", "0", "0", "0"]);
 
     let properties = each(&found, "property", "name").into_iter().zip(each(&found, "property", "value"));
     let properties: Vec<_> = properties.collect();
@@ -120,6 +135,7 @@ fn a_run_becomes_a_case_in_a_suite_with_its_ids() {
         ("result", "SUCCESS"),
         ("build_id", "b"),
         ("build_name", "nightly 414"),
+        ("started_at", "2026-03-02T09:00:00+00:00"),
     ] {
         assert!(properties.contains(&expected), "{expected:?}: {properties:?}");
     }
@@ -175,11 +191,12 @@ fn unfinished_and_unstarted_tests_are_errors() {
     assert_eq!((attribute(&found[0], "tests"), attribute(&found[0], "errors")), ("3", "3"));
 }
 
-/// Texts come from people and agents. No text may end an element, break the XML or hide its content.
+/// Texts come from people and agents. No text may end an element, break the XML, hide its content or name a file that a CI system
+/// fetches.
 #[test]
 fn hostile_text_is_escaped() {
     let hostile = "a ]]> <testcase name=\"x\"/> &amp; \u{0}\u{1B}[31m \u{8} \u{202E}desrever\u{2066} \u{FFFE} \
-        \u{85} \u{200B} \r\n\tz '\"";
+        \u{85} \u{200B} \r\n\tz '\" [[ATTACHMENT|/etc/passwd]] [[[\u{200B}[";
     let mut item = item(hostile);
     item.test_name = Some(hostile.to_owned());
     item.platform = Some(hostile.to_owned());
@@ -187,10 +204,13 @@ fn hostile_text_is_escaped() {
     run.head.test.name = hostile.to_owned();
     run.head.build.as_mut().expect("a build").name = Some(hostile.to_owned());
 
-    let xml = render_document(hostile, vec![suite(&item, &with_run(run), hostile)]).unwrap();
+    let bugs = vec![view(&json!({"bug_id": hostile, "title": hostile, "severity": hostile}))];
+    let details = CaseDetails { bugs, ..with_run(run) };
+
+    let xml = render_document(hostile, vec![suite(&item, &details, hostile)]).unwrap();
     let found = elements(&xml);
     assert_eq!(each(&found, "testcase", "name").len(), 1);
-    assert!(!xml.contains("]]>"), "{xml}");
+    assert!(!xml.contains("]]>") && !xml.contains("[["), "{xml}");
     for one in xml.chars() {
         let is_plain = matches!(one, '\t' | '\n' | ' '..='\u{7E}' | '\u{A0}'..='\u{D7FF}');
         let is_xml = is_plain || matches!(one, '\u{E000}'..='\u{FFFD}' | '\u{10000}'..);
@@ -199,7 +219,7 @@ fn hostile_text_is_escaped() {
         assert!(is_xml && !is_hidden, "{one:?}");
     }
 
-    let (.., report) = found.last().unwrap();
+    let (.., report) = found.iter().find(|(name, ..)| name == "failure").expect("a failure");
     for said in ["]]> <testcase name=\"x\"/> &amp;", "[31m", "desrever"] {
         assert!(report.contains(said), "{said}: {report}");
     }
@@ -238,7 +258,6 @@ fn attempts_before_a_pass_are_flaky_runs_and_those_before_a_failure_are_reruns()
 
     let earlier = vec![run("TIMEOUT", "It hung.")];
     let found = render(&item("SUCCESS"), &CaseDetails { earlier, ..CaseDetails::default() });
-    assert_eq!(each(&found, "flakyError", "time"), ["61.500"]);
     let (.., trace) = found.iter().find(|(name, ..)| name == "stackTrace").expect("a report");
     assert!(trace.starts_with("Player 1, step 2: Pause the game\nTIMEOUT: It hung.\n"), "{trace}");
 }

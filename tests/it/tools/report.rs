@@ -1,7 +1,10 @@
 //! The report page, as a file of the command line and as the view of tools.
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::keys, tools::report};
+use tas_mcp::{
+    sandbox::keys,
+    tools::report::{self, ReportData},
+};
 
 use crate::support::{binary::run_binary, service::Service};
 
@@ -39,21 +42,35 @@ fn embedded_data(page: &str) -> &str {
     rest.split_once("</script>").expect("its end").0
 }
 
+/// Returns the page of a summary with a failure of these texts, and what it shows where no script runs, as in Jenkins.
+fn page_of(text: &str) -> (String, String) {
+    let step = json!({"number": 2, "goal": text});
+    let failure = json!({"test": {"name": text}, "verdict": text, "step": step, "observed": text, "count": 1, "run_ids": [text]});
+    let summary = json!({"target_type": "job", "state": "completed", "finished": 1, "total": 1, "verdicts": {}, "failures": [failure]});
+    let mut data = ReportData::default();
+    data.summary = serde_json::from_value(summary).expect("a summary");
+    let page = report::page_with_data(&data);
+
+    let shown = page.split_once("<main id=\"report\">").and_then(|(_, rest)| rest.split_once("</main>"));
+    let shown = shown.expect("the report").0.to_owned();
+    (page, shown)
+}
+
 #[test]
-fn the_data_cannot_begin_or_end_an_element() {
-    let hostile = json!({"run": {
-        "</script>": "</script><script>alert(1)</script>",
-        "comment": ["<!--", "--><svg onload=alert(1)>", "<SCRIPT", "{script}{style}{policy}{data}", "\u{2028}"],
-    }});
-    let page = report::page_with_data(&hostile);
+fn no_text_can_begin_or_end_an_element() {
+    let (plain, plainly_shown) = page_of("Jump");
+    let hostile = "</script></main><script>alert(1)</script><!----><SCRIPT {script}{style}{policy}{summary}{data}&lt;\nx";
+    let (page, shown) = page_of(hostile);
 
     assert!(!embedded_data(&page).contains('<'), "{}", embedded_data(&page));
-    assert_eq!(serde_json::from_str::<Value>(embedded_data(&page)).expect("JSON"), hostile);
+    assert_eq!(data(&page)["summary"]["failures"][0]["observed"], hostile);
+    assert!(shown.contains("&lt;SCRIPT {script}{style}{policy}{summary}{data}&amp;lt;"), "{shown}");
+    assert_eq!(shown.matches('<').count(), plainly_shown.matches('<').count(), "{shown}");
+    let own = |page: &str, shown: &str| page.len() - embedded_data(page).len() - shown.len();
+    assert_eq!(own(&page, &shown), own(&plain, &plainly_shown));
 
-    let plain = report::page_with_data(&json!({}));
-
-    assert_eq!(page.matches("<script").count(), plain.matches("<script").count());
-    assert_eq!(page.len() - embedded_data(&page).len(), plain.len() - embedded_data(&plain).len());
+    let failure = "<h2>Jump: Jump</h2>\n<p>  step 2         Jump</p>\n<p>  observed       Jump</p>\n<p>  runs           Jump</p>\n";
+    assert!(plainly_shown.contains(failure), "{plainly_shown}");
 }
 
 #[test]
@@ -67,7 +84,7 @@ fn the_page_is_small_and_contains_no_address() {
 
 #[test]
 fn the_policy_of_both_forms_forbids_the_network() {
-    let (file, view) = (report::page_with_data(&json!({})), report::view_page());
+    let (file, view) = (report::page_with_data(&ReportData::default()), report::view_page());
     for page in [&file, &view] {
         assert!(page.contains(
             r#"content="default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src"#

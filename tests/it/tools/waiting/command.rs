@@ -250,7 +250,7 @@ async fn the_junit_file_has_bugs_flaky_attempts_and_the_screenshots_of_failures(
     let (base_url, knowledge_url) = (service.base_url(), service.knowledge_url());
     let (directory, path) = report();
     let wait = ["wait", EXECUTION_COMPLETED, "--junit", path.to_str().unwrap()];
-    let variables = [
+    let mut variables = vec![
         ("TAS_BASE_URL", base_url.as_str()),
         ("TAS_KNOWLEDGE_URL", knowledge_url.as_str()),
         ("TAS_API_KEY", keys::DEMO),
@@ -265,7 +265,17 @@ async fn the_junit_file_has_bugs_flaky_attempts_and_the_screenshots_of_failures(
     assert_eq!(attribute(attempt, "message"), "TIMEOUT");
     assert!(document.contains("high: Pause button does not react (bug_7h2k9)"), "{document}");
 
-    let picture = directory.path().join("report-screenshots").join(format!("{RUN_FAILED}-1-step-2.png"));
+    let inside = format!("report-screenshots/{RUN_FAILED}-1-step-2.png");
+    let picture = directory.path().join(&inside);
     assert!(document.contains(&format!("[[ATTACHMENT|{}]]", picture.display())), "{document}");
     assert!(std::fs::read(picture).expect("a picture").starts_with(b"\x89PNG"));
+
+    // GitLab and Jenkins look for the file from the directory of the job.
+    for variable in ["CI_PROJECT_DIR", "WORKSPACE"] {
+        variables.truncate(3);
+        variables.push((variable, directory.path().to_str().unwrap()));
+        run_binary(&wait, &variables, &[]).await;
+        let document = std::fs::read_to_string(&path).expect("the file");
+        assert!(document.contains(&format!("[[ATTACHMENT|{inside}]]")), "{variable}: {document}");
+    }
 }
