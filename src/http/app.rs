@@ -179,7 +179,7 @@ async fn observe(
             response = exceeded.refusal().into_response();
         }
         let reason = response.extensions().get::<Reason>().map_or("", |Reason(reason)| reason);
-        entry.log_response(response.status(), reason);
+        entry.log_response(&line, response.status(), reason);
     }
 
     if shared.is_draining() {

@@ -82,7 +82,7 @@ impl Shared {
             (None, Some(authorization)) => {
                 Err(authorization.require_sign_in(&self.resource(uri, headers, uri.path())?))
             }
-            (_, None) => Ok(self.credentials.anonymous()),
+            (_, None) => Ok(Arc::clone(&self.credentials.anonymous)),
         }
     }
 }
