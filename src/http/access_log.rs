@@ -52,8 +52,6 @@ pub(super) struct AccessLine {
 pub(super) struct AccessEntry {
     metrics: Arc<Metrics>,
     started: Instant,
-    client: IpAddr,
-    id: Arc<str>,
     path: String,
     /// Whether the caller of the request is known, so that its limits apply.
     pub(super) is_identified: bool,
@@ -91,12 +89,10 @@ impl Ending {
 impl AccessLine {
     pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
         let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
-        let id: Arc<str> = without_keys(id.unwrap_or_default()).into();
+        let id = without_keys(id.unwrap_or_default()).into();
         let entry = AccessEntry {
             metrics,
             started: Instant::now(),
-            client,
-            id: Arc::clone(&id),
             path: without_keys(request.uri().path()),
             is_identified: false,
             credential: String::new(),
@@ -136,18 +132,18 @@ impl AccessLine {
 
 impl AccessEntry {
     /// Logs a request that a method has answered.
-    pub(super) fn log_end(self, ending: &Ending) {
+    pub(super) fn log_end(self, line: &AccessLine, ending: &Ending) {
         let level = match ending.code.as_str() {
             INTERNAL_ERROR => Level::ERROR,
             code if CODES_FOR_OPERATORS.contains(&code) => Level::WARN,
             _ => Level::INFO,
         };
         self.metrics.record(self.operation, ending, self.started.elapsed());
-        self.log(StatusCode::OK, level, &ending.code, "");
+        self.log(line, StatusCode::OK, level, &ending.code, "");
     }
 
     /// Logs a request that no method has answered: a refused one, with the reason, or one without an answer of its own.
-    pub(super) fn log_response(self, status: StatusCode, reason: &str) {
+    pub(super) fn log_response(self, line: &AccessLine, status: StatusCode, reason: &str) {
         let level = match status {
             StatusCode::INTERNAL_SERVER_ERROR => Level::ERROR,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Level::WARN,
@@ -156,18 +152,19 @@ impl AccessEntry {
         if status.is_client_error() || status.is_server_error() {
             self.metrics.record_refusal(status.as_u16());
         }
-        self.log(status, level, "", &without_keys(reason));
+        self.log(line, status, level, "", &without_keys(reason));
     }
 
-    fn log(self, status: StatusCode, level: Level, error: &str, reason: &str) {
+    fn log(self, line: &AccessLine, status: StatusCode, level: Level, error: &str, reason: &str) {
         let duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let Self { client, id, path, credential, subject, project, operation, .. } = self;
+        let AccessLine { client, id, .. } = line;
+        let Self { path, credential, subject, project, operation, .. } = self;
         let Operation { method, tool } = operation;
         let status = status.as_u16();
 
         macro_rules! write_line {
             ($level:expr) => {
-                tracing::event!(target: ACCESS_TARGET, $level, %client, id = &*id, credential, subject, path, project, method, tool, status, error, reason, duration_ms)
+                tracing::event!(target: ACCESS_TARGET, $level, %client, id = &**id, credential, subject, path, project, method, tool, status, error, reason, duration_ms)
             };
         }
 

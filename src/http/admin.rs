@@ -25,7 +25,7 @@ pub(super) async fn serve(listener: TcpListener, app: SharedState) {
 /// Reports whether further requests are wanted, and whether the service answers. A process stays ready without the service: its
 /// calls say so themselves, and another process would not have it either.
 async fn ready(State(app): State<SharedState>) -> (StatusCode, String) {
-    if app.is_draining() {
+    if app.draining.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "the process is stopping\n".to_owned());
     }
 

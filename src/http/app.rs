@@ -35,10 +35,7 @@ use super::{
     refusal::{Reason, Refusal},
     state::{Shared, SharedState},
 };
-use crate::{
-    failure::Failure,
-    settings::{HttpSettings, Settings},
-};
+use crate::{failure::Failure, settings::Settings};
 
 /// Media type of a response with events.
 const EVENTS: &str = "text/event-stream";
@@ -88,11 +85,6 @@ impl Application {
         let shared = Arc::new(shared);
         let router = router(&shared, open);
         Self { shared, router }
-    }
-
-    /// Returns the configuration of the HTTP server.
-    pub fn settings(&self) -> &HttpSettings {
-        &self.shared.settings
     }
 }
 
@@ -179,10 +171,10 @@ async fn observe(
             response = exceeded.refusal().into_response();
         }
         let reason = response.extensions().get::<Reason>().map_or("", |Reason(reason)| reason);
-        entry.log_response(response.status(), reason);
+        entry.log_response(&line, response.status(), reason);
     }
 
-    if shared.is_draining() {
+    if shared.draining.is_cancelled() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response

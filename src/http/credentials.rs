@@ -33,7 +33,7 @@ const PERSON_PURPOSE: &str = "tas-mcp persons 1";
 #[derive(Debug)]
 pub(super) struct Credentials {
     /// The callers without a credential.
-    anonymous: Arc<Credential>,
+    pub(super) anonymous: Arc<Credential>,
     /// Makes the calls of every credential, after its key is set.
     keyless: CallerWithFiles,
     config: McpConfig,
@@ -100,10 +100,6 @@ impl Credentials {
 
     pub(super) fn serves_anonymous(&self) -> bool {
         self.anonymous.callers.first().is_ok()
-    }
-
-    pub(super) fn anonymous(&self) -> Arc<Credential> {
-        Arc::clone(&self.anonymous)
     }
 
     /// Remembers a credential after a request, if the service has accepted its key. A key that the service refuses takes no memory.

@@ -82,7 +82,7 @@ impl<S: ServerHandler> CallHandler<S> {
         };
         end_span(&span, &ending);
         if let Some(entry) = line.take() {
-            entry.log_end(&ending);
+            entry.log_end(line, &ending);
         }
         outcome
     }

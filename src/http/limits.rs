@@ -14,9 +14,6 @@ use crate::settings::HttpSettings;
 /// How many seconds of the allowed rate may arrive at once.
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(3).expect("not zero");
 
-/// The places that an admitted request occupies until it has ended.
-pub(super) type Admission = [OwnedSemaphorePermit; 2];
-
 /// The limits of one client: a credential, or an address without an accepted credential.
 #[derive(Debug)]
 pub(super) struct ClientLimits {
@@ -39,8 +36,8 @@ impl ClientLimits {
         })
     }
 
-    /// Takes the places of a request among those of this client and of `all` clients.
-    pub(super) fn admit(&self, all: &Arc<Semaphore>) -> Result<Admission, Exceeded> {
+    /// Takes the places of a request among those of this client and of `all` clients, until the request has ended.
+    pub(super) fn admit(&self, all: &Arc<Semaphore>) -> Result<[OwnedSemaphorePermit; 2], Exceeded> {
         let place = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
         let of_client = place(&self.places).map_err(|_| Exceeded::Concurrency)?;
         let of_all = place(all).map_err(|_| Exceeded::AllClients)?;

@@ -30,11 +30,7 @@ impl Refusal {
     }
 
     /// Creates a refusal of a request that can be repeated after this number of seconds.
-    pub(super) fn retry_after(
-        status: StatusCode,
-        message: impl Into<Cow<'static, str>>,
-        seconds: u64,
-    ) -> Self {
+    pub(super) fn retry_after(status: StatusCode, message: &'static str, seconds: u64) -> Self {
         Self::new(status, message).header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 

@@ -1,14 +1,9 @@
 //! What all requests of the HTTP server share.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, Uri};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     credentials::Credentials,
@@ -49,8 +44,8 @@ pub(super) struct Shared {
     traffic: ServiceTraffic,
     /// Whether a sandbox of this process answers calls.
     pub(super) uses_sandbox: bool,
-    /// Whether the process is about to stop.
-    is_draining: AtomicBool,
+    /// Cancelled when the process is about to stop: clients are asked to close their connections, and it is not ready any more.
+    pub(super) draining: CancellationToken,
     pub(super) stopping: Stopping,
 }
 
@@ -89,7 +84,7 @@ impl Shared {
             metrics: Arc::new(Metrics::new(&traffic)),
             traffic,
             uses_sandbox: settings.wants_sandbox(),
-            is_draining: AtomicBool::new(false),
+            draining: CancellationToken::new(),
             stopping,
             settings: http,
         })
@@ -108,15 +103,6 @@ impl Shared {
     pub(super) fn outages(&self) -> Vec<Outage> {
         let outages = self.traffic.outages().into_iter();
         outages.filter(|outage| outage.duration() >= LEAST_OUTAGE).collect()
-    }
-
-    /// Starts to stop: clients are asked to close their connections, and the process reports that it is not ready.
-    pub(super) fn drain(&self) {
-        self.is_draining.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::Relaxed)
     }
 }
 
