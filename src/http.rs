@@ -11,12 +11,11 @@
 //! 3. the library checks host, origin, length and headers, decodes the message, and calls `handler`, which admits the request and
 //!    calls the server.
 //!
-//! A request that is not served ends with a `refusal`. `front_page` tells users how to connect their hosts. `admin` serves health
-//! and `metrics` on an address of its own; with the feature `otlp`, `traces` sends spans to a collector. `server` listens, and ends
+//! A request that is not served ends with a `refusal`. `front_page` tells users how to connect their hosts. `metrics` serves
+//! numbers and health on an address of its own; with the feature `otlp`, `traces` sends spans to a collector. `server` listens, and ends
 //! without losing calls. [`Application::for_service`] serves another MCP handler in the same way.
 
 mod access_log;
-mod admin;
 mod app;
 mod auth;
 mod credentials;

@@ -1,16 +1,26 @@
-//! Numbers for monitoring, in the text form of `OpenMetrics`. The names are those of `OpenTelemetry` for MCP. No label has a value
-//! that a client chooses.
+//! Numbers for monitoring, in the text form of `OpenMetrics`, and health, on an address of their own. The names are those of
+//! `OpenTelemetry` for MCP. No label has a value that a client chooses.
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
+use axum::{Router, extract::State, routing::get};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 use prometheus_client::{
     encoding::text::encode,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::{Registry, Unit},
 };
+use tokio::net::TcpListener;
 
-use super::access_log::{Ending, Operation};
+use super::{
+    access_log::{Ending, Operation},
+    state::SharedState,
+};
 use crate::client::ServiceTraffic;
+
+/// Media type of the metrics (`OpenMetrics` 1.0).
+const METRICS_TYPE: HeaderValue =
+    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 /// Upper bounds of the buckets of durations, in seconds (`OpenTelemetry`, semantic conventions for MCP).
 const BUCKETS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
@@ -76,4 +86,34 @@ impl Metrics {
         encode(&mut text, &self.registry).unwrap_or_default();
         text
     }
+}
+
+/// Serves health and metrics forever.
+pub(super) async fn serve_admin(listener: TcpListener, app: SharedState) {
+    let router = Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(app);
+    if let Err(error) = axum::serve(listener, router).await {
+        tracing::error!("the admin listener has ended: {error}");
+    }
+}
+
+/// Reports whether further requests are wanted, and whether the service answers. A process stays ready without the service: its
+/// calls say so themselves, and another process would not have it either.
+async fn ready(State(app): State<SharedState>) -> (StatusCode, String) {
+    if app.draining.is_cancelled() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "the process is stopping\n".to_owned());
+    }
+
+    let outages = app.outages().into_iter().map(|outage| {
+        let (setting, seconds) = (outage.setting, outage.duration().as_secs());
+        format!("the service at {setting} has not answered for {seconds} s: {}\n", outage.reason)
+    });
+    (StatusCode::OK, ["ready\n".to_owned()].into_iter().chain(outages).collect())
+}
+
+async fn metrics(State(app): State<SharedState>) -> ([(HeaderName, HeaderValue); 1], String) {
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], app.metrics.render(app.credentials.count()))
 }

@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{admin, app::Application, state::SharedState};
+use super::{app::Application, metrics::serve_admin, state::SharedState};
 
 /// How long further connections are accepted after the signal to stop, but at most half of the time that calls have to end. In
 /// this time a proxy notices that the process is not ready, and clients close their connections after a response.
@@ -68,7 +68,7 @@ impl HttpServer {
     pub async fn serve(self, stop: impl Future<Output = StopRequest>) {
         let Application { shared, router } = self.application;
         if let Some(admin) = self.admin {
-            tokio::spawn(admin::serve(admin, Arc::clone(&shared)));
+            tokio::spawn(serve_admin(admin, Arc::clone(&shared)));
         }
         tokio::spawn(log_issuer(Arc::clone(&shared)));
 
