@@ -77,9 +77,8 @@ class run_instructions:
 class run_a_test_several_times:
     def solve(call, _):
         test, device = find(call, "Co-op: light the beacon", "Windows PC")
-        reply = call(
-            "start_run", multiplayer_test_id=test, deployment_config_id=device, instances=3, retries=2
-        )
+        several = {"instances": 3, "retries": 2, "confirm": True}
+        reply = call("start_run", multiplayer_test_id=test, deployment_config_id=device, **several)
         return f"Started {len(reply['job_ids'])} jobs."
 
     def judge(sandbox, _, answer):
