@@ -73,6 +73,7 @@ pub(super) async fn identify(
 impl Shared {
     async fn credential_of(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
         let credential = read_credential(headers, self.authorization.is_some())?;
+
         match (credential, &self.authorization) {
             (Some(SentCredential::Key(key)), _) => Ok(self.credentials.of_key(&key)),
             (Some(SentCredential::UserToken(token)), Some(authorization)) => {

@@ -102,6 +102,7 @@ impl ServerHandler for Server {
                 tool.output_schema = None;
             }
         }
+
         let list = ListToolsResult::with_all_items(tools);
         Ok(list.for_request(&context, STATIC_LIFETIME_MS, shared_scope(&context)))
     }

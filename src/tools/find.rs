@@ -166,7 +166,7 @@ impl NameResult {
     pub fn take_single(mut self, nouns: &str) -> Result<(FoundRecord, Self), Failure> {
         let mut ranks = self.records.iter().filter(|record| record.has_name()).map(FoundRecord::rank);
         let best = ranks.next();
-        // What the key may not read is no choice.
+        // A record that the key may not read cannot be meant.
         let is_uncertain = self.unread.may_be_read_later || self.unread.is_cut;
         if best.is_some() && best != ranks.next() && !is_uncertain {
             return Ok((self.records.remove(0), self));

@@ -215,6 +215,7 @@ fn label(name: &str) -> String {
 fn steps_of_test(test: &TestCase) -> Vec<Value> {
     let players = &test.content.players_by_key;
     let mut steps = Vec::new();
+
     for (number, key) in (1_usize..).zip(&test.content.player_order) {
         let bodies = players.get(key).map(steps_of_player).unwrap_or_default();
         steps.extend((1_usize..).zip(bodies).map(|(place, step)| {
@@ -226,6 +227,7 @@ fn steps_of_test(test: &TestCase) -> Vec<Value> {
             json!({"player": player, "step": place, "goal": step.goal, "expected": expected})
         }));
     }
+
     steps
 }
 

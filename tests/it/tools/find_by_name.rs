@@ -246,7 +246,7 @@ async fn records_in_other_case_follow_and_the_nearest_begin_with_the_name_or_con
     })
     .await;
     let mut session = Fixture::new().open_with(stub).await;
-    let asked = [" Login", "login", "logi", "in of zo\u{e9}", "zzz"];
+    let asked = [" Login", "login", "logi", "in of zo\u{e9}", "zzz", " "];
     let answer = session.host.succeed(TOOL, json!({"names": asked, "kinds": ["test"]})).await;
 
     let tests = |names: &[&str]| names.iter().map(|name| pair("test", name)).collect::<Vec<_>>();
@@ -256,6 +256,7 @@ async fn records_in_other_case_follow_and_the_nearest_begin_with_the_name_or_con
         ("case".to_owned(), tests(&["LOGIN", "Login"])),
         ("beginning".to_owned(), nearest),
         ("part".to_owned(), tests(&["Login of Zoe\u{301}"])),
+        ("none".to_owned(), vec![]),
         ("none".to_owned(), vec![]),
     ];
     assert_eq!(found(&answer), expected);

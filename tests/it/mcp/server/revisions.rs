@@ -22,6 +22,11 @@ async fn every_revision_with_initialize_is_supported() {
         assert_eq!(result["serverInfo"]["name"], "tas-mcp");
         let run = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
         assert_eq!(run["multiplayer_run_id"], seed::RUN_FAILED);
+
+        // Older revisions have no schemas of answers.
+        let listed = host.request("tools/list", json!({})).await;
+        let has_schema = listed["result"]["tools"][0].get("outputSchema").is_some();
+        assert_eq!(has_schema, revision >= "2025-06-18", "{revision}");
     }
 }
 
