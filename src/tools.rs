@@ -18,5 +18,6 @@ pub mod rerun;
 mod saved_tests;
 pub mod selection;
 pub mod summary;
+pub mod unread;
 pub mod upload;
 pub mod waiting;

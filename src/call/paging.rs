@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, stream};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,20 +24,6 @@ pub(crate) const LONG_LIST_PAGES: u64 = 50;
 
 /// Largest number of requests that one reader has in flight.
 pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
-
-/// Something that could not be read, and the reason.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct Omission {
-    pub what: String,
-    pub why: String,
-}
-
-/// Returns how a caller gets what is missing in a reply; `None` if nothing is.
-pub(crate) fn how_to_repeat(unread: &[Omission]) -> Option<String> {
-    let advice = "what `unread` names is missing: repeat the call with the same arguments, and tell the person if it is missing again";
-    (!unread.is_empty()).then(|| advice.to_owned())
-}
 
 /// One page of a list.
 #[derive(Debug)]

@@ -105,10 +105,8 @@ impl Reply {
 
         let links = artifact::link(kind, response, &request.arguments, policy).into_iter().collect();
         let ids = value.as_object().map(owned_ids).unwrap_or_default();
-        let mut reply = Self { value, links, extracted, project: request.project.clone(), ..Self::default() };
-        if let Some(selection) = selection {
-            reply.select(selection);
-        }
+        let reply = Self { value, links, extracted, project: request.project.clone(), ..Self::default() };
+        let mut reply = reply.with_fields(selection);
         if request.operation.takes_pages() {
             reply.add_next_page();
         }
@@ -160,9 +158,13 @@ impl Reply {
         self.project.as_deref()
     }
 
-    /// Removes all fields that the caller did not select.
-    pub fn select(&mut self, selection: &FieldSelection) {
-        selection.apply(&mut self.value);
+    /// Returns the reply with the fields that the caller selects; `None` selects all.
+    #[must_use]
+    pub fn with_fields(mut self, selection: Option<&FieldSelection>) -> Self {
+        if let Some(selection) = selection {
+            selection.apply(&mut self.value);
+        }
+        self
     }
 
     /// Sets how the records are limited, and what is said before them.

@@ -12,7 +12,6 @@ use super::{
     time_argument,
 };
 use crate::{
-    call::paging::Omission,
     failure::Failure,
     fields::Fields,
     service::{
@@ -31,6 +30,7 @@ use crate::{
     tools::{
         names::{devices, player_platform},
         newest::NewestRecords,
+        unread::Omission,
         waiting::ResultItem,
     },
 };
@@ -162,7 +162,7 @@ impl<'a> Filters<'a> {
 
     /// Returns the records, and remembers what is missing.
     fn complete(&mut self, records: NewestRecords) -> Vec<Value> {
-        self.unread.extend(records.unread);
+        self.unread.extend(records.missing.unread);
         records.data
     }
 
@@ -193,7 +193,7 @@ impl<'a> Filters<'a> {
         found.retain(|(facts, _)| self.accepts(facts));
         records.total_count = found.len();
         records.data = found.into_iter().map(|(_, record)| record).take(limit).collect();
-        records.unread.append(&mut self.unread);
+        records.missing.unread.append(&mut self.unread);
 
         unmatched
     }

@@ -119,7 +119,7 @@ pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<(FoundRe
         _ => nouns.concat(),
     };
     let choices: Vec<_> = found.records.iter().map(choice).collect();
-    let is_read = found.unread.omissions.is_empty();
+    let is_read = found.unread.is_empty();
     let is_near = is_read && found.records.first().is_some_and(|record| !record.has_name());
     let hint = match kinds {
         _ if !choices.is_empty() || !is_read => "nothing was sent; pass the whole name or the id".to_owned(),

@@ -91,7 +91,7 @@ pub(super) async fn choose_build(
     device: Option<&FoundRecord>,
 ) -> Result<FoundRecord, Failure> {
     let builds = resolver.newest_records(ListBuilds::entry(), Fields::new()).await?;
-    for page in &builds.unread {
+    for page in &builds.missing.unread {
         tracing::warn!("not all builds could be read: {}", json!(page));
     }
 

@@ -17,7 +17,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    call::{Caller, paging::Omission},
+    call::Caller,
     fields::field_at,
     service::{
         api::{
@@ -30,7 +30,7 @@ use crate::{
         tool::{FIELDS, PROJECT_ID, ToolDefinition},
     },
     text::filled,
-    tools::project_client::ProjectClient,
+    tools::{project_client::ProjectClient, unread::Omission},
 };
 
 /// Lines of the terminal beside the rows of a list that is watched: the header and the cursor.

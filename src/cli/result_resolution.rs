@@ -25,9 +25,10 @@ use crate::{
     },
     tools::{
         describe::find_by_id,
-        find::{FoundRecord, FoundResult, NameResult, is_unknown_id},
+        find::{FoundRecord, NameResult},
         names::initiator_name,
         newest::LatestResult,
+        reader::{FoundResult, is_unknown_id},
     },
 };
 
@@ -72,9 +73,9 @@ impl NameResolver<'_> {
 
     /// Returns the result that has this id, or whose id begins so; else why it is unknown.
     async fn result_with_id(self, name: &str) -> Result<Result<FoundResult, Failure>, Failure> {
-        match FoundResult::find(&self.reader(), name).await {
+        match self.reader().find_result(name).await {
             Err(unknown) if is_unknown_id(&unknown) => match self.result_that_begins(name).await? {
-                Some(id) => FoundResult::read(&self.reader(), id).await.map(Ok),
+                Some(id) => self.reader().read_result(id).await.map(Ok),
                 None => Ok(Err(unknown)),
             },
             found => found.map(Ok),
@@ -144,7 +145,7 @@ impl NameResolver<'_> {
     pub(super) async fn found(self, name: &str) -> Result<FoundResult, Failure> {
         match self.find(name, Latest::Result).await? {
             Found::Record(found) => Ok(found),
-            Found::Latest(result) => FoundResult::read(&self.reader(), result).await,
+            Found::Latest(result) => self.reader().read_result(result).await,
         }
     }
 
@@ -176,7 +177,7 @@ impl NameResolver<'_> {
             None => (ResultId::new(ResultKind::Job, &job.job_id), job.test_name, job.created_at, None),
             Some(id) => {
                 let id = ResultId::new(ResultKind::Execution, &id);
-                let record = FoundResult::read(&self.reader(), id.clone()).await?.record;
+                let record = self.reader().read_result(id.clone()).await?.record;
                 let execution: TestPlanExecution = view(&record);
                 let by = initiator_name(&view(&execution.started_by));
                 (id, execution.test_plan_name, execution.started_at.unwrap_or(job.created_at), by)
@@ -226,7 +227,7 @@ impl NameResolver<'_> {
     async fn latest_of_named(self, name: &str, latest: Latest) -> Result<Option<ResultId>, Failure> {
         let kinds = [RecordKind::TestPlan, RecordKind::Test];
         let found = self.search(&kinds, name).await?;
-        if found.records.is_empty() && found.unread.omissions.is_empty() {
+        if found.records.is_empty() && found.unread.is_empty() {
             return Ok(None);
         }
 

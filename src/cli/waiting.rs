@@ -335,5 +335,5 @@ impl<'a> WaitSubject<'a> {
 }
 
 fn unread_reasons(completion: &Completion) -> Vec<String> {
-    completion.unread.iter().map(|unread| format!("{}: {}", unread.what, unread.why)).collect()
+    completion.missing.unread.iter().map(|unread| format!("{}: {}", unread.what, unread.why)).collect()
 }

@@ -158,8 +158,8 @@ fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
     let records = schema::object_below(answer, schema::RECORDS).unwrap_or(answer);
     let shown = tool.records.map(|keys| [keys.id, keys.times.first().copied().unwrap_or(keys.name)]);
     let all = schema::properties(records).into_iter().flat_map(Fields::keys).map(String::as_str);
-    let examples: IndexSet<_> =
-        shown.into_iter().flatten().chain(all).filter(|name| !INCOMPLETE.contains(name)).collect();
+    let is_useful = |name: &&str| !INCOMPLETE.contains(name) && *name != "unread";
+    let examples: IndexSet<_> = shown.into_iter().flatten().chain(all).filter(is_useful).collect();
     let examples: Vec<_> = examples.into_iter().take(2).collect();
 
     format!("Only these, such as `{}`.", examples.join(","))

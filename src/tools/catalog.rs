@@ -143,12 +143,7 @@ async fn run_composite<T: CompositeTool + ListedTool>(call: ToolCall) -> Result<
     let answer = serde_json::to_value(answer)
         .map_err(|error| Failure::new(Code::InvalidArguments, format!("{}: {error}", T::NAME)))?;
 
-    let mut reply = Reply::from_value(answer);
-    if let Some(selection) = selection {
-        reply.select(&selection);
-    }
-
-    Ok(reply)
+    Ok(Reply::from_value(answer).with_fields(selection.as_ref()))
 }
 
 /// Checks the arguments of the composite tool `T` and runs it. Returns its whole answer, and the fields that the

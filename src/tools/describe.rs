@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use indexmap::IndexSet;
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
 
 use super::{
-    find::{FoundRecord, Lists, NameResult, is_unknown_id, read_record},
+    find::{FoundRecord, Lists, NameResult, read_record},
     names::{devices, initiator_name},
     newest::newest_first,
-    reader::{Reader, Unread, arguments},
+    reader::{Reader, arguments, is_unknown_id},
+    summary::duration,
+    unread::{Omission, Unread},
     waiting::{ResultItem, canonical_result},
 };
 use crate::{
-    call::paging::Omission,
     failure::{Code, Failure},
     fields::{Fields, text_at},
     service::{
@@ -171,7 +171,7 @@ impl RecordDescription {
         let record = read_record(reader, &found).await?;
         let mut reading = Reading { reader, requests_left: FURTHER_REQUESTS, unread: Unread::default() };
         if let Some(reason) = others.unread.reason() {
-            reading.unread.omit("other records with this name".to_owned(), &reason);
+            reading.unread.cut("other records with this name", &reason);
         }
         let mut own = match found.kind {
             RecordKind::Result(ResultKind::Run) => reading.run(view(&record)).await,
@@ -191,8 +191,12 @@ impl RecordDescription {
             own.values_mut().for_each(drop_null_fields);
             fields.append(own);
         }
-        let unread = reading.unread.omissions;
-        Ok(Self { same_name: others.records, unread, record: Some(record), ..view(&fields) })
+        Ok(Self {
+            same_name: others.records,
+            unread: reading.unread.into(),
+            record: Some(record),
+            ..view(&fields)
+        })
     }
 }
 
@@ -213,7 +217,7 @@ impl Reading<'_> {
         let total = usize::try_from(page.pagination.total_count.unwrap_or_default()).unwrap_or_default();
         if total > page.data.len() {
             let further = format!("{} of {total} bugs", total - page.data.len());
-            self.unread.omit(further, "the service returns one page of them");
+            self.unread.cut(&further, "the service returns one page of them");
         }
 
         let bug = |bug: RunBug| json!({"id": bug.bug_id, "title": bug.title, "severity": bug.severity});
@@ -237,7 +241,7 @@ impl Reading<'_> {
         let attempt = |run: &JobRun| {
             json!({
                 "id": run.multiplayer_run_id, "state": run.result.as_ref().or(run.state.as_ref()), "created_at": run.started_at,
-                "duration_ms": milliseconds(run.started_at.as_deref(), run.completed_at.as_deref()),
+                "duration_ms": duration(run.started_at.as_deref(), run.completed_at.as_deref()),
             })
         };
         json!({
@@ -259,7 +263,7 @@ impl Reading<'_> {
             let start = job.runs.iter().filter_map(|run| run.started_at.as_deref()).min();
             json!({
                 "id": job.job_id, "run_id": decisive.run_id, "state": state(decisive), "test_name": job.test_name,
-                "created_at": job.created_at, "duration_ms": milliseconds(start, job.completed_at.as_deref()),
+                "created_at": job.created_at, "duration_ms": duration(start, job.completed_at.as_deref()),
             })
         };
         json!({
@@ -272,7 +276,7 @@ impl Reading<'_> {
 
     async fn test(&mut self, test: TestCase, folder_path: Option<&Value>) -> Value {
         if folder_path.is_none() {
-            self.unread.omit("folder".to_owned(), "only the list has it, in which names are searched");
+            self.unread.cut("folder", "only the list has it, in which names are searched");
         }
         let of_test = arguments(&[("multiplayer_test_id", &*test.id)]);
         let runs = self.newest::<ListRuns, Run>("runs", of_test, 2).await;
@@ -364,9 +368,9 @@ impl Reading<'_> {
     ) -> BTreeMap<String, O::Answer> {
         let mut ids: IndexSet<_> = ids.into_iter().collect();
         if ids.len() > self.requests_left {
-            let what = format!("{} of {} {what}", ids.len() - self.requests_left, ids.len());
-            self.unread
-                .omit(what, &format!("a description makes at most {FURTHER_REQUESTS} further requests"));
+            let further = format!("{} of {} {what}", ids.len() - self.requests_left, ids.len());
+            let why = format!("a description makes at most {FURTHER_REQUESTS} further requests");
+            self.unread.cut(&further, &why);
             ids.truncate(self.requests_left);
         }
         self.requests_left -= ids.len();
@@ -377,7 +381,7 @@ impl Reading<'_> {
             async move { (id, reader.read(&operation).await) }
         });
         let read = join_all(reads).await.into_iter().filter_map(|(id, answer)| {
-            let unread = |failure| self.unread.add(&format!("{what}: {id}"), &failure);
+            let unread = |failure| self.unread.add(what, &id, &failure);
             Some((id.clone(), answer.map_err(unread).ok()?))
         });
         read.collect()
@@ -405,11 +409,6 @@ fn named(id: Option<String>, name: Option<String>) -> Option<NamedId> {
 /// Returns the verdict of what is finished, else its state.
 fn state(item: ResultItem) -> Option<String> {
     item.verdict().or(item.status)
-}
-
-fn milliseconds(start: Option<&str>, end: Option<&str>) -> Option<i64> {
-    let [start, end] = [start?, end?].map(|time| time.parse::<Timestamp>().ok());
-    Some(end?.as_millisecond() - start?.as_millisecond())
 }
 
 fn latest(runs: &[Run]) -> Vec<Value> {

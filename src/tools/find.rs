@@ -1,4 +1,4 @@
-//! Records by their names, in the lists of the service, and results by their ids. `find_by_name` is the tool.
+//! Records by their names, in the lists of the service. `find_by_name` is the tool.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::reader::{Reader, Unread, shows_folders};
+use super::{
+    reader::{Reader, shows_folders},
+    unread::{Missing, Unread},
+};
 use crate::{
-    call::paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
+    call::paging::{LONG_LIST_PAGES, deduplicate},
     failure::{Code, Failure},
     fields::{Fields, text_at},
     service::{
@@ -20,9 +23,8 @@ use crate::{
             plans::{GetTestPlan, TestPlan},
             tests::{GetTest, TestCase},
         },
-        arguments::is_uuid,
         lenient::view,
-        record_kind::{RecordKind, ResultId, ResultKind},
+        record_kind::{RecordKind, ResultId},
     },
     text::composed,
 };
@@ -40,17 +42,11 @@ const DISTINGUISHING: &str = "folder_path type path platform kind providerType d
 /// What was found for all names.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NameSearchAnswer {
-    /// `true`: something is missing; `unread` names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub incomplete: Option<bool>,
-    /// How to get what is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<String>,
+    /// Lists, in which other records may have the names, or fields of records.
+    #[serde(flatten)]
+    pub missing: Missing,
     /// One result for each name, in the order of `names`.
     pub results: Vec<NameResult>,
-    /// What could not be read: lists, in which other records may have the names, or fields of records.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Omission>,
 }
 
 /// What was found for one name.
@@ -283,7 +279,7 @@ impl Lists {
             result.more = result.records.len().checked_sub(MOST_NEAREST).filter(|more| *more > 0);
             result.records.truncate(MOST_NEAREST);
         }
-        if !self.unread.omissions.is_empty() {
+        if !self.unread.is_empty() {
             result.r#match = NameMatch::Incomplete;
         }
         result
@@ -304,21 +300,19 @@ pub(super) async fn find_names(
     let is_started = |kind| matches!(kind, RecordKind::Test | RecordKind::TestPlan | RecordKind::Build);
     let mut started: Vec<_> = found.filter(|record| is_started(record.kind)).collect();
     if started.len() > MOST_DETAILED {
-        let what = format!("details of {} more records", started.len() - MOST_DETAILED);
-        unread.omit(what, &format!("a search reads those of {MOST_DETAILED} records"));
+        let further = format!("details of {} more records", started.len() - MOST_DETAILED);
+        unread.cut(&further, &format!("a search reads those of {MOST_DETAILED} records"));
         started.truncate(MOST_DETAILED);
     }
     let details = join_all(started.iter().map(|record| read_record(reader, record))).await;
     for (record, detail) in started.into_iter().zip(details) {
         match detail {
             Ok(detail) => record.add_detail(&detail),
-            Err(failure) => unread.add(&format!("details of {}", record.id), &failure),
+            Err(failure) => unread.add("details of", &record.id, &failure),
         }
     }
 
-    let Unread { omissions: unread, may_be_read_later, .. } = unread;
-    let repeat = how_to_repeat(&unread).filter(|_| may_be_read_later);
-    Ok(NameSearchAnswer { incomplete: (!unread.is_empty()).then_some(true), repeat, results, unread })
+    Ok(NameSearchAnswer { missing: unread.into(), results })
 }
 
 /// Reads a record whole.
@@ -329,61 +323,13 @@ pub(super) async fn read_record(reader: &Reader, record: &FoundRecord) -> Result
 
     let id = record.id.clone();
     match record.kind {
-        RecordKind::Result(kind) => reader.read_result(&ResultId::new(kind, id).without_player()).await,
+        RecordKind::Result(kind) => {
+            Ok(reader.read_result(ResultId::new(kind, id).without_player()).await?.record)
+        }
         RecordKind::Test => reader.read_value(&GetTest::newest(id)).await,
         RecordKind::TestPlan => reader.read_value(&GetTestPlan { test_plan_id: Uuid(id) }).await,
         RecordKind::Build => reader.read_value(&GetBuild { build_id: Uuid(id) }).await,
         RecordKind::Bug => reader.read_value(&GetBug { bug_id: Id(id) }).await,
         _ => Err(Failure::new(Code::NotFound, format!("no request reads the record {id}"))),
     }
-}
-
-/// The record of a run, a job or an execution, as the service returned it.
-#[derive(Clone, Debug)]
-pub struct FoundResult {
-    /// The id of the record.
-    pub id: ResultId,
-    /// The record.
-    pub record: Value,
-}
-
-impl FoundResult {
-    /// Finds the record with the id `id`, whatever its kind.
-    ///
-    /// # Errors
-    /// `not_found` if no record has the id, or the failure of a look-up.
-    pub(crate) async fn find(reader: &Reader, id: &str) -> Result<Self, Failure> {
-        let message = format!("no run, job or plan execution has the id `{id}`");
-        let mut unknown = Failure::new(Code::NotFound, &*message).hint("`tool:list_runs` lists runs");
-        // The ids of runs are no UUIDs (service.md 1.7), but a service may have others.
-        let kinds = [ResultKind::Execution, ResultKind::Job, ResultKind::Run];
-        for kind in kinds.into_iter().filter(|kind| *kind == ResultKind::Run || is_uuid(id)) {
-            match Self::read(reader, ResultId::new(kind, id)).await {
-                // It names the projects that were searched.
-                Err(failure) if failure.code == Code::ProjectNotResolved => {
-                    unknown = Failure { message: format!("{message}: {failure}"), ..failure };
-                }
-                Err(failure) if is_unknown_id(&failure) => {}
-                read => return read,
-            }
-        }
-        Err(unknown)
-    }
-
-    pub(crate) async fn read(reader: &Reader, id: ResultId) -> Result<Self, Failure> {
-        let record = reader.read_result(&id).await?;
-        Ok(Self { id, record })
-    }
-
-    /// Returns the id of the job that the record belongs to.
-    pub fn job_id(&self) -> Option<String> {
-        let id = text_at(&self.record, "job_id").filter(|_| self.id.kind != ResultKind::Execution);
-        id.map(str::to_owned)
-    }
-}
-
-/// Returns whether a failed look-up means that no record of this kind has the id. Ids of runs have another form than the
-/// other ids, so that the arguments may be invalid.
-pub(crate) fn is_unknown_id(failure: &Failure) -> bool {
-    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
 }

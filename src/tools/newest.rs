@@ -6,11 +6,12 @@ use std::cmp::Reverse;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
+use serde_with::skip_serializing_none;
 
 use crate::{
     call::{
         Caller, CheckedArguments, Reply, ToolArguments,
-        paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
+        paging::{LONG_LIST_PAGES, deduplicate},
         reply::RecordLimit,
     },
     failure::{Code, Failure},
@@ -27,7 +28,8 @@ use crate::{
     },
     tools::{
         context::CallOptions,
-        reader::{Reader, ScanEnd, Unread, arguments},
+        reader::{Reader, ScanEnd, arguments},
+        unread::{Missing, Unread},
     },
 };
 
@@ -43,37 +45,27 @@ const REACHES_BACK_TO: &str = "reaches_back_to";
 /// The newest records of a list.
 #[derive(Debug, Serialize)]
 pub struct NewestRecords {
-    /// `true` if pages could not be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub incomplete: Option<bool>,
-    /// How to get what is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<String>,
+    /// The pages that could not be read.
+    #[serde(flatten)]
+    pub missing: Missing,
     /// The records, the newest first.
     pub data: Vec<Value>,
     /// Number of all records that are wanted.
     pub total_count: usize,
-    /// The pages that could not be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Omission>,
 }
 
 /// What a reply with the newest runs says before them, whatever fields are selected.
+#[skip_serializing_none]
 #[derive(Debug, Serialize)]
 struct NewestRuns {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    incomplete: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repeat: Option<String>,
+    #[serde(flatten)]
+    missing: Missing,
     /// Number of runs that were read and sorted.
     runs_read: usize,
     /// Number of these that are older than the returned ones.
     older_runs: usize,
     /// Time of the oldest returned run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     reaches_back_to: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<Omission>,
 }
 
 pub(super) fn is_requested(arguments: &ToolArguments) -> bool {
@@ -91,22 +83,20 @@ pub(super) async fn list_newest_runs(
     options: &CallOptions,
 ) -> Result<Reply, Failure> {
     let count = checked.own.shift_remove(NEWEST).and_then(|count| count.as_u64()).unwrap_or_default();
-    let (mut data, unread) = read_sorted(caller, list, &checked, options).await?;
-    let runs_read = data.len();
+    let NewestRecords { missing, mut data, total_count } =
+        read_sorted(caller, list, &checked, options).await?;
     data.truncate(usize::try_from(count).unwrap_or(usize::MAX));
 
-    let repeat = how_to_repeat(&unread);
     let statement = NewestRuns {
-        incomplete: repeat.as_ref().map(|_| true),
-        repeat,
-        runs_read,
-        older_runs: runs_read - data.len(),
+        missing,
+        runs_read: total_count,
+        older_runs: total_count - data.len(),
         reaches_back_to: data.last().and_then(|run| run.get(CREATED_AT)).cloned(),
-        unread,
     };
     let statement = json!(statement).as_object().cloned().unwrap_or_default();
 
-    Ok(reply(json!({RECORDS: data}), checked)
+    Ok(Reply::from_value(json!({RECORDS: data}))
+        .with_fields(checked.selection.as_ref())
         .limited_by(RecordLimit { argument: NEWEST, restate: restate_reach }, statement))
 }
 
@@ -135,7 +125,7 @@ pub async fn read_newest(
     list: &'static OperationEntry,
     arguments: ToolArguments,
 ) -> Result<NewestRecords, Failure> {
-    read_all(caller, list, &caller.check(list, arguments)?).await
+    read_sorted(caller, list, &caller.check(list, arguments)?, &CallOptions::silent()).await
 }
 
 /// Does the same as [`read_newest`], but returns a reply with the fields that the arguments select. `choose` removes the
@@ -150,46 +140,24 @@ pub async fn list_newest(
     choose: impl FnOnce(&mut NewestRecords),
 ) -> Result<Reply, Failure> {
     let checked = caller.check(list, arguments)?;
-    let mut records = read_all(caller, list, &checked).await?;
+    let mut records = read_sorted(caller, list, &checked, &CallOptions::silent()).await?;
     choose(&mut records);
 
-    Ok(reply(json!(records), checked))
+    Ok(Reply::from_value(json!(records)).with_fields(checked.selection.as_ref()))
 }
 
-async fn read_all(
-    caller: &Caller,
-    list: &'static OperationEntry,
-    checked: &CheckedArguments,
-) -> Result<NewestRecords, Failure> {
-    let (data, unread) = read_sorted(caller, list, checked, &CallOptions::silent()).await?;
-    let repeat = how_to_repeat(&unread);
-    let incomplete = repeat.as_ref().map(|_| true);
-
-    Ok(NewestRecords { incomplete, repeat, total_count: data.len(), data, unread })
-}
-
-fn reply(answer: Value, checked: CheckedArguments) -> Reply {
-    let mut reply = Reply::from_value(answer);
-    if let Some(selection) = checked.selection {
-        reply.select(&selection);
-    }
-
-    reply
-}
-
-/// Reads all pages of a list and returns the records, the newest first, and the pages that could not be read.
 async fn read_sorted(
     caller: &Caller,
     list: &'static OperationEntry,
     checked: &CheckedArguments,
     options: &CallOptions,
-) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
+) -> Result<NewestRecords, Failure> {
     let reader = Reader::new(caller, checked.project_id.as_deref());
     let listed = reader.run(options, reader.list(list, &checked.own, LONG_LIST_PAGES)).await?;
 
     let mut unread = Unread::default();
-    let records = unread.pages(list.name, listed, LONG_LIST_PAGES);
-    Ok((newest_first(list, records), unread.omissions))
+    let data = newest_first(list, unread.pages(list.name, listed, LONG_LIST_PAGES));
+    Ok(NewestRecords { missing: unread.into(), total_count: data.len(), data })
 }
 
 /// Returns the records of a list, each once, the newest first. Those without a time follow at the end, sorted by name.

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     call::{
         Caller,
-        paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, Page},
+        paging::{self, LONG_LIST_PAGES, ListRecords, MAX_CONCURRENT_REQUESTS, MAX_PAGES, Page},
         reply::Reply,
     },
     failure::{Code, Failure},
@@ -30,12 +30,12 @@ use crate::{
             folders::{ListTestFolders, TestFolder},
             tests::{ListTests, TestSummary},
         },
+        arguments::is_uuid,
         catalog::{ListedOperation, OperationEntry},
         lenient::view,
         record_kind::{ResultId, ResultKind},
     },
-    text::shorten_line,
-    tools::{context::CallOptions, project_client::ProjectClient},
+    tools::{context::CallOptions, project_client::ProjectClient, unread::Unread},
 };
 
 /// Largest number of folders whose tests are read.
@@ -44,11 +44,17 @@ const MAX_FOLDERS: usize = 500;
 /// Time that is kept for the work after the reading.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Longest text about everything that was not read, in characters.
-const LONGEST_REASON: usize = 300;
-
 /// Time between progress reports.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The record of a run, a job or an execution, as the service returned it.
+#[derive(Clone, Debug)]
+pub struct FoundResult {
+    /// The id of the record.
+    pub id: ResultId,
+    /// The record.
+    pub record: Value,
+}
 
 /// How [`Reader::scan`] ended.
 #[derive(Debug)]
@@ -148,9 +154,33 @@ impl Reader {
     }
 
     /// Reads the record of a run, a job or an execution.
-    pub(crate) async fn read_result(&self, id: &ResultId) -> Result<Value, Failure> {
+    pub(crate) async fn read_result(&self, id: ResultId) -> Result<FoundResult, Failure> {
         let client = self.client();
-        self.receive(client.read_result(id)).await
+        let record = self.receive(client.read_result(&id)).await?;
+        Ok(FoundResult { id, record })
+    }
+
+    /// Finds the run, job or execution with the id `id`.
+    ///
+    /// # Errors
+    /// `not_found` if no record has the id, or the failure of a look-up.
+    pub(crate) async fn find_result(&self, id: &str) -> Result<FoundResult, Failure> {
+        let message = format!("no run, job or plan execution has the id `{id}`");
+        let mut unknown = Failure::new(Code::NotFound, &*message).hint("`tool:list_runs` lists runs");
+        // The ids of runs are no UUIDs (service.md 1.7), but a service may have others.
+        let kinds = [ResultKind::Execution, ResultKind::Job, ResultKind::Run];
+        for kind in kinds.into_iter().filter(|kind| *kind == ResultKind::Run || is_uuid(id)) {
+            match self.read_result(ResultId::new(kind, id)).await {
+                // It names the projects that were searched.
+                Err(failure) if failure.code == Code::ProjectNotResolved => {
+                    unknown = Failure { message: format!("{message}: {failure}"), ..failure };
+                }
+                Err(failure) if is_unknown_id(&failure) => {}
+                read => return read,
+            }
+        }
+
+        Err(unknown)
     }
 
     /// Reads the pages of a list that `filter` selects, at most `max_pages`.
@@ -244,8 +274,7 @@ impl Reader {
         ids.retain(|id| !id.is_empty());
         if ids.len() > MAX_FOLDERS {
             let what = format!("tests in {} of {} folders", ids.len() - MAX_FOLDERS, ids.len());
-            unread.omit(what, "there are too many folders");
-            unread.is_cut = true;
+            unread.cut(&what, "there are too many folders");
             ids.truncate(MAX_FOLDERS);
         }
 
@@ -264,73 +293,10 @@ impl Reader {
     }
 }
 
-/// What a tool could not read.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Unread {
-    pub(crate) omissions: Vec<Omission>,
-    /// Whether an equal call may read more. What the key may not read stays unread.
-    pub(crate) may_be_read_later: bool,
-    /// Whether a list is too long to be read whole.
-    pub(crate) is_cut: bool,
-}
-
-impl Unread {
-    /// Adds what a request did not read. A missing permission is said once for everything that it keeps unread.
-    pub(crate) fn add(&mut self, what: &str, failure: &Failure) {
-        let refusals = [Code::Unauthenticated, Code::PermissionDenied, Code::FeatureDisabled];
-        self.may_be_read_later |= !refusals.contains(&failure.code);
-
-        let Some(permission) = &failure.facts.missing_permission else {
-            return self.omit(what.to_owned(), &failure.message);
-        };
-        let why = format!("the key lacks the permission `{permission}`");
-        match self.omissions.iter_mut().find(|one| one.why == why) {
-            Some(same) => same.what.extend([", ", what]),
-            None => self.omit(what.to_owned(), &why),
-        }
-    }
-
-    /// Adds what was left unread on purpose.
-    pub(crate) fn omit(&mut self, what: String, why: &str) {
-        self.omissions.push(Omission { what, why: why.to_owned() });
-    }
-
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.omissions.extend(other.omissions);
-        self.may_be_read_later |= other.may_be_read_later;
-        self.is_cut |= other.is_cut;
-    }
-
-    /// Returns the records of a list of which at most `max_pages` were read; `None` if its first page could not be read.
-    pub(crate) fn list(
-        &mut self,
-        what: &str,
-        list: Result<ListRecords, Failure>,
-        max_pages: u64,
-    ) -> Option<Vec<Value>> {
-        let list = list.map_err(|failure| self.add(what, &failure)).ok()?;
-        Some(self.pages(what, list, max_pages))
-    }
-
-    /// Returns the records of a list whose first page was read.
-    pub(crate) fn pages(&mut self, what: &str, list: ListRecords, max_pages: u64) -> Vec<Value> {
-        for (page, failure) in &list.failed_pages {
-            self.add(&format!("{what}, page {page}"), failure);
-        }
-        if list.has_more_pages {
-            let what = format!("{what}, page {max_pages} and after");
-            self.omit(what, "the list is too long to be read completely");
-            self.is_cut = true;
-        }
-
-        list.records
-    }
-
-    /// Returns the beginning of all of it in one line.
-    pub(crate) fn reason(&self) -> Option<String> {
-        let reasons: Vec<_> = self.omissions.iter().map(|one| format!("{}: {}", one.what, one.why)).collect();
-        (!reasons.is_empty()).then(|| shorten_line(&reasons.join("; "), LONGEST_REASON))
-    }
+/// Returns whether a failed look-up means that no record of this kind has the id. Ids of runs have another form than the
+/// other ids, so that the arguments may be invalid.
+pub(crate) fn is_unknown_id(failure: &Failure) -> bool {
+    matches!(failure.code, Code::NotFound | Code::ProjectNotResolved | Code::InvalidArguments)
 }
 
 /// Returns arguments with these names and values.

@@ -22,7 +22,7 @@ pub(crate) use self::{
 use crate::{
     call::{
         Caller, CommonArguments, ToolArguments,
-        paging::{MAX_PAGES, Omission, Page},
+        paging::{MAX_PAGES, Page},
     },
     failure::Failure,
     fields::{Fields, text_at},
@@ -41,10 +41,10 @@ use crate::{
         catalog::typed_answer,
         composite::SummarizeResults,
         context::{CallOptions, CallerWithFiles},
-        find::FoundResult,
         project_client::ProjectClient,
-        reader::{Reader, Unread},
+        reader::{FoundResult, Reader},
         summary::Summary,
+        unread::{Omission, Unread},
     },
 };
 
@@ -181,7 +181,7 @@ impl BugsOfRun {
         match answer.and_then(|answer| Page::parse(ListRunBugs::NAME, answer)) {
             Ok(page) => Self { bugs: Some(page.records), bugs_found: page.total_records },
             Err(failure) => {
-                unread.add("bugs", &failure);
+                unread.add("bugs", "", &failure);
                 Self::default()
             }
         }
@@ -218,7 +218,7 @@ impl ViewedRun {
 
         let client = client(caller, project);
         let mut pictures = bugs.load_pictures(&client, run_id, &run, Some(MAX_HOST_BYTES)).await;
-        pictures.unread.extend(unread.omissions);
+        pictures.unread.extend(unread);
         Ok(Self { bugs, pictures })
     }
 }
@@ -263,7 +263,7 @@ pub async fn gather_data(
         }
         data.runs = Some(runs);
     }
-    data.unread = unread.omissions;
+    data.unread = unread.into();
     data.summary = subject.summarize(tools, project).await?;
 
     if pictures != PictureForm::Absent {

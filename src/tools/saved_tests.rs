@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     call::{
         Caller, CheckedArguments, CommonArguments, Reply, ToolArguments,
-        paging::{LONG_LIST_PAGES, Omission, deduplicate, how_to_repeat},
+        paging::{LONG_LIST_PAGES, deduplicate},
     },
     failure::Failure,
     fields::Fields,
@@ -19,7 +19,8 @@ use crate::{
     },
     tools::{
         context::CallOptions,
-        reader::{Reader, Unread, shows_folders},
+        reader::{Reader, shows_folders},
+        unread::{Missing, Unread},
     },
 };
 
@@ -33,30 +34,10 @@ const NOT_EVERY_FOLDER: &str = "not every folder: see `unread`";
 /// What a list of tests says before its records, whatever fields are selected.
 #[derive(Debug, Serialize)]
 struct Coverage {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    incomplete: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repeat: Option<String>,
+    #[serde(flatten)]
+    missing: Missing,
     /// Which folders the list covers.
     covers: &'static str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<Omission>,
-}
-
-impl Coverage {
-    fn of_answer(covers: &'static str) -> Self {
-        Self { incomplete: None, repeat: None, covers, unread: Vec::new() }
-    }
-
-    fn of_all_folders(unread: Vec<Omission>) -> Self {
-        let repeat = how_to_repeat(&unread);
-        let covers = if unread.is_empty() { EVERY_FOLDER } else { NOT_EVERY_FOLDER };
-        Self { incomplete: repeat.as_ref().map(|_| true), repeat, covers, unread }
-    }
-
-    fn into_fields(self) -> Fields {
-        json!(self).as_object().cloned().unwrap_or_default()
-    }
 }
 
 /// Lists saved tests: the answer of the service, or the tests of every folder.
@@ -71,16 +52,13 @@ pub(super) async fn list(
     let checked = caller.check(ListTests::entry(), arguments)?;
     let CheckedArguments { own, project_id, selection, .. } = checked;
 
-    let (mut reply, coverage) = if own.get(ALL_FOLDERS) == Some(&Value::Bool(true)) {
+    let (reply, coverage) = if own.get(ALL_FOLDERS) == Some(&Value::Bool(true)) {
         list_all_folders(caller, &own, project_id, options).await?
     } else {
         list_as_answered(caller, own, project_id.as_deref()).await?
     };
-    if let Some(selection) = selection {
-        reply.select(&selection);
-    }
-
-    Ok(reply.with_statement(coverage.into_fields()))
+    let statement = json!(coverage).as_object().cloned().unwrap_or_default();
+    Ok(reply.with_fields(selection.as_ref()).with_statement(statement))
 }
 
 async fn list_as_answered(
@@ -99,7 +77,7 @@ async fn list_as_answered(
         _ => NOT_KNOWN,
     };
 
-    Ok((reply, Coverage::of_answer(covers)))
+    Ok((reply, Coverage { missing: Missing::default(), covers }))
 }
 
 /// Reads the tests of every folder and returns the page that the arguments select, sorted by folder and name. Without a
@@ -125,14 +103,15 @@ async fn list_all_folders(
     let mut reply = Reply::from_value(json!({RECORDS: data, "pagination": pagination}));
     reply.add_next_page();
 
-    Ok((reply, Coverage::of_all_folders(unread)))
+    let covers = if unread.is_empty() { EVERY_FOLDER } else { NOT_EVERY_FOLDER };
+    Ok((reply, Coverage { missing: unread.into(), covers }))
 }
 
 /// Returns the tests of every folder, each once, and what could not be read.
 ///
 /// # Errors
 /// The failure of the list without a folder.
-async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Vec<Omission>), Failure> {
+async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Unread), Failure> {
     let list = reader.list(ListTests::entry(), &Fields::new(), LONG_LIST_PAGES).await?;
     let mut unread = Unread::default();
     let mut tests = unread.pages(ListTests::NAME, list, LONG_LIST_PAGES);
@@ -149,5 +128,5 @@ async fn read_all_folders(reader: &Reader) -> Result<(Vec<Value>, Vec<Omission>)
         (folder_path, name.to_lowercase())
     });
 
-    Ok((tests, unread.omissions))
+    Ok((tests, unread))
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 pub use self::answer::{
     BugEntry, BuildName, Comparison, EarlierResult, FailureEntry, History, HistoryResult, HistoryTest,
-    LeftOut, ListedTest, Omission, StepName, Summary, TestChange, TestName,
+    LeftOut, ListedTest, Missing, Omission, StepName, Summary, TestChange, TestName,
 };
 use self::{
     comparison::compare,
@@ -29,11 +29,14 @@ use self::{
     },
     history::read_history,
     reading::{read_details, read_subject},
-    result::{Subject, duration, whole_milliseconds},
+    result::{Subject, whole_milliseconds},
 };
-pub(in crate::tools) use self::{failures::has_failed, result::TestResult};
+pub(in crate::tools) use self::{
+    failures::has_failed,
+    result::{TestResult, duration},
+};
 use crate::{
-    call::{Caller, paging::how_to_repeat},
+    call::Caller,
     failure::Failure,
     service::record_kind::{ResultKind, ResultTarget},
     text::{filled, shorten_line},
@@ -104,12 +107,9 @@ impl Summary {
         let has_all_bugs = subject.is_complete && !subject.tests.iter().any(TestResult::lacks_bugs);
 
         let build = subject.single_build();
-        let unread = subject.omissions.to_entries();
-        let repeat = how_to_repeat(&unread);
 
         Self {
-            incomplete: repeat.as_ref().map(|_| true),
-            repeat,
+            missing: subject.unread.clone().into(),
             target_type: subject.target.target_type().to_owned(),
             target_id: subject.target.id().map(str::to_owned),
             project_id: None,
@@ -132,7 +132,6 @@ impl Summary {
             slowest: slowest(&subject.tests),
             comparison: None,
             history: None,
-            unread,
             left_out: (!left_out.is_empty()).then(|| LeftOut { counts: left_out, how: HOW.into() }),
         }
     }

@@ -7,7 +7,7 @@ mod completion;
 mod item;
 mod target_state;
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -83,16 +83,19 @@ impl Wait {
             None => (self.timeout, GRACE),
         };
 
-        let clock = Arc::clone(caller.clock());
         let state = TargetState::new(self.target, caller.clone(), self.project);
-        let (_, total) = state.progress();
-        let last_report = ProgressReport { done: 0, total, message: "reading the status".to_owned() };
+        let heartbeat = Heartbeat {
+            clock: Arc::clone(caller.clock()),
+            progress: Arc::clone(&options.progress),
+            done: 0,
+            total: state.progress().1,
+            message: "reading the status".to_owned(),
+        };
 
         let polling = PollLoop {
             state,
-            started: clock.now(),
-            clock,
-            progress: Arc::clone(&options.progress),
+            started: heartbeat.clock.now(),
+            heartbeat,
             requested: self.timeout,
             limit,
             grace,
@@ -100,7 +103,6 @@ impl Wait {
             polls: 0,
             failures: Vec::new(),
             failing_since: None,
-            last_report,
         };
         polling.run(self.interval).await
     }
@@ -115,8 +117,7 @@ pub(crate) fn should_give_up(failures: u32, outage: Duration) -> bool {
 #[derive(Debug)]
 struct PollLoop {
     state: TargetState,
-    clock: Arc<dyn Clock>,
-    progress: Arc<dyn ProgressSink>,
+    heartbeat: Heartbeat,
     started: Duration,
     /// Time limit that the caller asked for.
     requested: Duration,
@@ -131,20 +132,55 @@ struct PollLoop {
     failures: Vec<Failure>,
     /// Time of the first of these failures.
     failing_since: Option<Duration>,
-    last_report: ProgressReport,
 }
 
-#[derive(Clone, Debug)]
-struct ProgressReport {
+/// Reports the progress, and repeats the last report meanwhile.
+#[derive(Debug)]
+struct Heartbeat {
+    clock: Arc<dyn Clock>,
+    progress: Arc<dyn ProgressSink>,
     done: usize,
     total: usize,
     message: String,
 }
 
-impl ProgressReport {
-    fn send(&self, progress: &dyn ProgressSink) {
+impl Heartbeat {
+    /// Works for at most `span`, and repeats the last report at least every [`PROGRESS_INTERVAL`]. Returns `None` if the time
+    /// has passed.
+    async fn within<T>(&self, span: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let mut left = span;
+        let mut work = pin!(work);
+
+        loop {
+            let tick = left.min(PROGRESS_INTERVAL);
+            tokio::select! {
+                // What is ready counts even if the time has passed.
+                biased;
+                output = &mut work => return Some(output),
+                () = self.clock.timeout(tick) => {}
+            }
+
+            left = left.saturating_sub(tick);
+            if left.is_zero() {
+                return None;
+            }
+            self.send();
+        }
+    }
+
+    async fn pause(&self, span: Duration) {
+        let mut left = span;
+        while !left.is_zero() {
+            let slice = left.min(PROGRESS_INTERVAL);
+            self.clock.sleep(slice).await;
+            left -= slice;
+            self.send();
+        }
+    }
+
+    fn send(&self) {
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        progress.report(number(self.done), number(self.total), &self.message);
+        self.progress.report(number(self.done), number(self.total), &self.message);
     }
 }
 
@@ -153,7 +189,7 @@ impl PollLoop {
     async fn run(mut self, interval: Option<Duration>) -> Result<Completion, Failure> {
         loop {
             self.polls += 1;
-            let outcome = self.poll_once().await;
+            let outcome = self.heartbeat.within(self.time_to_read(), self.state.poll_once()).await;
             let is_in_time = outcome.is_some();
 
             match outcome {
@@ -161,20 +197,11 @@ impl PollLoop {
                 None => self.record_missing_answer(),
             }
 
-            if self.progress.shows_steps() {
-                let left = (self.limit + self.grace).saturating_sub(self.elapsed());
-                tokio::select! {
-                    () = self.state.read_steps() => {}
-                    () = self.clock.timeout(left) => {}
-                }
+            if self.heartbeat.progress.shows_steps() {
+                self.heartbeat.within(self.time_to_read(), self.state.read_steps()).await;
             }
             if is_in_time && self.state.is_finished() {
-                let left = (self.limit + self.grace).saturating_sub(self.elapsed());
-                tokio::select! {
-                    biased;
-                    () = self.state.name_builds() => {}
-                    () = self.clock.timeout(left) => {}
-                }
+                self.heartbeat.within(self.time_to_read(), self.state.name_builds()).await;
             }
             let completion = self.completion();
             self.report_progress(&completion);
@@ -185,7 +212,8 @@ impl PollLoop {
                 return self.finish(completion);
             }
 
-            self.pause(self.next_pause(interval).max(self.requested_pause()).min(left)).await;
+            let pause = self.next_pause(interval).max(self.requested_pause()).min(left);
+            self.end.run_until_cancelled(self.heartbeat.pause(pause)).await;
         }
     }
 
@@ -207,30 +235,6 @@ impl PollLoop {
         is_late_status && self.state.was_seen()
     }
 
-    /// Polls once and repeats the last progress report meanwhile. Returns `None` if the limit and the grace period have
-    /// passed before there was an answer.
-    async fn poll_once(&mut self) -> Option<Result<(), Failure>> {
-        let mut left = (self.limit + self.grace).saturating_sub(self.elapsed());
-        let mut poll = std::pin::pin!(self.state.poll_once());
-
-        loop {
-            let tick = left.min(PROGRESS_INTERVAL);
-            tokio::select! {
-                // An answer that is ready counts even if the time has passed.
-                biased;
-                outcome = &mut poll => return Some(outcome),
-                () = self.clock.timeout(tick) => {}
-            }
-
-            left = left.saturating_sub(tick);
-            if left.is_zero() {
-                return None;
-            }
-
-            self.last_report.send(&*self.progress);
-        }
-    }
-
     /// Records the outcome of a poll.
     ///
     /// # Errors
@@ -245,7 +249,7 @@ impl PollLoop {
         tracing::info!("a poll failed: {failure}");
         self.failures.push(failure.clone());
 
-        let now = self.clock.now();
+        let now = self.heartbeat.clock.now();
         let outage = now.saturating_sub(*self.failing_since.get_or_insert(now));
         let is_temporary = failure.is_transient() && !should_give_up(self.failure_count(), outage);
         if is_temporary || self.may_be_late(&failure) && outage < LATEST_ANSWER {
@@ -302,27 +306,14 @@ impl PollLoop {
         failure.and_then(|failure| failure.facts.retry_after).unwrap_or_default()
     }
 
-    /// Pauses, and repeats the last progress report at least every [`PROGRESS_INTERVAL`].
-    async fn pause(&self, span: Duration) {
-        let mut left = span;
-        while !left.is_zero() {
-            let slice = left.min(PROGRESS_INTERVAL);
-            if self.end.run_until_cancelled(self.clock.sleep(slice)).await.is_none() {
-                return;
-            }
-            left -= slice;
-            self.last_report.send(&*self.progress);
-        }
-    }
-
     /// Reports the progress of `completion`. The number of finished tests never decreases between reports, because
     /// hosts reject progress that goes back.
     fn report_progress(&mut self, completion: &Completion) {
-        let done = completion.finished.max(self.last_report.done);
-        let message = completion.progress_message(self.state.steps());
-
-        self.last_report = ProgressReport { done, total: completion.total.max(done), message };
-        self.last_report.send(&*self.progress);
+        let done = completion.finished.max(self.heartbeat.done);
+        self.heartbeat.done = done;
+        self.heartbeat.total = completion.total.max(done);
+        self.heartbeat.message = completion.progress_message(&self.state.steps);
+        self.heartbeat.send();
     }
 
     /// Returns the result of the wait, or the last failure if no poll succeeded.
@@ -362,7 +353,12 @@ impl PollLoop {
         Completion::from_state(&self.state, self.polls, tenths / 10.0)
     }
 
+    /// Returns the time that the requests of a poll may take.
+    fn time_to_read(&self) -> Duration {
+        (self.limit + self.grace).saturating_sub(self.elapsed())
+    }
+
     fn elapsed(&self) -> Duration {
-        self.clock.now().saturating_sub(self.started)
+        self.heartbeat.clock.now().saturating_sub(self.started)
     }
 }

@@ -17,6 +17,7 @@ use crate::{
         tool_arguments::ChangeFlags,
     },
     failure::{Code, Failure},
+    fields::text_at,
     service::{
         api::{
             jobs::{Job, ListJobs},
@@ -27,7 +28,7 @@ use crate::{
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     settings::Settings,
-    tools::{catalog::ListedTool as _, find::FoundResult},
+    tools::catalog::ListedTool as _,
 };
 
 #[derive(Args)]
@@ -88,7 +89,10 @@ async fn jobs(resolver: NameResolver<'_>, names: &[String]) -> Result<Jobs, Fail
 async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result<Jobs, Failure> {
     let job = match result.kind {
         ResultKind::Job => Some(result.id),
-        ResultKind::Run => FoundResult::find(&resolver.reader(), &result.id).await?.job_id(),
+        ResultKind::Run => {
+            let run = resolver.reader().find_result(&result.id).await?.record;
+            text_at(&run, "job_id").map(str::to_owned)
+        }
         ResultKind::Execution => {
             let jobs = resolver.newest_records(ListJobs::entry(), result.to_arguments()).await?.data;
             let jobs = jobs.iter().map(view::<Job>);
@@ -99,7 +103,7 @@ async fn unfinished_jobs(resolver: NameResolver<'_>, result: ResultId) -> Result
 
     let Some(job) = job else { return Ok(Jobs::new()) };
     let id = ResultId::new(ResultKind::Job, job);
-    let found = FoundResult::read(&resolver.reader(), id).await?;
+    let found = resolver.reader().read_result(id).await?;
     Ok(Jobs::from([named(view(&found.record))]))
 }
 

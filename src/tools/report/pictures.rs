@@ -12,10 +12,7 @@ use tokio::task::spawn_blocking;
 use super::screenshots::{Screenshot, select};
 use crate::{
     backoff::{AttemptError, Backoff, RetryPolicy},
-    call::{
-        Artifact, LONG_WORK,
-        paging::{MAX_CONCURRENT_REQUESTS, Omission},
-    },
+    call::{Artifact, LONG_WORK, paging::MAX_CONCURRENT_REQUESTS},
     client::{MAX_RESPONSE_BYTES, ResumeFrom},
     failure::{Code, Failure},
     picture::{self, Picture},
@@ -23,7 +20,7 @@ use crate::{
         Id,
         runs::{GetRun, RunHead},
     },
-    tools::{project_client::ProjectClient, summary::TestResult},
+    tools::{project_client::ProjectClient, summary::TestResult, unread::Unread},
 };
 
 /// Largest number of runs whose records are read for their pictures.
@@ -61,8 +58,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 pub(super) struct PictureAlbum {
     pub(super) items: Vec<ReportPicture>,
     /// Pictures that could not be loaded, or that did not fit.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) unread: Vec<Omission>,
+    #[serde(skip_serializing_if = "Unread::is_empty")]
+    pub(super) unread: Unread,
 }
 
 /// A picture of a report.
@@ -83,29 +80,6 @@ pub(super) struct ReportPicture {
     src: Option<String>,
 }
 
-/// What could not be loaded: how much, and the reason of the first failure.
-#[derive(Debug, Default)]
-struct LoadFailures {
-    count: usize,
-    first: Option<String>,
-}
-
-impl LoadFailures {
-    fn add(&mut self, count: usize, why: String) {
-        self.count += count;
-        self.first.get_or_insert(why);
-    }
-
-    fn into_omission(self, noun: &str) -> Option<Omission> {
-        let what = plural(self.count, noun);
-        self.first.map(|why| Omission { what, why })
-    }
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
 impl PictureAlbum {
     /// Loads the pictures of runs, those of failed runs first, with at most `max_bytes` bytes of Base64 text; `None` for links
     /// only.
@@ -121,13 +95,14 @@ impl PictureAlbum {
         let further = runs.len().saturating_sub(MAX_RUNS);
         runs.truncate(MAX_RUNS);
 
-        let mut unread = LoadFailures::default();
+        let mut unread = Unread::default();
         let screenshots = screenshots_of(client, runs, &mut unread).await;
         let mut album = Self::load(client, screenshots, max_bytes).await;
+        album.unread.extend(unread);
         if further > 0 {
-            unread.add(further, format!("a report has pictures of {MAX_RUNS} runs"));
+            let why = format!("a report has pictures of {MAX_RUNS} runs");
+            album.unread.cut(&format!("{further} runs"), &why);
         }
-        album.unread.extend(unread.into_omission("run"));
 
         album
     }
@@ -145,25 +120,26 @@ impl PictureAlbum {
             };
         };
 
-        let mut loading = Loading { left: screenshots.len(), ..Loading::default() };
+        let total = screenshots.len();
+        let mut loading = Loading { left: total, ..Loading::default() };
         let limit = client.caller.clock().timeout(TIME_LIMIT);
         let why = tokio::select! {
             biased;
             end = loading.load_all(client, screenshots, max_bytes) => end,
             () = limit => format!("they were not loaded in {} s", TIME_LIMIT.as_secs()),
         };
-        let left = Some(Omission { what: plural(loading.left, "picture"), why }).filter(|_| loading.left > 0);
-        let unread = loading.failures.into_omission("picture").into_iter().chain(left).collect();
+        if loading.left > 0 {
+            loading.album.unread.cut(&format!("{} of {total} pictures", loading.left), &why);
+        }
 
-        Self { items: loading.items, unread }
+        loading.album
     }
 }
 
 /// The pictures that were loaded so far.
 #[derive(Debug, Default)]
 struct Loading {
-    items: Vec<ReportPicture>,
-    failures: LoadFailures,
+    album: PictureAlbum,
     /// Number of pictures that were not tried.
     left: usize,
 }
@@ -198,9 +174,13 @@ impl Loading {
                         break;
                     }
                     remaining -= size;
-                    self.items.push(picture);
+                    self.album.items.push(picture);
                 }
-                Err(failure) => self.failures.add(1, failure.message),
+                Err(failure) => {
+                    let Screenshot { file, player_id, .. } = &screenshot;
+                    let name = format!("`{}` of {player_id}", file.filename);
+                    self.album.unread.add("picture", name, &failure);
+                }
             }
             self.left -= 1;
         }
@@ -235,23 +215,23 @@ impl ReportPicture {
 async fn screenshots_of(
     client: &ProjectClient,
     runs: Vec<TestResult>,
-    unread: &mut LoadFailures,
+    unread: &mut Unread,
 ) -> Vec<Screenshot> {
     let runs = runs.into_iter().filter_map(|run| Some((run.has_passed(), run.run_id?)));
     let mut reads = stream::iter(runs)
         .map(|(has_passed, run_id)| async move {
             let run = client.call(&GetRun { run_id: Id(run_id.clone()) }).await;
-            run.map(|run| (has_passed, select(&run_id, &run.view::<GetRun>(), &[])))
+            (run.map(|run| (has_passed, select(&run_id, &run.view::<GetRun>(), &[]))), run_id)
         })
         .buffered(MAX_CONCURRENT_REQUESTS);
 
     let mut found = Vec::new();
-    while let Some(read) = reads.next().await {
+    while let Some((read, run_id)) = reads.next().await {
         match read {
             Ok((has_passed, screenshots)) => {
                 found.extend(screenshots.into_iter().map(|one| (has_passed, one)));
             }
-            Err(failure) => unread.add(1, failure.message),
+            Err(failure) => unread.add("run", run_id, &failure),
         }
     }
 

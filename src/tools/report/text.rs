@@ -186,7 +186,7 @@ impl<'a> Page<'a> {
         summary.history.iter().for_each(|history| self.history(history));
         self.runs(data.runs.as_deref().unwrap_or_default());
 
-        let mut unread = summary.unread.iter().chain(&data.unread).peekable();
+        let mut unread = summary.missing.unread.iter().chain(&data.unread).peekable();
         if unread.peek().is_some() {
             self.section("Could not be read");
         }

@@ -8,18 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-pub use crate::call::paging::Omission;
 use crate::text::guidance::Guidance;
-pub use crate::tools::names::BuildName;
+pub use crate::tools::{
+    names::BuildName,
+    unread::{Missing, Omission},
+};
 
 /// Results of a run, a job or an execution. A test is a job; its last started attempt decides.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// `true`: something is missing; `unread` names it.
-    pub incomplete: Option<bool>,
-    /// How to get what is missing.
-    pub repeat: Option<String>,
+    #[serde(flatten)]
+    pub missing: Missing,
     /// `run`, `job`, `test_plan_execution` or `jobs`.
     pub target_type: String,
     /// Absent with several jobs.
@@ -62,9 +62,6 @@ pub struct Summary {
     pub slowest: Vec<ListedTest>,
     pub comparison: Option<Comparison>,
     pub history: Option<History>,
-    /// What could not be read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Omission>,
     /// What did not fit.
     pub left_out: Option<LeftOut>,
 }

@@ -7,14 +7,14 @@ use indexmap::IndexSet;
 
 use super::{
     answer::{Comparison, EarlierResult, TestChange},
-    reading::{Omissions, is_absent, is_partial, read_results, subject_of, with_tests},
+    reading::{is_absent, is_partial, read_results, subject_of, with_tests},
     result::{Outcome, Subject, TestResult, verdict_rank},
 };
 use crate::{
     failure::Failure,
     service::record_kind::ResultKind,
     text::{filled, quoted_argument},
-    tools::{find::FoundResult, reader::Reader},
+    tools::{reader::Reader, unread::Unread},
 };
 
 /// Number of builds that a note names.
@@ -105,22 +105,22 @@ pub(super) async fn compare(
     subject: &mut Subject,
     compare_with: &str,
 ) -> Result<Comparison, Failure> {
-    let mut omissions = Omissions::default();
-    let found = find_earlier(reader, subject, &mut omissions, Wanted::new(compare_with)).await;
+    let mut unread = Unread::default();
+    let found = find_earlier(reader, subject, &mut unread, Wanted::new(compare_with)).await;
     let noted = |note| Comparison { note: Some(note), ..Comparison::default() };
     let comparison = match found {
         Ok(Ok(earlier)) => {
-            omissions.extend(earlier.omissions.clone());
+            unread.extend(earlier.unread.clone());
             changes_since(subject, &earlier)
         }
         Ok(Err(reason)) => noted(reason),
         Err(failure) if is_partial(&failure) => {
-            omissions.add("compare_with", compare_with, failure);
+            unread.add("compare_with", compare_with, &failure);
             noted("it could not be read: see `unread`".to_owned())
         }
         Err(failure) => return Err(failure),
     };
-    subject.omissions.extend(omissions);
+    subject.unread.extend(unread);
 
     Ok(comparison)
 }
@@ -129,11 +129,11 @@ pub(super) async fn compare(
 async fn find_earlier(
     reader: &Reader,
     subject: &Subject,
-    omissions: &mut Omissions,
+    unread: &mut Unread,
     wanted: Wanted<'_>,
 ) -> Result<Result<Subject, String>, Failure> {
     if let Wanted::OnBuild(id) = wanted {
-        match FoundResult::find(reader, id).await {
+        match reader.find_result(id).await {
             Ok(found) => return Ok(Ok(subject_of(reader, found).await)),
             Err(failure) if is_absent(&failure) => {}
             Err(failure) => return Err(failure),
@@ -149,7 +149,7 @@ async fn find_earlier(
         _ => (ResultKind::Run, "run of this test"),
     };
     let is_found = |results: &[Subject]| wanted.latest(subject, results).is_some();
-    let results = read_results(reader, subject, omissions, kind, is_found).await?;
+    let results = read_results(reader, subject, unread, kind, is_found).await?;
 
     Ok(match wanted.latest(subject, &results).cloned() {
         Some(execution) if kind == ResultKind::Execution => Ok(with_tests(reader, execution).await),

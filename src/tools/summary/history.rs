@@ -8,10 +8,14 @@ use jiff::Timestamp;
 use super::{
     answer::{History, HistoryResult, HistoryTest},
     comparison::{build_name, tests_by_key},
-    reading::{Omissions, is_partial, read_results, with_tests},
+    reading::{is_partial, read_results, with_tests},
     result::{Outcome, Subject, TestResult, verdict_rank},
 };
-use crate::{failure::Failure, service::record_kind::ResultKind, tools::reader::Reader};
+use crate::{
+    failure::Failure,
+    service::record_kind::ResultKind,
+    tools::{reader::Reader, unread::Unread},
+};
 
 /// The letters of a grid. They are distinct without colours.
 const LETTERS: [(char, &str); 14] = [
@@ -53,19 +57,19 @@ pub(super) async fn read_history(
     count: usize,
 ) -> Result<Option<History>, Failure> {
     if let Some(reason) = subject.why_alone() {
-        subject.omissions.add_skipped("history", "", reason);
+        subject.unread.cut("history", reason);
         return Ok(None);
     }
 
-    let mut omissions = Omissions::default();
-    let results = match last_results(reader, subject, &mut omissions, count).await {
+    let mut unread = Unread::default();
+    let results = match last_results(reader, subject, &mut unread, count).await {
         Err(failure) if is_partial(&failure) => {
-            omissions.add("history", "", failure);
+            unread.add("history", "", &failure);
             None
         }
         results => Some(results?),
     };
-    subject.omissions.extend(omissions);
+    subject.unread.extend(unread);
 
     Ok(results.map(|results| History::new(&results)))
 }
@@ -74,14 +78,14 @@ pub(super) async fn read_history(
 async fn last_results(
     reader: &Reader,
     subject: &Subject,
-    omissions: &mut Omissions,
+    unread: &mut Unread,
     count: usize,
 ) -> Result<Vec<Subject>, Failure> {
     // Attempts of one job are one result.
     let kind = if subject.is_execution() { ResultKind::Execution } else { ResultKind::Run };
     let is_started = |result: &Subject| kind == ResultKind::Run || result.started_at().is_some();
     let is_enough = |results: &[Subject]| results.iter().filter(|result| is_started(result)).count() >= count;
-    let mut results = read_results(reader, subject, omissions, kind, is_enough).await?;
+    let mut results = read_results(reader, subject, unread, kind, is_enough).await?;
     results.retain(is_started);
     results.truncate(count);
     results.reverse();
@@ -96,7 +100,7 @@ async fn last_results(
     }));
     let results = results.await;
     for result in &results {
-        omissions.extend(result.omissions.clone());
+        unread.extend(result.unread.clone());
     }
 
     Ok(results)

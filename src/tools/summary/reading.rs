@@ -9,13 +9,12 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 use super::{
-    answer::{BugEntry, Omission},
+    answer::BugEntry,
     result::{LONGEST_WORD, Subject, TestResult},
 };
 use crate::{
-    call::paging::{ListRecords, MAX_PAGES, deduplicate, is_list_missing},
+    call::paging::{MAX_PAGES, deduplicate, is_list_missing},
     failure::{Code, Failure},
-    fields::Fields,
     service::{
         api::{
             Id, Uuid,
@@ -31,9 +30,9 @@ use crate::{
     },
     text::{filled, shorten_line},
     tools::{
-        find::FoundResult,
         newest::newest_executions,
-        reader::{Reader, arguments},
+        reader::{FoundResult, Reader, arguments},
+        unread::Unread,
         waiting::LONGEST_NAME,
     },
 };
@@ -44,15 +43,8 @@ const MOST_BUILDS: usize = 3;
 /// Longest title of a bug, in characters.
 const LONGEST_TITLE: usize = 120;
 
-/// Number of ids that an entry of [`Omissions`] names, and its longest text, in characters.
-const MOST_IDS: usize = 3;
-const LONGEST_TEXT: usize = 200;
-
 /// What is missing if the tests of an execution are not all read.
 pub(super) const TESTS: &str = "tests of the execution";
-
-/// Why the end of a long list is not read.
-const TOO_LONG: &str = "a summary reads no more pages of a list";
 
 pub(super) fn is_absent(failure: &Failure) -> bool {
     is_list_missing(failure.code) || failure.code == Code::ProjectNotResolved
@@ -63,27 +55,6 @@ pub(super) fn is_partial(failure: &Failure) -> bool {
     failure.is_transient() || is_absent(failure)
 }
 
-/// Reads all pages of the list `L` that `filter` selects. The pages that are missing become omissions of `what`.
-///
-/// # Errors
-/// The failure of the first page.
-async fn list<L: ListedOperation>(
-    reader: &Reader,
-    filter: &Fields,
-    omissions: &mut Omissions,
-    what: &'static str,
-) -> Result<ListRecords, Failure> {
-    let listed = reader.list(L::entry(), filter, MAX_PAGES).await?;
-    for (page, failure) in &listed.failed_pages {
-        omissions.add(what, page.to_string(), failure.clone());
-    }
-    if listed.has_more_pages {
-        omissions.add_skipped(what, format!("{MAX_PAGES} and after"), TOO_LONG);
-    }
-
-    Ok(listed)
-}
-
 /// Reads the record `target` and its tests.
 ///
 /// # Errors
@@ -91,7 +62,7 @@ async fn list<L: ListedOperation>(
 pub(super) async fn read_subject(reader: &Reader, target: ResultTarget) -> Result<Subject, Failure> {
     match target {
         ResultTarget::Single(target) => {
-            let found = FoundResult::read(reader, target).await?;
+            let found = reader.read_result(target).await?;
             Ok(subject_of(reader, found).await)
         }
         ResultTarget::Jobs(jobs) => read_jobs(reader, jobs).await,
@@ -116,7 +87,7 @@ async fn read_jobs(reader: &Reader, mut jobs: Vec<String>) -> Result<Subject, Fa
             Ok(job) => subject.tests.push(TestResult::from_job(&job)),
             Err(failure) if is_partial(&failure) => {
                 subject.is_complete = false;
-                subject.omissions.add("job", id, failure.clone());
+                subject.unread.add("job", id, &failure);
                 first_failure.get_or_insert(failure);
             }
             Err(failure) => return Err(failure),
@@ -153,22 +124,24 @@ pub(super) async fn subject_of(reader: &Reader, found: FoundResult) -> Subject {
 /// The tests are read after the record of the execution: when an execution is completed, all its tests are.
 pub(super) async fn with_tests(reader: &Reader, mut subject: Subject) -> Subject {
     let filter = subject.target.to_arguments();
-    let mut listed = list::<ListJobs>(reader, &filter, &mut subject.omissions, "jobs, page").await;
+    let mut listed = reader.list(ListJobs::entry(), &filter, MAX_PAGES).await;
     let has_jobs = !listed.as_ref().is_err_and(|failure| is_list_missing(failure.code));
     if !has_jobs {
-        listed = list::<ListRuns>(reader, &filter, &mut subject.omissions, "runs, page").await;
+        listed = reader.list(ListRuns::entry(), &filter, MAX_PAGES).await;
     }
 
     match listed {
         Ok(listed) => {
             subject.is_complete = listed.failed_pages.is_empty() && !listed.has_more_pages;
-            subject.tests =
-                if has_jobs { tests_of_jobs(listed.records) } else { group_by_job(listed.records) };
-            subject.add_unlisted_tests(if has_jobs { "jobs" } else { "runs" });
+            let noun = if has_jobs { "jobs" } else { "runs" };
+            let records = subject.unread.pages(noun, listed, MAX_PAGES);
+            subject.tests = if has_jobs { tests_of_jobs(records) } else { group_by_job(records) };
+            subject.add_unlisted_tests(noun);
         }
         Err(failure) => {
             subject.is_complete = false;
-            subject.omissions.add(TESTS, subject.id().to_owned(), failure);
+            let execution = subject.id().to_owned();
+            subject.unread.add(TESTS, execution, &failure);
         }
     }
 
@@ -197,7 +170,7 @@ fn group_by_job(runs: Vec<Value>) -> Vec<TestResult> {
 pub(super) async fn read_results(
     reader: &Reader,
     subject: &Subject,
-    omissions: &mut Omissions,
+    unread: &mut Unread,
     kind: ResultKind,
     is_enough: impl Fn(&[Subject]) -> bool,
 ) -> Result<Vec<Subject>, Failure> {
@@ -207,13 +180,15 @@ pub(super) async fn read_results(
         };
         let newest = newest_executions(reader, plan, |found| is_enough(&subjects(found))).await?;
         if newest.has_more {
-            omissions.add_skipped("executions of the plan, page", format!("{MAX_PAGES} and after"), TOO_LONG);
+            let further = format!("executions of the plan, page {MAX_PAGES} and after");
+            unread.cut(&further, "a summary reads no more pages of a list");
         }
         subjects(&newest.executions)
     } else {
         let filter = arguments(&[("multiplayer_test_id", subject.test_id().unwrap_or_default())]);
-        let listed = list::<ListRuns>(reader, &filter, omissions, "runs of the test, page").await?;
-        group_by_job(listed.records).into_iter().map(|test| Subject::of_test(kind, test)).collect()
+        let listed = reader.list(ListRuns::entry(), &filter, MAX_PAGES).await?;
+        let runs = unread.pages("runs of the test", listed, MAX_PAGES);
+        group_by_job(runs).into_iter().map(|test| Subject::of_test(kind, test)).collect()
     };
 
     // The ids decide between equal times, so that equal requests have equal answers.
@@ -226,7 +201,7 @@ pub(super) async fn read_results(
 pub(super) async fn read_details(reader: &Reader, subject: &mut Subject) {
     count_bugs(reader, subject).await;
 
-    let Subject { tests, omissions, .. } = subject;
+    let Subject { tests, unread, .. } = subject;
     let mut wanted: Vec<_> = tests
         .iter_mut()
         .filter(|test| test.run_id.is_some() && (test.has_failed() || test.may_have_bugs()))
@@ -236,8 +211,8 @@ pub(super) async fn read_details(reader: &Reader, subject: &mut Subject) {
     reader.expect(wanted.len());
     reader.remember_runs(wanted.iter().filter_map(|test| test.run_id.as_ref()));
 
-    for unread in join_all(wanted.into_iter().map(|test| read_detail(reader, test))).await {
-        omissions.extend(unread);
+    for not_read in join_all(wanted.into_iter().map(|test| read_detail(reader, test))).await {
+        unread.extend(not_read);
     }
 
     name_builds(reader, subject).await;
@@ -255,7 +230,7 @@ async fn count_bugs(reader: &Reader, subject: &mut Subject) {
     let listed = match reader.list(ListRuns::entry(), &subject.target.to_arguments(), MAX_PAGES).await {
         Ok(listed) => listed,
         Err(failure) => {
-            return subject.omissions.add("number of bugs in the runs of the execution", "", failure);
+            return subject.unread.add("number of bugs in the runs of the execution", "", &failure);
         }
     };
     let runs = listed.records.iter().map(|run| view::<Run>(run).head);
@@ -270,14 +245,14 @@ async fn count_bugs(reader: &Reader, subject: &mut Subject) {
 }
 
 /// Reads the record of the run of a failed test, unless it is known, and the bugs of the run, unless it has none.
-async fn read_detail(reader: &Reader, test: &mut TestResult) -> Omissions {
-    let mut unread = Omissions::default();
+async fn read_detail(reader: &Reader, test: &mut TestResult) -> Unread {
+    let mut unread = Unread::default();
     let run_id = test.run_id.clone().unwrap_or_default();
 
     if test.has_failed() && test.cause.is_none() {
         match reader.read(&GetRun { run_id: Id(run_id.clone()) }).await {
             Ok(run) => test.add_details(&run),
-            Err(failure) => unread.add("run", run_id.as_str(), failure),
+            Err(failure) => unread.add("run", &run_id, &failure),
         }
         // After the time limit, the request for the bugs would fail with the same reason.
         if test.cause.is_none() && reader.is_stopped() {
@@ -288,7 +263,7 @@ async fn read_detail(reader: &Reader, test: &mut TestResult) -> Omissions {
     if test.may_have_bugs() {
         match reader.read(&ListRunBugs { run_id: Id(run_id.clone()) }).await {
             Ok(page) => add_bugs(test, page),
-            Err(failure) => unread.add("bugs of run", run_id, failure),
+            Err(failure) => unread.add("bugs of run", run_id, &failure),
         }
     }
 
@@ -335,44 +310,5 @@ async fn name_builds(reader: &Reader, subject: &mut Subject) {
 
     for build in subject.tests.iter_mut().filter_map(|test| test.build.as_mut()) {
         build.name = build.name.take().or_else(|| names.get(&build.id).cloned());
-    }
-}
-
-/// Everything that could not be read: by what it is and the kind of the failure, the ids and the reason of the first.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Omissions(BTreeMap<(&'static str, String), BTreeMap<String, String>>);
-
-impl Omissions {
-    pub(super) fn add(&mut self, what: &'static str, id: impl Into<String>, failure: Failure) {
-        let cause = format!("{:?} {:?}", failure.code, failure.status);
-        self.0.entry((what, cause)).or_default().entry(id.into()).or_insert(failure.message);
-    }
-
-    /// Adds something that was not requested because of a limit.
-    pub(super) fn add_skipped(&mut self, what: &'static str, id: impl Into<String>, why: &str) {
-        self.add(what, id, Failure::new(Code::TooLarge, why));
-    }
-
-    pub(super) fn extend(&mut self, other: Self) {
-        for (key, ids) in other.0 {
-            self.0.entry(key).or_default().extend(ids);
-        }
-    }
-
-    /// Returns one entry for all omissions of the same thing with the same cause, in a fixed order.
-    pub(super) fn to_entries(&self) -> Vec<Omission> {
-        let entry = |((what, _), ids): (&(&str, String), &BTreeMap<String, String>)| {
-            let named: Vec<_> = ids.keys().take(MOST_IDS).map(String::as_str).collect();
-            let more = ids.len().saturating_sub(MOST_IDS);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let what = format!("{what} {}{more}", named.join(", "));
-            let why = ids.values().next().map(String::as_str).unwrap_or_default();
-
-            Omission {
-                what: shorten_line(what.trim_end(), LONGEST_TEXT),
-                why: shorten_line(why, LONGEST_TEXT),
-            }
-        };
-        self.0.iter().map(entry).collect()
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     answer::{BugEntry, BuildName, FailureEntry, TestName},
     failures::cause_of,
-    reading::{Omissions, TESTS},
+    reading::TESTS,
 };
 use crate::{
     service::{
@@ -22,7 +22,10 @@ use crate::{
         record_kind::{ResultId, ResultKind, ResultTarget},
     },
     text::{filled, shorten_line},
-    tools::waiting::{ResultItem, is_completed},
+    tools::{
+        unread::Unread,
+        waiting::{ResultItem, is_completed},
+    },
 };
 
 /// Longest single word in the answer, such as a verdict, in characters.
@@ -190,7 +193,7 @@ impl TestResult {
 }
 
 /// Returns the milliseconds between two timestamps; `None` if one is no timestamp, or they are in the wrong order.
-pub(super) fn duration(start: Option<&str>, end: Option<&str>) -> Option<u64> {
+pub(in crate::tools) fn duration(start: Option<&str>, end: Option<&str>) -> Option<u64> {
     let time = |text: Option<&str>| text?.parse::<Timestamp>().ok();
     u64::try_from(time(end)?.as_millisecond() - time(start)?.as_millisecond()).ok()
 }
@@ -214,15 +217,15 @@ pub(super) struct Subject {
     pub(super) execution: TestPlanExecution,
     /// The tests of an execution, or the single test of a run or a job.
     pub(super) tests: Vec<TestResult>,
-    pub(super) omissions: Omissions,
+    pub(super) unread: Unread,
     /// Whether every test could be read.
     pub(super) is_complete: bool,
 }
 
 impl Subject {
     pub(super) fn new(target: impl Into<ResultTarget>) -> Self {
-        let (execution, omissions) = (TestPlanExecution::default(), Omissions::default());
-        Self { target: target.into(), execution, tests: Vec::new(), omissions, is_complete: true }
+        let (execution, unread) = (TestPlanExecution::default(), Unread::default());
+        Self { target: target.into(), execution, tests: Vec::new(), unread, is_complete: true }
     }
 
     /// Creates the subject of a run or of a job.
@@ -365,7 +368,7 @@ impl Subject {
         let what = format!("{}: {missing} of {total}{counts}", self.id());
 
         self.is_complete = false;
-        self.omissions.add_skipped(TESTS, what, &format!("they are not in the list of {list}"));
+        self.unread.omit(TESTS, &what, &format!("they are not in the list of {list}"));
     }
 }
 

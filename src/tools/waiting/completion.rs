@@ -12,15 +12,11 @@ use super::{
     target_state::TargetState,
 };
 use crate::{
-    call::{
-        Reply,
-        paging::{Omission, how_to_repeat},
-        reply::FieldSelection,
-    },
+    call::{Reply, reply::FieldSelection},
     failure::Failure,
     service::api::Open,
     text::guidance::Guidance,
-    tools::names::BuildName,
+    tools::{names::BuildName, unread::Missing},
 };
 
 /// How a wait ended.
@@ -38,10 +34,8 @@ pub enum WaitStatus {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Completion {
-    /// `true`: something is missing; see `unread` and `last_failure`.
-    pub incomplete: Option<bool>,
-    /// How to get what is missing.
-    pub repeat: Option<String>,
+    #[serde(flatten)]
+    pub missing: Missing,
     /// `completed` or `timed_out`.
     #[schemars(with = "String")]
     pub status: WaitStatus,
@@ -77,9 +71,6 @@ pub struct Completion {
     pub last_failure: Option<String>,
     /// Jobs in the order of the request, or the run.
     pub items: Vec<ResultItem>,
-    /// What could not be read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unread: Vec<Omission>,
     /// Record of the job, run or execution; absent with several jobs.
     pub resource: Option<Open>,
     #[serde(skip)]
@@ -95,7 +86,7 @@ const REPEAT: &str = "not finished yet: call again with the same arguments[[; `t
 impl Completion {
     /// Creates the result of a wait that ends now.
     pub(super) fn from_state(state: &TargetState, polls: u32, elapsed_seconds: f64) -> Self {
-        let items = state.items();
+        let items = state.items.clone();
         let is_finished = state.is_finished();
         let verdicts = count_verdicts(&items, state);
         let (finished, total) = state.progress();
@@ -103,8 +94,8 @@ impl Completion {
         let unfinished = items.iter().filter(|item| !item.is_finished());
 
         let mut completion = Self {
-            incomplete: None,
-            repeat: None,
+            // If the counts of the execution say that every test has passed, no missing job can change that.
+            missing: if all_passed == Some(true) { Missing::default() } else { state.missing() },
             ended_early: None,
             status: if is_finished { WaitStatus::Completed } else { WaitStatus::TimedOut },
             target_type: state.target.target_type().to_owned(),
@@ -116,27 +107,24 @@ impl Completion {
             finished,
             total,
             verdicts,
-            builds: state.builds(),
+            builds: state.builds.clone(),
             still_running: unfinished.filter_map(|item| item.id().map(str::to_owned)).collect(),
             next: None,
             last_failure: None,
             items,
-            // If the counts of the execution say that every test has passed, no missing job can change that.
-            unread: if all_passed == Some(true) { Vec::new() } else { state.omissions() },
-            resource: state.resource().cloned(),
+            resource: state.resource.clone(),
             plan_name: state.plan_name(),
         };
         completion.next = completion.next_step();
-        completion.repeat = how_to_repeat(&completion.unread);
-        completion.incomplete = completion.repeat.as_ref().map(|_| true);
 
         completion
     }
 
     /// Adds why the last poll failed, so that the result is older than the end of the wait.
     pub(super) fn with_last_failure(mut self, failure: &Failure) -> Self {
-        self.incomplete = Some(true);
-        self.repeat
+        self.missing.incomplete = Some(true);
+        self.missing
+            .repeat
             .get_or_insert_with(|| "the last poll failed: call again with the same arguments".to_owned());
         self.last_failure = Some(failure.message.clone());
         self
@@ -244,11 +232,7 @@ impl WaitReply {
     /// Returns the reply: the selected fields of the result, and always the field `status`.
     pub fn into_reply(self) -> Reply {
         let status = json!(self.completion.status);
-        let mut reply = Reply::from_value(json!(self.completion));
-        if let Some(selection) = self.selection {
-            reply.select(&selection);
-        }
-
+        let reply = Reply::from_value(json!(self.completion)).with_fields(self.selection.as_ref());
         let mut value = reply.into_value();
         if let Some(fields) = value.as_object_mut() {
             // Without the status, a caller could not decide whether to call again.

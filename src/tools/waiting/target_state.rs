@@ -8,7 +8,7 @@ use super::item::{MOST_NAMES, ResultItem, is_completed};
 use crate::{
     call::{
         Caller, Reply,
-        paging::{MAX_CONCURRENT_REQUESTS, MAX_PAGES, Omission, deduplicate, is_list_missing},
+        paging::{MAX_CONCURRENT_REQUESTS, MAX_PAGES, deduplicate, is_list_missing},
     },
     failure::Failure,
     fields::Fields,
@@ -26,6 +26,7 @@ use crate::{
     tools::{
         names::{self, BuildName},
         project_client::ProjectClient,
+        unread::{Missing, Unread},
     },
 };
 
@@ -43,52 +44,48 @@ const MOST_PLAYERS: usize = 8;
 pub(super) struct TargetState {
     pub(super) target: ResultTarget,
     client: ProjectClient,
-    /// The record of the target as the service wrote it, if the target is a single record.
-    resource: Option<Fields>,
-    run: Option<ResultItem>,
-    execution: Option<TestPlanExecution>,
-    /// The builds of the target. Those of jobs have names once the jobs are finished.
-    builds: Vec<BuildName>,
-    /// The jobs in the list of the execution.
-    listed_jobs: Vec<ResultItem>,
+    /// The run; the requested jobs, each once; or the jobs in the list of the execution. One that is not read has no status.
+    pub(super) items: Vec<ResultItem>,
     /// Whether the execution has more jobs than are read.
     is_list_longer: bool,
-    /// The ids of the jobs that are waited for, each once.
-    job_ids: Vec<String>,
-    /// The last record of each of these jobs, by the id in lower case: ids are UUIDs.
-    jobs: BTreeMap<String, Job>,
+    /// The record of the target as the service wrote it, if the target is a single record.
+    pub(super) resource: Option<Fields>,
+    execution: Option<TestPlanExecution>,
+    /// The builds of the target. Those of jobs have names once the jobs are finished.
+    pub(super) builds: Vec<BuildName>,
+    /// The ids of the builds of the requested jobs.
+    build_ids: BTreeSet<String>,
     /// The requested job that could not be read in the last poll that failed.
     failed_job: Option<String>,
     /// How far the players of running runs are, by the id of the run.
-    steps: BTreeMap<String, String>,
+    pub(super) steps: BTreeMap<String, String>,
 }
 
 impl TargetState {
     /// Creates the state of a target that has not been read yet.
     pub(super) fn new(target: ResultTarget, caller: Caller, project: Option<String>) -> Self {
-        let ids = match &target {
-            ResultTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![id.clone()],
-            ResultTarget::Jobs(ids) => ids.clone(),
+        let job = |id: &String| ResultItem { job_id: Some(id.clone()), ..ResultItem::default() };
+        let run = |id: &String| ResultItem { run_id: Some(id.clone()), ..ResultItem::default() };
+        let items = match &target {
+            ResultTarget::Single(ResultId { kind: ResultKind::Run, id }) => vec![run(id)],
+            ResultTarget::Single(ResultId { kind: ResultKind::Job, id }) => vec![job(id)],
             ResultTarget::Single(_) => Vec::new(),
-        };
-        let mut job_ids: Vec<String> = Vec::new();
-        for id in ids {
-            if !job_ids.iter().any(|known| known.eq_ignore_ascii_case(&id)) {
-                job_ids.push(id);
+            ResultTarget::Jobs(ids) => {
+                // The ids are UUIDs, in either letter case.
+                let mut known = BTreeSet::new();
+                ids.iter().filter(|id| known.insert(id.to_ascii_lowercase())).map(job).collect()
             }
-        }
+        };
 
         Self {
             target,
             client: ProjectClient { caller, project },
+            items,
+            is_list_longer: false,
             resource: None,
-            run: None,
             execution: None,
             builds: Vec::new(),
-            listed_jobs: Vec::new(),
-            is_list_longer: false,
-            job_ids,
-            jobs: BTreeMap::new(),
+            build_ids: BTreeSet::new(),
             failed_job: None,
             steps: BTreeMap::new(),
         }
@@ -101,7 +98,7 @@ impl TargetState {
             ResultTarget::Single(execution) if execution.kind == ResultKind::Execution => {
                 self.read_execution(&execution).await
             }
-            ResultTarget::Single(_) | ResultTarget::Jobs(_) => self.read_requested_jobs().await,
+            ResultTarget::Single(_) | ResultTarget::Jobs(_) => self.read_unfinished_jobs().await,
         }
     }
 
@@ -109,13 +106,11 @@ impl TargetState {
         let reply = self.client.read_result(target).await?;
         let run = reply.view::<GetRun>();
 
-        self.steps = describe_steps(&run)
-            .map(|steps| (run.head.multiplayer_run_id.clone(), steps))
-            .into_iter()
-            .collect();
+        let steps = describe_steps(&run).map(|steps| (run.head.multiplayer_run_id.clone(), steps));
+        self.steps = steps.into_iter().collect();
         let devices = names::devices(run.players.iter().map(|player| &player.player));
-        self.run =
-            Some(ResultItem { platform: filled(&devices.join(", ")), ..ResultItem::from_run(&run.head) });
+        let item = ResultItem { platform: filled(&devices.join(", ")), ..ResultItem::from_run(&run.head) };
+        self.items = vec![item];
         self.builds = run.head.build.and_then(BuildName::of_run).into_iter().collect();
         self.resource = fields_of(reply);
 
@@ -126,9 +121,13 @@ impl TargetState {
         let reply = self.client.read_result(target).await?;
 
         // The jobs are read after the execution: when an execution is completed, all its jobs are.
-        if let Some(list) = list_jobs(&self.client, target).await? {
-            self.listed_jobs = list.jobs.iter().map(ResultItem::from_job).collect();
-            self.is_list_longer = list.is_longer;
+        if let Some((jobs, is_longer)) = list_jobs(&self.client, target).await? {
+            self.items = jobs.iter().map(ResultItem::from_job).collect();
+            self.is_list_longer = is_longer;
+            // Those that have not passed come first, because a long reply is cut at its end.
+            if self.items.len() > FITTING_JOBS {
+                self.items.sort_by_key(ResultItem::has_passed);
+            }
         }
         let execution = reply.view::<GetTestPlanExecution>();
         let build = execution.build_id.clone().map(|id| BuildName { id, name: execution.build_name.clone() });
@@ -139,76 +138,72 @@ impl TargetState {
         Ok(())
     }
 
-    /// Reads every job that is not finished.
+    /// Reads every requested job that is not finished.
     ///
     /// # Errors
     /// The first failure, after all jobs have been tried.
-    async fn read_requested_jobs(&mut self) -> Result<(), Failure> {
-        let mut missing = self.unfinished_ids();
-        let mut failed = Vec::new();
-        if self.jobs.is_empty() {
+    async fn read_unfinished_jobs(&mut self) -> Result<(), Failure> {
+        let unfinished = (0..).zip(&self.items).filter(|(_, item)| !item.is_finished());
+        let mut jobs: Vec<_> =
+            unfinished.filter_map(|(place, item)| Some((place, item.job_id.clone()?))).collect();
+        if !self.has_answer() {
             // The answer about the first job decides the project.
-            let others = missing.split_off(missing.len().min(1));
-            failed = self.read_jobs(std::mem::replace(&mut missing, others)).await;
-        }
-        if failed.is_empty() {
-            failed = self.read_jobs(missing).await;
+            let others = jobs.split_off(jobs.len().min(1));
+            self.read_jobs(std::mem::replace(&mut jobs, others)).await?;
         }
 
-        let Some((id, failure)) = failed.into_iter().next() else { return Ok(()) };
-        self.failed_job = Some(id.clone());
-
-        Err(failure.detail("job_id", id))
+        self.read_jobs(jobs).await
     }
 
-    /// Reads jobs one by one. Returns the jobs that failed, each with its failure.
-    async fn read_jobs(&mut self, ids: Vec<String>) -> Vec<(String, Failure)> {
+    /// Reads the jobs with these ids, each for its place among the items.
+    async fn read_jobs(&mut self, jobs: Vec<(usize, String)>) -> Result<(), Failure> {
         let client = &self.client;
-        let reads = ids.into_iter().map(|id| async move {
-            let outcome = client.read_result(&ResultId::new(ResultKind::Job, id.as_str())).await;
-            (id, outcome)
+        let reads = jobs.into_iter().map(|(place, id)| async move {
+            let reply = client.read_result(&ResultId::new(ResultKind::Job, &id)).await;
+            (place, id, reply)
         });
-        let outcomes: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
-        let mut failed = Vec::new();
+        let replies: Vec<_> = stream::iter(reads).buffered(MAX_CONCURRENT_REQUESTS).collect().await;
 
-        for (id, outcome) in outcomes {
-            match outcome {
-                Ok(reply) => self.keep_job(id, reply),
-                Err(failure) => failed.push((id, failure)),
+        let mut result = Ok(());
+        for (place, id, reply) in replies {
+            match reply {
+                Ok(reply) => self.keep_job(place, id, reply),
+                Err(failure) if result.is_ok() => {
+                    result = Err(failure.detail("job_id", &*id));
+                    self.failed_job = Some(id);
+                }
+                Err(_) => {}
             }
         }
-
-        failed
+        result
     }
 
-    fn keep_job(&mut self, id: String, reply: Reply) {
+    fn keep_job(&mut self, place: usize, id: String, reply: Reply) {
         if self.client.project.is_none() {
             self.client.project = reply.project().map(str::to_owned);
         }
 
-        self.jobs.insert(id, reply.view::<GetJob>());
-        if self.job_ids.len() == 1 {
+        let job = reply.view::<GetJob>();
+        let read = ResultItem::from_job(&job);
+        if let Some(item) = self.items.get_mut(place) {
+            *item = ResultItem { job_id: read.job_id.or(Some(id)), ..read };
+        }
+        self.build_ids.extend(job.build_id);
+        if self.items.len() == 1 {
             self.resource = fields_of(reply);
         }
     }
 
-    /// Returns the ids, in lower case, of the jobs that are not known to be finished.
-    fn unfinished_ids(&self) -> Vec<String> {
-        let is_finished = |id: &String| self.jobs.get(id).is_some_and(|job| is_completed(Some(&job.status)));
-        self.job_ids.iter().map(|id| id.to_ascii_lowercase()).filter(|id| !is_finished(id)).collect()
-    }
-
     /// Reads how far the players of a few running runs are. A run that cannot be read is shown without it.
     pub(super) async fn read_steps(&mut self) {
-        let running = self.items().into_iter().filter(ResultItem::is_running);
-        let unread = running.filter_map(|item| item.run_id).filter(|_| self.run.is_none());
-        let ids: Vec<_> = unread.take(MOST_NAMES).collect();
-        if ids.is_empty() {
+        // The record of a run that is waited for has them.
+        if self.target.kind() == Some(ResultKind::Run) {
             return;
         }
 
         let client = &self.client;
-        let reads = ids.into_iter().map(|id| async move {
+        let running = self.items.iter().filter(|item| item.is_running());
+        let reads = running.filter_map(|item| item.run_id.clone()).take(MOST_NAMES).map(|id| async move {
             let run = client.call(&GetRun { run_id: Id(id.clone()) }).await.ok()?;
             Some((id, describe_steps(&run.view::<GetRun>())?))
         });
@@ -218,97 +213,54 @@ impl TargetState {
     /// Reads the names of the first builds of the jobs. The record of a job has the id alone, and the key may not read
     /// builds.
     pub(super) async fn name_builds(&mut self) {
-        let ids: BTreeSet<_> = self.jobs.values().filter_map(|job| job.build_id.clone()).collect();
         let client = &self.client;
-        let reads = ids
-            .into_iter()
-            .take(MOST_BUILDS)
-            .map(|id| async move { BuildName { name: client.build_name(&id).await, id } });
+        let ids = self.build_ids.iter().take(MOST_BUILDS);
+        let reads =
+            ids.map(|id| async move { BuildName { id: id.clone(), name: client.build_name(id).await } });
         let builds = join_all(reads).await;
         if !builds.is_empty() {
             self.builds = builds;
         }
     }
 
-    pub(super) fn builds(&self) -> Vec<BuildName> {
-        self.builds.clone()
-    }
-
-    /// Returns how far the players of running runs are, by the id of the run.
-    pub(super) fn steps(&self) -> &BTreeMap<String, String> {
-        &self.steps
-    }
-
     pub(super) fn has_answer(&self) -> bool {
-        self.resource.is_some() || self.items().iter().any(|item| item.status.is_some())
+        self.resource.is_some() || self.items.iter().any(|item| item.status.is_some())
     }
 
     /// Returns whether the service has answered about the record that could not be read last, or with its id: it was started
     /// just now, or read before.
     pub(super) fn was_seen(&self) -> bool {
         let caller = &self.client.caller;
-        match &self.target {
-            ResultTarget::Single(id) if id.kind != ResultKind::Job => {
-                self.resource.is_some() || caller.has_seen(id)
+        match (&self.target, &self.failed_job) {
+            (ResultTarget::Single(id), _) => self.resource.is_some() || caller.has_seen(id),
+            (ResultTarget::Jobs(_), Some(id)) => {
+                let is_read = |item: &ResultItem| item.job_id.as_ref() == Some(id) && item.status.is_some();
+                self.items.iter().any(is_read)
+                    || caller.has_seen(&ResultId::new(ResultKind::Job, id.as_str()))
             }
-            ResultTarget::Single(_) | ResultTarget::Jobs(_) => self.failed_job.as_ref().is_some_and(|id| {
-                self.jobs.contains_key(id) || caller.has_seen(&ResultId::new(ResultKind::Job, id.as_str()))
-            }),
-        }
-    }
-
-    /// Returns the jobs, or the run. A running execution whose jobs are not listed is described by its own counts.
-    pub(super) fn items(&self) -> Vec<ResultItem> {
-        match self.target.kind() {
-            Some(ResultKind::Run) => vec![self.run.clone().unwrap_or_else(|| ResultItem {
-                run_id: self.target.id().map(str::to_owned),
-                ..ResultItem::default()
-            })],
-            Some(ResultKind::Execution) => {
-                let mut items = self.listed_jobs.clone();
-                // Those that have not passed come first, because a long reply is cut at its end.
-                if items.len() > FITTING_JOBS {
-                    items.sort_by_key(ResultItem::has_passed);
-                }
-                items
-            }
-            None | Some(ResultKind::Job) => {
-                let item = |id: &String| match self.jobs.get(&id.to_ascii_lowercase()) {
-                    Some(job) => ResultItem::from_job(job),
-                    None => ResultItem { job_id: Some(id.clone()), ..ResultItem::default() },
-                };
-                self.job_ids.iter().map(item).collect()
-            }
+            (ResultTarget::Jobs(_), None) => false,
         }
     }
 
     pub(super) fn is_fully_read(&self) -> bool {
-        if self.target.kind() == Some(ResultKind::Execution) && self.listed_jobs.is_empty() {
+        if self.target.kind() == Some(ResultKind::Execution) && self.items.is_empty() {
             return self.execution.as_ref().is_some_and(|execution| execution.total_tests.is_some());
         }
 
         !self.is_list_longer
     }
 
-    /// Returns what was not read, each with the reason.
-    pub(super) fn omissions(&self) -> Vec<Omission> {
-        let mut omissions = Vec::new();
+    /// Returns what was not read.
+    pub(super) fn missing(&self) -> Missing {
+        let mut unread = Unread::default();
+        let missing = self.total_tests().saturating_sub(self.items.len());
         if self.is_list_longer {
-            omissions.push(Omission {
-                what: format!("jobs, page {MAX_PAGES} and after"),
-                why: "a wait reads no more pages of a list".to_owned(),
-            });
+            unread.cut(&format!("jobs, page {MAX_PAGES} and after"), "a wait reads no more pages of a list");
+        } else if missing > 0 {
+            unread.omit(&format!("{missing} tests"), "", "they are not in the list of jobs");
         }
 
-        let missing = self.total_tests().saturating_sub(self.items().len());
-        if missing > 0 && !self.is_list_longer {
-            omissions.push(Omission {
-                what: format!("{missing} tests"),
-                why: "they are not in the list of jobs".to_owned(),
-            });
-        }
-
-        omissions
+        unread.into()
     }
 
     /// Returns whether the target is completed. Jobs and executions end by their status, runs by their state
@@ -318,7 +270,7 @@ impl TargetState {
             Some(ResultKind::Execution) => {
                 self.execution.as_ref().is_some_and(|execution| is_completed(Some(&execution.status)))
             }
-            _ => self.items().iter().all(ResultItem::is_finished),
+            _ => self.items.iter().all(ResultItem::is_finished),
         }
     }
 
@@ -329,14 +281,8 @@ impl TargetState {
             return status.filter(|status| !status.is_empty());
         }
 
-        let items = self.items();
-        let unfinished = items.iter().find(|item| !item.is_finished());
-        unfinished.or(items.first()).and_then(|item| item.status.clone())
-    }
-
-    /// Returns the record of the target if the target is a single record.
-    pub(super) fn resource(&self) -> Option<&Fields> {
-        self.resource.as_ref()
+        let unfinished = self.items.iter().find(|item| !item.is_finished());
+        unfinished.or(self.items.first()).and_then(|item| item.status.clone())
     }
 
     pub(super) fn plan_name(&self) -> Option<String> {
@@ -345,10 +291,9 @@ impl TargetState {
 
     /// Returns the number of finished tests and the number of all tests.
     pub(super) fn progress(&self) -> (usize, usize) {
-        let items = self.items();
-        if !items.is_empty() {
-            let finished = items.iter().filter(|item| item.is_finished()).count();
-            return (finished, items.len().max(self.total_tests()));
+        if !self.items.is_empty() {
+            let finished = self.items.iter().filter(|item| item.is_finished()).count();
+            return (finished, self.items.len().max(self.total_tests()));
         }
 
         let finished: usize = self.verdict_counts().into_iter().map(|(_, count)| count).sum();
@@ -367,16 +312,12 @@ impl TargetState {
     }
 }
 
-/// The jobs of an execution.
-struct JobList {
-    /// In a fixed order.
-    jobs: Vec<Job>,
-    /// Whether the list has more pages than are read.
-    is_longer: bool,
-}
-
-/// Reads the jobs of `execution`. Returns `None` if the service does not have the list.
-async fn list_jobs(client: &ProjectClient, execution: &ResultId) -> Result<Option<JobList>, Failure> {
+/// Reads the jobs of `execution`, in a fixed order, and whether it has more. Returns `None` if the service does not have the
+/// list.
+async fn list_jobs(
+    client: &ProjectClient,
+    execution: &ResultId,
+) -> Result<Option<(Vec<Job>, bool)>, Failure> {
     let listed = match client.list::<ListJobs>(&execution.to_arguments()).await {
         Ok(listed) => listed,
         Err(failure) if is_list_missing(failure.code) => return Ok(None),
@@ -391,7 +332,7 @@ async fn list_jobs(client: &ProjectClient, execution: &ResultId) -> Result<Optio
     let mut jobs: Vec<Job> = records.iter().map(view).collect();
     jobs.sort_by_cached_key(|job| (job.created_at.clone(), job.test_name.clone(), job.job_id.clone()));
 
-    Ok(Some(JobList { jobs, is_longer: listed.has_more_pages }))
+    Ok(Some((jobs, listed.has_more_pages)))
 }
 
 fn fields_of(reply: Reply) -> Option<Fields> {

@@ -98,9 +98,9 @@ async fn the_json_of_a_record_has_its_answer_as_it_came() {
 async fn what_cannot_be_read_of_a_record_is_named() {
     let service = Service::start().await;
     service.fault(serde_json::json!({"operation": "list_run_bugs", "status": 403})).await;
-    let (code, text, error) = run(&service, &["show", "x03031trjx0"]).await;
+    let (code, text, error) = run(&service, &["show", seed::RUN_FAILED]).await;
     assert_eq!(code, Some(0), "{error}");
-    assert!(text.contains("\nnot read: bugs: "), "{text}");
+    assert!(text.contains(&format!("\nnot read: bugs {}: ", seed::RUN_FAILED)), "{text}");
 }
 
 #[tokio::test]

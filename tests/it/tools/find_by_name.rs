@@ -204,8 +204,8 @@ async fn a_name_is_incomplete_although_one_record_has_it_if_a_page_could_not_be_
             "{answer}"
         );
         assert!(unread[0]["why"].as_str().is_some_and(|said| said.contains(why)), "{answer}");
-        // A permission is named once for everything that it keeps unread.
-        assert_eq!(unread.as_array().map(Vec::len), Some(if status == 403 { 1 } else { 2 }), "{answer}");
+        // A cause is named once for everything that it keeps unread.
+        assert_eq!(unread.as_array().map(Vec::len), Some(1), "{answer}");
     }
 }
 

@@ -94,13 +94,13 @@ async fn the_page_names_the_setting_of_a_missing_artifact_host() {
     let (code, page, _) = run(&service, &["report", seed::RUN_FAILED, "--html", "-"], &[]).await;
     let pictures = data(&page)["pictures"].clone();
     assert_eq!((code, &pictures["items"]), (Some(0), &json!([])));
-    assert_eq!(pictures["unread"][0]["what"], "2 pictures");
+    assert_eq!(pictures["unread"][0]["what"], "2 of 2 pictures");
     let why = pictures["unread"][0]["why"].as_str().expect("a reason");
     assert!(why.contains("TAS_KNOWLEDGE_URL"), "{why}");
 }
 
 #[tokio::test]
-async fn pictures_that_cannot_be_loaded_are_counted_and_the_report_succeeds() {
+async fn pictures_that_cannot_be_loaded_are_named_and_the_report_succeeds() {
     let service = Service::start().await;
     let hostile = ["<script>alert(1)</script>", "GIF89a", "", "\u{ff}\u{d8}\u{ff}"];
 
@@ -112,7 +112,8 @@ async fn pictures_that_cannot_be_loaded_are_counted_and_the_report_succeeds() {
 
         // Both pictures are requested at the same time: either of them can receive the fault.
         assert_eq!((code, picture_facts(&data).len()), (Some(0), 1));
-        assert_eq!(data["pictures"]["unread"][0]["what"], "1 picture");
+        let what = data["pictures"]["unread"][0]["what"].as_str().expect("a text");
+        assert!(what.starts_with("picture `screenshots/") && !what.contains(", "), "{what}");
 
         let why = data["pictures"]["unread"][0]["why"].as_str().expect("a reason");
 
@@ -131,7 +132,8 @@ async fn pictures_that_cannot_be_loaded_are_counted_and_the_report_succeeds() {
 
         assert_eq!((code, data["run"]["multiplayer_run_id"].as_str()), (Some(0), Some(seed::RUN_FAILED)));
         assert_eq!(picture_facts(&data), [], "{fault}");
-        assert_eq!(data["pictures"]["unread"][0]["what"], "2 pictures", "{fault}");
+        let what = data["pictures"]["unread"][0]["what"].as_str().expect("a text");
+        assert!(what.starts_with("picture `screenshots/") && what.contains(", `screenshots/"), "{fault}");
     }
 }
 
@@ -224,5 +226,5 @@ async fn the_pictures_for_a_host_keep_to_their_size_limit() {
     let count = album["items"].as_array().expect("pictures").len();
 
     assert!((1_900_000..=2_001_000).contains(&text.len()), "{}", text.len());
-    assert_eq!(album["unread"][0]["what"], format!("{} pictures", 300 - count));
+    assert_eq!(album["unread"][0]["what"], format!("{} of 300 pictures", 300 - count));
 }

@@ -96,7 +96,7 @@ async fn lists_are_read_to_their_end_and_other_answers_are_rejected() {
                 page
             },
             250,
-            json!("a summary reads no more pages of a list"),
+            json!("the list is too long to be read completely"),
         ),
     ];
     for (change, failures, why) in changes {

@@ -98,7 +98,7 @@ async fn the_time_limit_ends_the_reading_of_the_earlier_result() {
     let summary = session.host.succeed(TOOL, against(execution(&last), "previous")).await;
 
     assert_eq!((&summary["all_passed"], &summary["comparison"]["with"]), (&json!(true), &Value::Null));
-    assert_eq!(each(&summary["unread"], "/what"), ["bugs of run r0001a00000", "compare_with previous"]);
+    assert_eq!(each(&summary["unread"], "/what"), ["compare_with previous", "bugs of run r0001a00000"]);
     assert_eq!(
         (session.clock.now(), session.service.requests().len()),
         (Duration::from_secs(40), 3),

@@ -89,7 +89,7 @@ async fn a_list_with_too_many_pages_is_reported() {
             "what": "jobs, page 20 and after", "why": "a wait reads no more pages of a list",
         }]);
         let expected = json!({
-            "incomplete": true, "repeat": end["repeat"], "status": "completed", "finished": 2_000, "total": 2_001,
+            "incomplete": true, "status": "completed", "finished": 2_000, "total": 2_001,
             "unread": unread, "next": end["next"],
         });
 
