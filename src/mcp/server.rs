@@ -26,6 +26,12 @@ use crate::{
     },
 };
 
+/// Longest result that hosts give to a model without being told its length, in characters.
+const LONGEST_SHOWN_RESULT: usize = 50_000;
+
+/// Field of the metadata of a tool with the length of its longest result, in characters.
+const MAX_RESULT_SIZE: &str = "anthropic/maxResultSizeChars";
+
 /// Configuration of a [`Server`].
 #[derive(Clone, Debug)]
 pub struct McpConfig {
@@ -82,14 +88,16 @@ impl ServerProfile {
     /// Creates the profile of a configuration.
     pub fn new(config: McpConfig) -> Self {
         let selection = &*config.selection;
-        let tools = selection.tools().map(|tool| tool.info);
-
-        Self {
-            instructions: instructions::render(&config),
-            tools: published_tools(tools, config.is_global(), selection),
-            skills: OnceLock::new(),
-            config,
+        let offered = selection.tools().map(|tool| tool.info);
+        let mut tools = published_tools(offered, config.is_global(), selection);
+        if config.max_reply_chars > LONGEST_SHOWN_RESULT {
+            for tool in &mut tools {
+                let metadata = &mut tool.meta.get_or_insert_default().0;
+                metadata.insert(MAX_RESULT_SIZE.to_owned(), config.max_reply_chars.into());
+            }
         }
+
+        Self { instructions: instructions::render(&config), tools, skills: OnceLock::new(), config }
     }
 
     pub(super) fn skills(&self) -> &SkillCatalog {

@@ -147,3 +147,16 @@ async fn the_list_has_one_page() {
     let list = host.request("tools/list", json!({})).await;
     assert_eq!(list["result"]["nextCursor"], Value::Null);
 }
+
+#[tokio::test]
+async fn tools_state_their_longest_result_if_hosts_would_cut_it() {
+    for (limit, expected) in [("50000", Value::Null), ("50001", json!(50_001))] {
+        let mut host = Host::open(&settings(&[("TAS_MAX_REPLY_CHARS", limit)])).await;
+        let list = host.request("tools/list", json!({})).await;
+        let tools = list["result"]["tools"].as_array().expect("tools");
+        assert!(
+            tools.iter().all(|tool| tool["_meta"]["anthropic/maxResultSizeChars"] == expected),
+            "{limit}"
+        );
+    }
+}
