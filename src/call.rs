@@ -34,7 +34,7 @@ pub use self::{
 use self::{
     reply::{ReplySettings, ReplySource},
     scope::{Scope, ids_of_call},
-    sender::{MAX_INLINE_BYTES, RequestSender, on_other_thread},
+    sender::{RequestSender, on_other_thread},
 };
 use crate::{
     client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
@@ -43,6 +43,7 @@ use crate::{
     fields::text_at,
     service::{
         catalog::{self, OperationEntry},
+        record_kind::ResultId,
         request::Request,
     },
     text::quoted_name,
@@ -85,7 +86,7 @@ pub struct Caller {
     user: Option<Arc<User>>,
     /// Address of the main API.
     base_url: Arc<str>,
-    reply_settings: ReplySettings,
+    reply_settings: Arc<ReplySettings>,
     /// Whether irreversible or costly calls need the agreement of a user.
     requires_confirmation: bool,
     is_read_only: bool,
@@ -119,7 +120,8 @@ impl Caller {
             let selection = checked.selection.take();
 
             let sender = self.sender().await?;
-            let request = self.request(&sender, operation, checked).await?;
+            let mut ids = ids_of_call(operation, &checked.own);
+            let request = self.request(&sender, operation, checked, &ids).await?;
             if is_dry_run {
                 return Ok(Reply::of_dry_run(&request).with_warnings(&warnings));
             }
@@ -134,15 +136,15 @@ impl Caller {
             }
 
             let (request, response) = files::with_whole_picture(&sender, request, response).await?;
-            let mut ids = ids_of_call(operation, &request.arguments);
-            let is_long = response.body.len() > MAX_INLINE_BYTES;
-            let (key, settings) = (sender.key.clone(), self.reply_settings.clone());
-            let convert = move || Reply::new(&request, &response, &key, &settings, selection.as_ref());
-            let (reply, answered) = if is_long { on_other_thread(convert).await? } else { convert()? };
+            let takes_long = reply::takes_long(&request, &response);
+            let (key, settings, deadline) = (sender.key, Arc::clone(&self.reply_settings), sender.deadline);
+            let convert =
+                move || Reply::new(&request, &response, &key, &settings, selection.as_ref(), deadline);
+            let (reply, answered) = if takes_long { on_other_thread(convert).await? } else { convert()? };
 
             ids.extend(answered);
             self.scope.remember(reply.project(), ids);
-            Ok(reply.with_decoded_pictures(sender.deadline).await.with_warnings(&warnings))
+            Ok(reply.with_warnings(&warnings))
         })
     }
 
@@ -157,7 +159,8 @@ impl Caller {
     ) -> Result<RequestPreview, Failure> {
         let checked = self.check(operation, arguments)?;
         let sender = self.sender().await?;
-        Ok(RequestPreview::new(&self.request(&sender, operation, checked).await?))
+        let ids = ids_of_call(operation, &checked.own);
+        Ok(RequestPreview::new(&self.request(&sender, operation, checked, &ids).await?))
     }
 
     /// Returns the project that calls of `operation` without ids go to; `None` if the key decides it.
@@ -187,7 +190,7 @@ impl Caller {
         })
     }
 
-    /// Finds the project of a call, and lays out its request.
+    /// Finds the project of a call, which has these ids, and lays out its request.
     ///
     /// # Errors
     /// The failures of the search for the project, and `invalid_arguments` if the address becomes too long.
@@ -196,10 +199,10 @@ impl Caller {
         sender: &RequestSender<'_>,
         operation: &'static OperationEntry,
         checked: CheckedArguments,
+        ids: &[ResultId],
     ) -> Result<Request, Failure> {
-        let ids = ids_of_call(operation, &checked.own);
         let requested = checked.project_id.as_deref();
-        let resolved = self.scope.resolve(sender, operation, requested, &ids).await;
+        let resolved = self.scope.resolve(sender, operation, requested, ids).await;
         let project = resolved.map_err(|failure| match self.scope.project() {
             None if !operation.effect.is_read_only() => with_nothing_changed(failure),
             _ => failure,
@@ -268,7 +271,8 @@ impl Caller {
 
         let request = sender.request(reading, arguments, request.project.as_deref())?;
         let response = sender.send_successfully(&request).await?;
-        let (reply, _) = Reply::new(&request, &response, &sender.key, &self.reply_settings, None)?;
+        let settings = &self.reply_settings;
+        let (reply, _) = Reply::new(&request, &response, &sender.key, settings, None, sender.deadline)?;
 
         Ok(Some(reply))
     }

@@ -35,13 +35,14 @@ use serde::Serialize;
 use tokio::time::Instant;
 use url::Url;
 
+pub(crate) use self::key_store::unusable_keychain;
 pub use self::{
     address::{AddressPolicy, HostUrl, MAIN_PATH, PresignedAddress},
     connection::read_certificates,
     download::{DownloadResponse, DownloadStream, ResumeFrom, StreamError},
     key::{ApiKey, KEY_PREFIX, KeyKind},
     key_source::{KeySource, StoredKey},
-    key_store::{KeyPlace, KeyStore, KeyStoreError, StoredRecord},
+    key_store::{KeyPlace, KeyStore, StoredRecord},
     other_hosts::{Document, DocumentClient, StorageClient, StorageError, reports_expired_address},
     refusal::refusal_failure,
     response::{FileMetadata, HttpResponse},

@@ -17,9 +17,6 @@ use crate::{
 /// Maximum length of a text of the service that a failure quotes, in characters.
 const MAX_QUOTE_CHARACTERS: usize = 1_000;
 
-/// Maximum number of violations in `details`.
-const MAX_LISTED_VIOLATIONS: usize = 50;
-
 /// Maximum number of violations in the message.
 const MAX_NAMED_VIOLATIONS: usize = 3;
 
@@ -141,10 +138,8 @@ pub struct FailureFacts {
     pub owning_project: Option<String>,
     /// The permission that the key lacks, if the service named it.
     pub missing_permission: Option<String>,
-    /// The rules that the arguments break, at most 50.
+    /// The rules that the arguments break.
     pub violations: Vec<Violation>,
-    /// Number of broken rules that are not in [`Self::violations`].
-    pub violations_omitted: usize,
     /// Lines about the records that a user can choose from, if a name is not unique.
     pub choices: Vec<String>,
     /// The cause, if the code alone does not decide what the program does next.
@@ -252,15 +247,12 @@ impl Failure {
             more => format!("; and {more} more"),
         };
 
-        let listed = violations.iter().take(MAX_LISTED_VIOLATIONS).cloned().collect::<Vec<_>>();
-        let omitted = violations.len() - listed.len();
         let mut failure =
             Self::new(Code::InvalidArguments, format!("invalid arguments for `{tool}`: {named}{more}"))
                 .hint("correct every violation in `details.violations` and call again; nothing was sent")
-                .detail("violations", json!(listed));
-        (failure.facts.violations, failure.facts.violations_omitted) = (listed, omitted);
-
-        if omitted == 0 { failure } else { failure.detail("violations_omitted", omitted) }
+                .detail("violations", json!(violations));
+        failure.facts.violations = violations.to_vec();
+        failure
     }
 
     /// Returns whether an equal call that changes nothing may succeed later. This is the classification of a whole
@@ -320,21 +312,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_list_of_violations_is_cut() {
-        let violations: Vec<_> =
-            (0..52).map(|index| Violation::new(format!("job_ids.{index}"), "is empty")).collect();
-
-        for (count, message, omitted) in [
-            (1, "invalid arguments for `t`: `job_ids.0` is empty", None),
-            (
-                52,
-                "invalid arguments for `t`: `job_ids.0` is empty; `job_ids.1` is empty; `job_ids.2` is empty; and 49 more",
-                Some(json!(2)),
-            ),
-        ] {
-            let failure = Failure::invalid_arguments("t", violations.get(..count).unwrap_or_default());
-            assert_eq!(failure.message, message);
-            assert_eq!(failure.details.get("violations_omitted"), omitted.as_ref());
-        }
+    fn a_message_names_the_first_three_violations() {
+        let violations = [0, 1, 2, 3, 4].map(|index| Violation::new(format!("job_ids.{index}"), "is empty"));
+        let failure = Failure::invalid_arguments("t", &violations);
+        let named = "`job_ids.0` is empty; `job_ids.1` is empty; `job_ids.2` is empty";
+        assert_eq!(failure.message, format!("invalid arguments for `t`: {named}; and 2 more"));
     }
 }

@@ -9,7 +9,7 @@ mod similarity;
 use std::borrow::Cow;
 
 use hidden::replace_hidden;
-pub use hidden::{REPLACEMENT, has_hidden, remove_hidden, remove_hidden_from_fields, visible};
+pub use hidden::{REPLACEMENT, edit_visible, has_hidden, remove_hidden, remove_hidden_from_fields, visible};
 pub use moment::{WallClock, age, ago, duration_text};
 pub use placeholder::{placeholder, variable_in_braces};
 pub use similarity::{most_similar, one_letter_away};
@@ -143,11 +143,7 @@ mod tests {
         check_texts(&text(), |text| {
             let name = visible_name(&text, 10);
             assert!(!has_hidden(&name) && !name.contains(char::is_control), "{text:?} {name:?}");
+            assert!(!single_line(&text).contains(char::is_control), "{text:?}");
         });
-    }
-
-    #[test]
-    fn a_single_line_has_no_control_characters() {
-        check_texts(&text(), |text| assert!(!single_line(&text).contains(char::is_control), "{text:?}"));
     }
 }

@@ -11,38 +11,25 @@ use std::{
 pub struct TextFile {
     /// The file that the symbolic links lead to.
     target: PathBuf,
-    /// Largest content in bytes.
-    max_bytes: u64,
     /// `None` if the file does not exist.
     content: Option<(String, Permissions)>,
-}
-
-/// Reason for which a file cannot be read or replaced, as the end of a sentence about the file.
-#[derive(Debug, thiserror::Error)]
-pub enum TextFileError {
-    /// The content differs from the one that was read.
-    #[error("another program has changed it in the meantime")]
-    Changed,
-    /// The file is not a text that can be read and written.
-    #[error(transparent)]
-    Io(#[from] io::Error),
 }
 
 impl TextFile {
     /// Reads the file, if it exists. Links are followed.
     ///
     /// # Errors
-    /// Not a regular file, larger than `max_bytes`, not UTF-8, or unreadable.
-    pub fn read(path: &Path, max_bytes: u64) -> Result<Self, TextFileError> {
+    /// Not a regular file, larger than `max_bytes`, not UTF-8, or unreadable. The error is the end of a sentence about the file.
+    pub fn read(path: &Path, max_bytes: u64) -> io::Result<Self> {
         let target = match path.canonicalize() {
             Ok(target) => target,
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             Err(_) if path.is_symlink() => return Err(refused("it is a link that leads to no file")),
             Err(_) => path.to_owned(),
         };
         let content = read_content(&target, max_bytes)?;
 
-        Ok(Self { target, max_bytes, content })
+        Ok(Self { target, content })
     }
 
     /// Returns the text of the file; an empty text if there is no file.
@@ -50,23 +37,18 @@ impl TextFile {
         self.content.as_ref().map(|(text, _)| text.as_str()).unwrap_or_default()
     }
 
-    /// Returns the file that the links lead to.
-    pub fn target(&self) -> &Path {
-        &self.target
-    }
-
-    /// Returns whether the file existed when it was read.
-    pub fn exists(&self) -> bool {
-        self.content.is_some()
+    /// Returns the permissions of the file; `None` if it did not exist when it was read.
+    pub fn permissions(&self) -> Option<&Permissions> {
+        self.content.as_ref().map(|(_, permissions)| permissions)
     }
 
     /// Checks that the file may be written. Replacing a file needs no permission for the file itself.
     ///
     /// # Errors
     /// The file is read-only.
-    pub fn check_writable(&self) -> Result<(), TextFileError> {
-        match &self.content {
-            Some((_, permissions)) if permissions.readonly() => Err(refused("it is read-only")),
+    pub fn check_writable(&self) -> io::Result<()> {
+        match self.permissions() {
+            Some(permissions) if permissions.readonly() => Err(refused("it is read-only")),
             _ => Ok(()),
         }
     }
@@ -75,8 +57,8 @@ impl TextFile {
     /// Creates the directory if it does not exist.
     ///
     /// # Errors
-    /// The file is read-only, has changed since it was read, or cannot be written.
-    pub fn replace(&self, text: &str) -> Result<(), TextFileError> {
+    /// The file is read-only, or cannot be written.
+    pub fn replace(&self, text: &str) -> io::Result<()> {
         self.check_writable()?;
         let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
@@ -84,31 +66,26 @@ impl TextFile {
 
         let mut new = tempfile::Builder::new().prefix(".tas-mcp-").tempfile_in(parent)?;
         new.write_all(text.as_bytes())?;
-        if let Some((_, permissions)) = &self.content {
+        if let Some(permissions) = self.permissions() {
             new.as_file().set_permissions(permissions.clone())?;
         }
         new.as_file().sync_all()?;
-
-        let current = read_content(&self.target, self.max_bytes)?;
-        if current.as_ref().map(|(text, _)| text) != self.content.as_ref().map(|(text, _)| text) {
-            return Err(TextFileError::Changed);
-        }
         new.persist(&self.target).map_err(|error| error.error)?;
 
         Ok(())
     }
 }
 
-fn refused(reason: impl Into<String>) -> TextFileError {
-    io::Error::other(reason.into()).into()
+fn refused(reason: impl Into<String>) -> io::Error {
+    io::Error::other(reason.into())
 }
 
 /// Returns the content of a regular file, or `None` if there is no file. Others are not opened: a pipe would block.
-fn read_content(path: &Path, max_bytes: u64) -> Result<Option<(String, Permissions)>, TextFileError> {
+fn read_content(path: &Path, max_bytes: u64) -> io::Result<Option<(String, Permissions)>> {
     let metadata = match path.metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     if !metadata.is_file() {
         return Err(refused("it is not a regular file"));
@@ -134,7 +111,7 @@ pub fn lock_beside(path: &Path) -> io::Result<File> {
     let path = path.with_extension("lock");
     fs::create_dir_all(path.parent().unwrap_or(&path))?;
     let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
-    // Some file systems do not support locks. The file is then compared before it is replaced.
+    // Some file systems do not support locks.
     drop(lock.lock());
 
     Ok(lock)
@@ -145,22 +122,6 @@ mod tests {
     use super::*;
 
     const MAX_BYTES: u64 = 100;
-
-    #[test]
-    fn a_file_that_another_program_has_changed_is_left_as_it_is() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let changed = directory.path().join("changed");
-        fs::write(&changed, "old").expect("written");
-
-        for path in [changed, directory.path().join("new")] {
-            let file = TextFile::read(&path, MAX_BYTES).expect("readable");
-            fs::write(&path, "of another program").expect("written");
-
-            assert!(matches!(file.replace("ours"), Err(TextFileError::Changed)));
-            assert_eq!(fs::read_to_string(&path).expect("a file"), "of another program");
-        }
-        assert_eq!(fs::read_dir(directory.path()).expect("a directory").count(), 2, "files are left over");
-    }
 
     #[cfg(unix)]
     #[test]
@@ -206,20 +167,5 @@ mod tests {
             let error = TextFile::read(&at(name), MAX_BYTES).expect_err("an error").to_string();
             assert!(error.contains(reason), "{name}: {error}");
         }
-    }
-
-    #[test]
-    fn a_read_only_file_is_left_as_it_is() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("fixed");
-        fs::write(&path, "old").expect("written");
-        let mut permissions = path.metadata().expect("a file").permissions();
-        permissions.set_readonly(true);
-        fs::set_permissions(&path, permissions).expect("permissions");
-
-        let file = TextFile::read(&path, MAX_BYTES).expect("readable");
-
-        assert_eq!(file.replace("new").expect_err("an error").to_string(), "it is read-only");
-        assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
     }
 }

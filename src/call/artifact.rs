@@ -11,6 +11,7 @@ use super::{
     Caller,
     arguments::{CommonArguments, ToolArguments},
     files::RequestedPart,
+    scope::ids_of_call,
 };
 use crate::{
     backoff::AttemptError,
@@ -50,7 +51,8 @@ impl Caller {
     ) -> Result<DownloadStream, AttemptError> {
         let checked = self.check(GetRunArtifact::entry(), artifact.arguments())?;
         let sender = self.sender().await?;
-        let request = self.request(&sender, GetRunArtifact::entry(), checked).await?;
+        let ids = ids_of_call(GetRunArtifact::entry(), &checked.own);
+        let request = self.request(&sender, GetRunArtifact::entry(), checked, &ids).await?;
         let (url, key) = (artifact.url.as_deref(), &sender.key);
 
         let response = match self.client.open(&request, url, resume_from, key).await? {
@@ -109,7 +111,10 @@ pub(super) fn link(
     policy: AddressPolicy,
 ) -> Option<FileLink> {
     match kind {
-        ResponseKind::Redirect => redirect_link(answer.location.as_deref()?, policy),
+        ResponseKind::Redirect => {
+            let address = PresignedAddress::as_written(answer.location.as_deref()?, policy)?;
+            Some(FileLink { name: address.file_name()?, address, size: None, media_type: None })
+        }
         ResponseKind::File => Some(FileLink {
             address: answer.file.redirected_to.clone()?,
             name: view::<RequestedPart>(arguments).filename,
@@ -118,12 +123,6 @@ pub(super) fn link(
         }),
         ResponseKind::Json | ResponseKind::Status => None,
     }
-}
-
-fn redirect_link(target: &str, policy: AddressPolicy) -> Option<FileLink> {
-    let address = PresignedAddress::as_written(target, policy)?;
-    let name = address.file_name()?;
-    Some(FileLink { address, name, size: None, media_type: None })
 }
 
 /// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
@@ -147,22 +146,4 @@ fn stated_expiry(location: &Url) -> Option<Timestamp> {
     let seconds = value("X-Amz-Expires")?.parse().ok()?;
 
     signed.checked_add(SignedDuration::from_secs(seconds)).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_expiry_is_read_from_a_presigned_address() {
-        for (query, expected) in [
-            ("X-Amz-Date=20260102T030405Z&X-Amz-Expires=60", Some("2026-01-02T03:05:05Z")),
-            ("x-amz-date=20260102T030405Z&x-amz-expires=0", Some("2026-01-02T03:04:05Z")),
-            ("X-Amz-Date=20260102T030405Z", None),
-            ("X-Amz-Date=today&X-Amz-Expires=60", None),
-        ] {
-            let url = Url::parse(&format!("https://storage.example/a?{query}")).expect("an address");
-            assert_eq!(stated_expiry(&url).map(|time| time.to_string()).as_deref(), expected, "{query}");
-        }
-    }
 }

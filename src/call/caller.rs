@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::{
     CallConfig, Caller, User,
     arguments::ToolArguments,
+    ids::{find_invalid_ids, owned_ids},
     reply::ReplySettings,
-    scope::{ASK_OPERATOR, Scope, find_invalid_ids, ids_of_call, owned_ids},
+    scope::{ASK_OPERATOR, Scope, ids_of_call},
 };
 use crate::{
     client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
@@ -38,7 +39,7 @@ impl Caller {
             permissions: None,
             user: None,
             base_url,
-            reply_settings,
+            reply_settings: Arc::new(reply_settings),
             requires_confirmation: config.asks_first,
             is_read_only: config.read_only,
             clock: Arc::new(SystemClock::default()),
@@ -93,7 +94,7 @@ impl Caller {
 
     /// Remembers that `project` owns these ids, which saves later owner look-ups.
     pub(crate) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        self.scope.remember_owner(project, ids);
+        self.scope.remember(Some(project), ids);
     }
 
     /// Returns whether the service has answered with this id, or about it, since the caller was created.

@@ -2,17 +2,18 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     limit::{character_length, text_length},
-    pictures::ExtractedPicture,
+    pictures,
     sender::RequestSender,
 };
 use crate::{
     client::{HttpResponse, MAX_RESPONSE_BYTES},
     failure::{Code, Failure, quote},
     fields::Fields,
-    picture,
+    picture::{self, Picture},
     service::{
         api::artifacts::DEFAULT_PART, catalog::OperationEntry, lenient::view, operation::ResponseKind,
         request::Request,
@@ -25,6 +26,9 @@ const RESERVED_CHARS: usize = 1_300;
 
 /// Longest header in a reply, in characters.
 const MAX_HEADER_CHARS: usize = 200;
+
+/// Field that describes the picture that a file is.
+pub(super) const PICTURE: &str = "picture";
 
 /// Hint for a file that the reply does not contain.
 const SAVE_HINT: &str = "not shown here: `tas-mcp download` saves it at a terminal";
@@ -49,7 +53,7 @@ impl RequestedPart {
 }
 
 /// Returns the fields of [`ArtifactPart`](crate::service::api::artifacts::ArtifactPart) for a reply of at most
-/// `max_chars` characters, and the file itself if it is a picture.
+/// `max_chars` characters, and the file itself if it is a picture that can be decoded by `deadline`.
 ///
 /// # Errors
 /// `bad_response` if the answer is another part than requested, `rejected` if the file is shorter.
@@ -57,7 +61,8 @@ pub(super) fn part_reply(
     answer: &HttpResponse,
     arguments: &Fields,
     max_chars: usize,
-) -> Result<(Value, Option<ExtractedPicture>), Failure> {
+    deadline: Instant,
+) -> Result<(Value, Vec<Picture>), Failure> {
     let part = view::<RequestedPart>(arguments);
     if let Some(failure) = unusable_answer(answer, &part) {
         return Err(failure);
@@ -69,11 +74,11 @@ pub(super) fn part_reply(
                 Some(text) => text_reply(answer, &part, &text, max_chars),
                 None => description(answer, &part),
             };
-            (value, None)
+            (value, Vec::new())
         }
-        ContentKind::Picture if is_complete(answer, &part) => picture_reply(answer, &part),
+        ContentKind::Picture if is_complete(answer, &part) => picture_reply(answer, &part, deadline),
         ContentKind::Picture | ContentKind::PossibleText | ContentKind::Other => {
-            (description(answer, &part), None)
+            (description(answer, &part), Vec::new())
         }
     })
 }
@@ -129,17 +134,18 @@ fn is_complete(answer: &HttpResponse, part: &RequestedPart) -> bool {
     part.offset == 0 && is_whole
 }
 
-/// Returns the reply for a picture, and the picture itself. The field `picture` describes it once it is decoded.
-fn picture_reply(answer: &HttpResponse, part: &RequestedPart) -> (Value, Option<ExtractedPicture>) {
-    let mut value = description(answer, part);
+/// Returns the reply for a picture, and the picture itself. The field `picture` describes it.
+fn picture_reply(answer: &HttpResponse, part: &RequestedPart, deadline: Instant) -> (Value, Vec<Picture>) {
+    let (mut value, mut pictures) = (description(answer, part), Vec::new());
+    let picture = pictures::add(&mut pictures, || Ok(answer.body.clone()), deadline);
     if let Value::Object(object) = &mut value {
-        object.shift_remove("hint");
-        object.insert("picture".to_owned(), json!({}));
+        if !pictures.is_empty() {
+            object.shift_remove("hint");
+        }
+        object.insert(PICTURE.to_owned(), picture.into());
     }
 
-    let content_type = answer.file.content_type.as_deref().unwrap_or_default();
-
-    (value, Some(ExtractedPicture::from_file("/picture", answer.body.clone(), content_type, SAVE_HINT)))
+    (value, pictures)
 }
 
 /// Returns the reply for a part of a text, with at most `max_chars` characters.
@@ -264,12 +270,9 @@ fn unusable_answer(answer: &HttpResponse, part: &RequestedPart) -> Option<Failur
         return Some(Failure::new(Code::BadResponse, message).status(answer.status));
     }
 
-    let is_beyond_end = answer.body.is_empty() && part.offset > 0;
-
-    is_beyond_end.then(|| beyond_end(answer, part))
-}
-
-fn beyond_end(answer: &HttpResponse, part: &RequestedPart) -> Failure {
+    if part.offset == 0 || !answer.body.is_empty() {
+        return None;
+    }
     let size = answer.file.total.map_or("fewer".to_owned(), |total| total.to_string());
     let (filename, offset) = (&part.filename, part.offset);
     let message =
@@ -278,10 +281,10 @@ fn beyond_end(answer: &HttpResponse, part: &RequestedPart) -> Failure {
         .hint("pass a smaller `offset`; 0 is the beginning")
         .status(answer.status);
 
-    match answer.file.total {
+    Some(match answer.file.total {
         Some(total) => failure.detail("total_bytes", total),
         None => failure,
-    }
+    })
 }
 
 /// Returns why a file could not be read from the storage host to which the service redirected. Returns `None` if the
@@ -294,15 +297,6 @@ pub(super) fn file_failure(entry: &OperationEntry, answer: &HttpResponse) -> Opt
     let operation = entry.name;
     if let Some(reason) = &answer.file.redirect_error {
         let message = format!("{operation}: the redirect to the file {reason}");
-        let failure = Failure::new(Code::BadResponse, message).status(answer.status);
-        return Some(
-            failure
-                .hint("call again later; if the failure persists, report it to the operator of the service"),
-        );
-    }
-
-    if answer.status == 304 {
-        let message = format!("{operation}: the service answered 304, although the request had no condition");
         return Some(Failure::new(Code::BadResponse, message).status(answer.status));
     }
 

@@ -1,12 +1,18 @@
-//! The form of the ids in answers. An id is printed, copied into shells and scripts, and put into paths, so that an answer whose
+//! The ids in arguments and answers, and the form of those in answers. An id is printed, copied into shells and scripts, and put into paths, so that an answer whose
 //! ids are anything else is refused as a whole.
 
+use indexmap::IndexSet;
 use serde_json::Value;
 
 use crate::{
     client::KEY_PREFIX,
+    failure::Violation,
     fields::Fields,
-    service::{record_kind::ResultKind, schema::RECORDS},
+    service::{
+        record_kind::{ResultId, ResultKind},
+        request::check_id,
+        schema::RECORDS,
+    },
 };
 
 /// Fields of an answer with ids that callers print and use again, besides the fields that refer to results.
@@ -50,15 +56,13 @@ pub struct RecordId {
 /// Returns the ids in the fields of arguments or of an answer, at most `limit` of them. A caller can put any text into a field, of
 /// which only what looks like an id is reported.
 pub fn record_ids(fields: &Fields, limit: usize) -> Vec<RecordId> {
-    let results = ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().copied());
-    let names = ID_FIELDS.into_iter().chain(results).chain([ID]);
-    let ids = names.flat_map(|field| {
-        let value = fields.get(field);
-        let list = value.and_then(Value::as_array).map(Vec::as_slice);
-        let ids = list.unwrap_or_else(|| value.map(std::slice::from_ref).unwrap_or_default());
-        ids.iter().filter_map(Value::as_str).filter(|id| is_reportable(id)).map(move |id| (field, id))
+    let names = ID_FIELDS.into_iter().chain(result_fields().map(|(_, name)| name)).chain([ID]);
+    let ids = names.flat_map(|field| values(fields, field).iter().map(move |id| (field, id)));
+    let reported = ids.filter_map(|(field, id)| {
+        let id = id.as_str().filter(|id| is_reportable(id))?.to_owned();
+        Some(RecordId { field, id })
     });
-    ids.take(limit).map(|(field, id)| RecordId { field, id: id.to_owned() }).collect()
+    reported.take(limit).collect()
 }
 
 fn is_reportable(id: &str) -> bool {
@@ -67,6 +71,43 @@ fn is_reportable(id: &str) -> bool {
         && id.len() <= MAX_REPORTED_BYTES
         && !id.starts_with(KEY_PREFIX)
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
+}
+
+/// Returns the ids of results in arguments or at the top level of an answer, each once.
+pub(super) fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
+    let ids = result_fields().flat_map(|(kind, name)| {
+        values(fields, name).iter().filter_map(move |id| Some(ResultId::new(kind, id.as_str()?)))
+    });
+    ids.collect()
+}
+
+/// Returns a violation for each id of a result that cannot be part of a path. An owner look-up puts it there, even if the
+/// operation itself does not.
+pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
+    let names = result_fields().map(|(_, name)| name);
+    let violations = names.flat_map(|name| {
+        let is_list = fields.get(name).is_some_and(Value::is_array);
+        values(fields, name).iter().enumerate().filter_map(move |(index, id)| {
+            let rule = check_id(id.as_str()?).err()?;
+            let path = if is_list { format!("{name}.{index}") } else { name.to_owned() };
+            Some(Violation::new(path, rule))
+        })
+    });
+    violations.collect()
+}
+
+/// Returns the fields that refer to results, each with the kind of the results.
+fn result_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
+    ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().map(move |name| (kind, *name)))
+}
+
+/// Returns the values of a field that holds one value or a list of values.
+fn values<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
+    match fields.get(name) {
+        Some(Value::Array(list)) => list,
+        Some(single) => std::slice::from_ref(single),
+        None => &[],
+    }
 }
 
 /// Returns the name of the first field of an answer whose id has another form: of the answer itself, and of the records of a
@@ -85,14 +126,10 @@ fn find_in_record(record: &Fields, is_answer: bool) -> Option<&str> {
     let is_used = |name: &str| match name {
         // The id of a detection is not used: callers use that of its bug.
         ID => !record.contains_key(BUG_ID),
-        _ => refers_to_result(name) || (is_answer && ID_FIELDS.contains(&name)),
+        _ => result_fields().any(|(_, field)| field == name) || (is_answer && ID_FIELDS.contains(&name)),
     };
     let malformed = record.iter().find(|(name, value)| is_used(name) && !is_text_id(value));
     malformed.map(|(name, _)| name.as_str())
-}
-
-fn refers_to_result(name: &str) -> bool {
-    ResultKind::ALL.iter().any(|kind| kind.reference_fields().contains(&name))
 }
 
 /// Returns whether a value is an id or a list of ids. What is no text cannot be copied.

@@ -176,21 +176,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_page_follows_from_the_stated_total_or_an_empty_page() {
-        for (pagination, records, number, is_last) in [
-            (json!({"total_pages": 2}), json!([1]), 0, false),
-            (json!({"total_pages": 2}), json!([1]), 1, true),
-            (json!({"total_pages": 0}), json!([]), 0, true),
-            (json!({}), json!([1]), 7, false),
-            (json!({}), json!([]), 7, true),
-        ] {
-            let answer = json!({"pagination": pagination, "data": records});
-            let page = Page::parse("list_runs", answer).expect("a page");
-            assert_eq!(page.is_last(number), is_last, "{page:?}");
-        }
-    }
-
-    #[test]
     fn the_last_record_of_an_id_is_kept() {
         let records = ["B", "a", "b"].map(|id| json!({"id": id})).into_iter().chain([json!({"n": 1})]);
         let expected = [json!({"id": "a"}), json!({"id": "b"}), json!({"n": 1})];

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    RequestPreview, artifact, files,
-    ids::find_malformed,
+    RequestPreview, artifact,
+    files::{self, PICTURE},
+    ids::{find_malformed, owned_ids},
     limit::{self, NEXT},
-    pictures::{self, ExtractedPicture},
-    scope::owned_ids,
+    pictures,
     sender::MAX_INLINE_BYTES,
 };
 pub use super::{
@@ -22,7 +22,7 @@ use crate::{
     client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
     failure::{Code, Failure, Violation, quote},
     fields::{Fields, text_at},
-    picture::Picture,
+    picture::{self, Picture},
     service::{
         catalog::OperationEntry,
         lenient::view,
@@ -58,8 +58,6 @@ pub struct Reply {
     value: Value,
     pictures: Vec<Picture>,
     links: Vec<FileLink>,
-    /// Pictures that are not decoded yet.
-    extracted: Vec<ExtractedPicture>,
     project: Option<String>,
     /// How its records are limited, if not by pages.
     record_limit: Option<RecordLimit>,
@@ -67,7 +65,7 @@ pub struct Reply {
 
 impl Reply {
     /// Converts an answer of the service, and selects its fields. Returns the reply, and all ids in the answer, which the
-    /// selection may have left out. `with_decoded_pictures` decodes the pictures.
+    /// selection may have left out. Pictures are decoded until `deadline`.
     ///
     /// # Errors
     /// `bad_response` if the answer is not what the operation specifies.
@@ -77,25 +75,29 @@ impl Reply {
         key: &ApiKey,
         settings: &ReplySettings,
         selection: Option<&FieldSelection>,
+        deadline: Instant,
     ) -> Result<(Self, IndexSet<ResultId>), Failure> {
         let (kind, policy) = (request.operation.request.response_kind, settings.address_policy);
         let bad_response = |reason: &str| bad_response(request, response, key, reason);
 
-        let (mut value, picture) = read_value(request, response, key, settings)?;
-        let mut extracted = Vec::from_iter(picture);
-        if let Some((answer, pictures)) = value.as_object_mut().zip(request.operation.request.pictures) {
-            extracted.extend(pictures::extract(answer, pictures));
+        let is_selected = |path: &[&str]| selection.is_none_or(|selection| selection.includes(path));
+        let (mut value, mut pictures) = read_value(request, response, key, settings, deadline)?;
+        if !is_selected(&[PICTURE]) {
+            pictures.clear();
+        }
+        if let Some((answer, place)) = value.as_object_mut().zip(request.operation.request.pictures)
+            && is_selected(&[place.list, place.field])
+        {
+            pictures = pictures::take(answer, place, deadline);
         }
         if let Some(name) = find_malformed(&value) {
             return Err(bad_response(&format!(
                 "is unusable: an id in `{name}` has white space, control characters or `-` at its beginning"
             )));
         }
-        remove_hidden(&mut value);
+        key.clean(&mut value);
 
         let Value::Object(object) = &mut value else { return Err(bad_response("is not a JSON object")) };
-        // The service may repeat the key in any text of its answer.
-        key.mask_fields(object);
         rename_tmsys_fields(object, &settings.tmsys_name);
         if !is_empty_deletion(request, response)
             && let Some(missing) = missing_field(request.operation, object)
@@ -105,7 +107,7 @@ impl Reply {
 
         let links = artifact::link(kind, response, &request.arguments, policy).into_iter().collect();
         let ids = value.as_object().map(owned_ids).unwrap_or_default();
-        let reply = Self { value, links, extracted, project: request.project.clone(), ..Self::default() };
+        let reply = Self { value, links, pictures, project: request.project.clone(), record_limit: None };
         let mut reply = reply.with_fields(selection);
         if request.operation.takes_pages() {
             reply.add_next_page();
@@ -130,17 +132,6 @@ impl Reply {
         // Texts of storage hosts and of failures have not been read as answers.
         remove_hidden(&mut value);
         Self { value, ..Self::default() }
-    }
-
-    /// Decodes the pictures that can be delivered by `deadline`.
-    #[must_use]
-    pub(super) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
-        let extracted = std::mem::take(&mut self.extracted);
-        if !extracted.is_empty() {
-            self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
-        }
-
-        self
     }
 
     /// Adds a text that says what the service may not understand as the caller means it.
@@ -285,13 +276,21 @@ fn missing_field(entry: &OperationEntry, object: &Fields) -> Option<String> {
     (!has_known_field).then(|| "has none of the fields of this operation".to_owned())
 }
 
+/// Returns whether [`Reply::new`] takes long: the answer is long, or may have pictures.
+pub(super) fn takes_long(request: &Request, response: &HttpResponse) -> bool {
+    let operation = &request.operation.request;
+    let is_picture = operation.response_kind == ResponseKind::File && picture::is_supported(&response.body);
+    response.body.len() > MAX_INLINE_BYTES || operation.pictures.is_some() || is_picture
+}
+
 /// Reads the value of an answer by the kind of the operation's response, and the picture that it is.
 fn read_value(
     request: &Request,
     response: &HttpResponse,
     key: &ApiKey,
     settings: &ReplySettings,
-) -> Result<(Value, Option<ExtractedPicture>), Failure> {
+    deadline: Instant,
+) -> Result<(Value, Vec<Picture>), Failure> {
     let bad_response = |reason: &str| bad_response(request, response, key, reason);
 
     let value = match request.operation.request.response_kind {
@@ -307,10 +306,10 @@ fn read_value(
         ResponseKind::Redirect => artifact::redirect_reply(response, settings.address_policy)
             .ok_or_else(|| bad_response("names no https address in `Location`"))?,
         ResponseKind::File => {
-            return files::part_reply(response, &request.arguments, settings.max_reply_chars);
+            return files::part_reply(response, &request.arguments, settings.max_reply_chars, deadline);
         }
     };
-    Ok((value, None))
+    Ok((value, Vec::new()))
 }
 
 fn is_empty_deletion(request: &Request, response: &HttpResponse) -> bool {
@@ -375,17 +374,11 @@ mod tests {
             return limit_failure(failure, MAX_CHARS).to_json();
         }
 
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-        runtime.block_on(async {
-            match Reply::new(&request, response, &key, &settings, None) {
-                Ok((reply, _)) => {
-                    let deadline = Instant::now() + Duration::from_secs(60);
-                    let reply = reply.with_decoded_pictures(deadline).await;
-                    reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).1
-                }
-                Err(failure) => limit_failure(failure, MAX_CHARS).to_json(),
-            }
-        })
+        let deadline = Instant::now() + Duration::from_secs(60);
+        match Reply::new(&request, response, &key, &settings, None, deadline) {
+            Ok((reply, _)) => reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).1,
+            Err(failure) => limit_failure(failure, MAX_CHARS).to_json(),
+        }
     }
 
     #[test]

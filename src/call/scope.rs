@@ -11,17 +11,12 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use self::owners::{OwnerLookup, OwnerMemory};
-use super::sender::RequestSender;
+use super::{ids::owned_ids, sender::RequestSender};
 use crate::{
     client::KeyKind,
-    failure::{Code, Failure, Violation},
+    failure::{Code, Failure},
     fields::Fields,
-    service::{
-        catalog::OperationEntry,
-        operation::UrlBase,
-        record_kind::{ResultId, ResultKind},
-        request::check_id,
-    },
+    service::{catalog::OperationEntry, operation::UrlBase, record_kind::ResultId},
 };
 
 /// What a user does whose call is not covered.
@@ -160,42 +155,24 @@ impl Scope {
         requested: Option<&str>,
         ids: &[ResultId],
     ) -> Result<bool, Failure> {
-        match (self.project.as_deref().or(requested), &self.allowed_projects) {
+        let (lookup, is_organization) = (self.lookup(sender), sender.key.kind() == KeyKind::Organization);
+        let reached = match (self.project.as_deref().or(requested), &self.allowed_projects) {
             (Some(project), Some(_)) => Ok(self.includes(project)),
             // An organization key can be one of every project.
-            (Some(project), None) => self.has_key_of(sender, project).await,
-            (None, _) => self.has_records(sender, ids).await,
-        }
-    }
-
-    /// Returns whether the key can be one of `project`: its own project is another one only if a record shows this.
-    async fn has_key_of(&self, sender: &RequestSender<'_>, project: &str) -> Result<bool, Failure> {
-        if sender.key.kind() == KeyKind::Organization {
-            return Ok(true);
-        }
-
-        match self.lookup(sender).project_of_key().await {
-            Ok(own) => Ok(own == project),
-            Err(failure) if failure.code == Code::ProjectRequired => Ok(true),
-            Err(failure) => Err(failure),
-        }
-    }
-
-    async fn has_records(&self, sender: &RequestSender<'_>, ids: &[ResultId]) -> Result<bool, Failure> {
-        let lookup = self.lookup(sender);
-        let outcome = match (self.project(), sender.key.kind()) {
-            _ if ids.is_empty() => Ok(()),
-            (Some(project), _) => lookup.confirm(project, ids, &[]).await,
-            (None, KeyKind::Project) if self.allowed_projects.is_none() => lookup.confirm_readable(ids).await,
-            (None, _) => lookup.common_owner(ids, &self.candidates()).await.map(drop),
+            (Some(_), None) if is_organization => Ok(true),
+            (Some(project), None) => lookup.project_of_key().await.map(|own| own == project),
+            (None, _) if ids.is_empty() => Ok(true),
+            (None, None) if !is_organization => lookup.confirm_readable(ids).await.map(|()| true),
+            (None, _) => lookup.common_owner(ids, &self.candidates()).await.map(|_| true),
         };
 
-        match outcome {
-            Ok(()) => Ok(true),
+        match reached {
+            // No record shows that the project of the key is another one.
+            Err(failure) if failure.code == Code::ProjectRequired => Ok(true),
             Err(failure) if matches!(failure.code, Code::ProjectNotResolved | Code::PermissionDenied) => {
                 Ok(false)
             }
-            Err(failure) => Err(failure),
+            reached => reached,
         }
     }
 
@@ -203,20 +180,10 @@ impl Scope {
         OwnerLookup { memory: &self.memory, sender, is_write: false, decided_by_service: None }
     }
 
-    /// Remembers that the service has answered with these ids or about them, and that `project` owns them: it has answered.
-    pub(super) fn remember(&self, project: Option<&str>, ids: Vec<ResultId>) {
-        self.memory.remember_seen(&ids);
-        if let Some(project) = project {
-            self.remember_owner(project, ids);
-        }
-    }
-
-    /// Remembers that `project` has answered, and owns these ids.
-    pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        // In project scope nothing is looked up.
-        if self.project().is_none() {
-            self.memory.remember_owner(project, ids);
-        }
+    /// Remembers that the service has answered with these ids or about them, and that `project` owns them if it is known.
+    pub(super) fn remember(&self, project: Option<&str>, ids: impl IntoIterator<Item = ResultId>) {
+        // In project scope nothing shows that the project owns what a call names.
+        self.memory.remember(project.filter(|_| self.project().is_none()), ids);
     }
 
     pub(super) fn has_seen(&self, id: &ResultId) -> bool {
@@ -264,36 +231,6 @@ pub(super) fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<Res
     ids.map(|id| if are_players { id.without_player() } else { id }).collect()
 }
 
-/// Returns the ids in arguments or at the top level of an answer, each once.
-pub fn owned_ids(fields: &Fields) -> IndexSet<ResultId> {
-    let ids = id_fields().flat_map(|(kind, name)| texts(fields, name).map(move |(_, id)| (kind, id)));
-    ids.map(|(kind, id)| ResultId::new(kind, id)).collect()
-}
-
-/// Returns a violation for each id that cannot be part of a path. An owner look-up puts it there, even if the operation
-/// itself does not.
-pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
-    let texts = id_fields().flat_map(|(_, name)| texts(fields, name));
-    let violation = |(path, id): (String, &str)| Some(Violation::new(path, check_id(id).err()?));
-    texts.filter_map(violation).collect()
-}
-
-fn id_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
-    ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().map(move |name| (kind, *name)))
-}
-
-/// Returns the texts of a field that holds one text or a list of texts, each with its path.
-fn texts<'a>(fields: &'a Fields, name: &'a str) -> impl Iterator<Item = (String, &'a str)> {
-    let (single, list) = match fields.get(name) {
-        Some(Value::Array(list)) => (None, list.as_slice()),
-        single => (single, &[][..]),
-    };
-    let single = single.map(|value| (name.to_owned(), value));
-    let listed = list.iter().enumerate().map(move |(index, value)| (format!("{name}.{index}"), value));
-
-    single.into_iter().chain(listed).filter_map(|(path, value)| Some((path, value.as_str()?)))
-}
-
 pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
     let message =
         format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
@@ -319,22 +256,4 @@ fn project_required(known: &[String]) -> Failure {
     };
     let message = "nothing in this call identifies a project, and the organization key is valid for several";
     Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn fields(value: Value) -> Fields {
-        serde_json::from_value(value).expect("an object")
-    }
-
-    #[test]
-    fn the_violation_of_an_id_in_a_list_names_its_position() {
-        let found = find_invalid_ids(&fields(json!({"job_ids": ["a", ".."], "run_id": " "})));
-        let paths: Vec<_> = found.into_iter().map(|violation| violation.path).collect();
-        assert_eq!(paths, ["run_id", "job_ids.1"]);
-    }
 }

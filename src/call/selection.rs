@@ -66,6 +66,12 @@ impl FieldSelection {
         node.is_whole = true;
     }
 
+    /// Returns whether a field, or something below it, is selected. `path` are the names that lead to it.
+    pub(super) fn includes(&self, path: &[&str]) -> bool {
+        let Some((first, below)) = path.split_first() else { return true };
+        self.is_whole || self.children.get(*first).is_some_and(|child| child.includes(below))
+    }
+
     /// Removes the fields that are not selected.
     pub fn apply(&self, reply: &mut Value) {
         let Value::Object(fields) = reply else { return };

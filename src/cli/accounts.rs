@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::{
-    client::{KeyPlace, KeyStore, KeyStoreError},
+    client::{KeyPlace, KeyStore, unusable_keychain},
     failure::{Code, Failure},
     settings::{Configuration, ConfigurationFile, Profile, user_directory},
     text::single_line,
@@ -59,11 +59,11 @@ impl Accounts {
     /// Does something with the stored keys that may ask the user.
     pub(super) async fn with_keys<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&KeyStore) -> Result<T, KeyStoreError> + Send + 'static,
-    ) -> Result<T, KeyStoreError> {
+        work: impl FnOnce(&KeyStore) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
         let work = tokio::time::timeout(KEYCHAIN_LIMIT, self.keys.in_background(work));
         let late = format!("no answer within {} s", KEYCHAIN_LIMIT.as_secs());
-        work.await.unwrap_or(Err(KeyStoreError::Keychain(late)))
+        work.await.unwrap_or(Err(unusable_keychain(&late)))
     }
 
     /// Lists the accounts that have a profile, and the active one if it has a key.
@@ -114,10 +114,6 @@ pub(super) fn place_text(place: KeyPlace) -> &'static str {
         KeyPlace::Keychain => "in the keychain",
         KeyPlace::File => "in a file that only you can read",
     }
-}
-
-pub(super) fn key_failure(error: &KeyStoreError) -> Failure {
-    Failure::new(Code::FileError, error.to_string()).hint(error.hint())
 }
 
 fn place(keys: &KeyStore, account: &str) -> Result<Option<KeyPlace>, String> {

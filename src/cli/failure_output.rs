@@ -87,14 +87,9 @@ fn text(failure: &Failure, tool: Option<Tool>) -> String {
     }
 
     let lines: Vec<_> = violations.iter().map(violation_line).collect();
-    let omitted = match failure.facts.violations_omitted {
-        0 => String::new(),
-        count => format!("\n  and {count} more"),
-    };
-
     match lines.as_slice() {
         [only] => format!("error: {only}\nhint: nothing was sent"),
-        _ => format!("error: invalid arguments\n  {}{omitted}\nhint: nothing was sent", lines.join("\n  ")),
+        _ => format!("error: invalid arguments\n  {}\nhint: nothing was sent", lines.join("\n  ")),
     }
 }
 

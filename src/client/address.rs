@@ -222,7 +222,6 @@ impl fmt::Debug for PresignedAddress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random_inputs::{check_texts, text};
 
     const REMOTE: AddressPolicy = AddressPolicy { allows_local: false };
     const LOCAL: AddressPolicy = AddressPolicy { allows_local: true };
@@ -271,19 +270,6 @@ mod tests {
         ] {
             assert_eq!(LOCAL.parse(address).is_ok(), is_followed, "{address}");
         }
-    }
-
-    #[test]
-    fn an_address_that_is_followed_uses_https_without_credentials() {
-        check_texts(&(text(), "[a-z0-9.:@\\[\\]-]{0,20}"), |(text, host)| {
-            for address in [text.clone(), format!("https://{host}/{text}"), format!("http://{host}/")] {
-                if let Ok(url) = REMOTE.parse(&address) {
-                    let is_public = |host: &str| host != "localhost" && !host.starts_with("127.");
-                    assert!(url.scheme() == "https" && url.username().is_empty(), "{address}");
-                    assert!(url.host_str().is_some_and(is_public), "{address}");
-                }
-            }
-        });
     }
 
     #[test]

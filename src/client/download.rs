@@ -1,10 +1,7 @@
 //! Files: parts of them in memory, and whole files as streams. A file may be behind redirects to the storage host,
 //! which are followed without the API key, and only to addresses that requests may be sent to.
 
-use std::{
-    mem::take,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -80,10 +77,10 @@ pub struct StreamError(String);
 /// The response at the end of a chain of redirects.
 pub(super) struct FinalResponse {
     response: Response,
-    /// The address that the response came from, if it is another one than the request was sent to.
-    redirected_to: Option<PresignedAddress>,
-    /// Why the last redirect was not followed, if the response is a redirect.
-    redirect_error: Option<String>,
+    /// Position of the body in the file, if the response states it.
+    start: Option<u64>,
+    /// What the headers and the redirects tell about the file.
+    file: FileMetadata,
 }
 
 impl ResumeFrom {
@@ -242,18 +239,19 @@ impl FinalResponse {
             redirects += 1;
         }
 
-        Ok(Self { response, redirected_to, redirect_error })
+        let text = |name| header_text(response.headers(), name).map(str::to_owned);
+        let (content_type, etag) = (text(header::CONTENT_TYPE), text(header::ETAG));
+        let (start, total) = content_range(response.headers());
+        let file = FileMetadata { content_type, etag, total, offset: 0, redirected_to, redirect_error };
+        Ok(Self { response, start, file })
     }
 
     /// Returns the response as a stream, if it is a file.
     async fn into_download(self) -> Result<DownloadResponse, TransportError> {
-        let Self { response, redirected_to, redirect_error } = self;
-        let (start, total) = content_range(response.headers());
-
+        let Self { response, start, file } = self;
         let is_file = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);
-        if !is_file || redirect_error.is_some() {
+        if !is_file || file.redirect_error.is_some() {
             let head = HttpResponse::without_body(&response);
-            let file = FileMetadata { total, redirected_to, redirect_error, ..head.file };
             let body = read_start(response).await?;
             return Ok(DownloadResponse::Other(HttpResponse { body, file, ..head }));
         }
@@ -261,30 +259,20 @@ impl FinalResponse {
         let (offset, total) = match response.status() {
             StatusCode::OK => (0, response.content_length()),
             // A part without a position cannot be the requested one: no file has this offset.
-            _ => (start.unwrap_or(u64::MAX), total),
+            _ => (start.unwrap_or(u64::MAX), file.total),
         };
-        let text = |name| header_text(response.headers(), name);
-        let etag = text(header::ETAG).map(str::to_owned);
-        let modified = text(header::LAST_MODIFIED).and_then(parse_http_date);
+        let modified = header_text(response.headers(), header::LAST_MODIFIED).and_then(parse_http_date);
         let modified = modified.and_then(|modified| SystemTime::try_from(modified).ok());
 
-        Ok(DownloadResponse::Stream(DownloadStream { response, offset, total, etag, modified }))
+        Ok(DownloadResponse::Stream(DownloadStream { response, offset, total, etag: file.etag, modified }))
     }
 
     /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out
     /// of it.
     pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
-        let Self { response, redirected_to, redirect_error } = self;
+        let Self { response, start, mut file } = self;
         let mut answer = HttpResponse::without_body(&response);
-        let (start, total) = content_range(response.headers());
-        let mut file = FileMetadata {
-            total,
-            offset: part.offset,
-            redirected_to,
-            redirect_error,
-            ..take(&mut answer.file)
-        };
-
+        file.offset = part.offset;
         let stated = response.content_length();
         let length = usize::try_from(part.length).unwrap_or(usize::MAX).min(MAX_RESPONSE_BYTES);
 
@@ -351,12 +339,9 @@ fn range_headers(range: &str) -> HeaderMap {
 
 /// Reads the header `Content-Range`: position of the part, and size of the whole file.
 fn content_range(headers: &HeaderMap) -> (Option<u64>, Option<u64>) {
-    header_text(headers, header::CONTENT_RANGE).map(parse_content_range).unwrap_or_default()
-}
-
-fn parse_content_range(text: &str) -> (Option<u64>, Option<u64>) {
-    let range = text.trim().strip_prefix("bytes ").and_then(|text| text.split_once('/'));
-    let Some((span, total)) = range else { return (None, None) };
+    let range =
+        header_text(headers, header::CONTENT_RANGE).and_then(|text| text.trim().strip_prefix("bytes "));
+    let Some((span, total)) = range.and_then(|range| range.split_once('/')) else { return (None, None) };
     let start = span.split_once('-').and_then(|(start, _)| start.trim().parse().ok());
 
     (start, total.trim().parse().ok())
@@ -365,20 +350,6 @@ fn parse_content_range(text: &str) -> (Option<u64>, Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_content_range_gives_position_and_size() {
-        for (text, expected) in [
-            ("bytes 0-499/1234", (Some(0), Some(1_234))),
-            ("bytes 500-999/*", (Some(500), None)),
-            ("bytes */1234", (None, Some(1_234))),
-            ("items 0-1/2", (None, None)),
-            ("bytes 0-499", (None, None)),
-            ("", (None, None)),
-        ] {
-            assert_eq!(parse_content_range(text), expected, "{text:?}");
-        }
-    }
 
     #[test]
     fn only_a_known_version_is_continued() {

@@ -31,11 +31,8 @@ const MAX_KEY_FILE_BYTES: u64 = 64 * 1024;
 /// How long a key is used before it is looked up again.
 const MAX_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// How long a call waits for a look-up. A keychain may ask the user.
-const WAIT_LIMIT: Duration = Duration::from_secs(35);
-
-/// Time limit of the command. A password manager may ask the user for permission.
-const COMMAND_LIMIT: Duration = Duration::from_secs(30);
+/// How long a call waits for a look-up. A keychain or a password manager may ask the user.
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Maximum size of what the command prints, in bytes. A key is far shorter.
 const MAX_OUTPUT_BYTES: u64 = 4 * 1024;
@@ -161,7 +158,8 @@ impl KeyLookup {
         }
 
         let looked_up = tokio::time::timeout(WAIT_LIMIT, self.origin.look_up()).await;
-        let found = looked_up.unwrap_or_else(|_| Err(self.origin.failure("has not answered in time")));
+        let late = || self.origin.failure(&format!("has not answered within {} s", WAIT_LIMIT.as_secs()));
+        let found = looked_up.unwrap_or_else(|_| Err(late()));
         // A failed command is not run for every call, because it may ask a person. A key that is stored later is found.
         let is_kept = found.is_ok() || matches!(self.origin, Origin::Command(_));
         *latest = is_kept.then(|| (Instant::now(), found.clone()));
@@ -216,7 +214,7 @@ impl StoredKey {
         match self.store.in_background(move |store| store.find(&account)).await {
             Ok(Some((record, _))) => return self.bound_key(record),
             Ok(None) => {}
-            Err(error) => return Err(no_key(format!("no API key: {error}"), error.hint())),
+            Err(failure) => return Err(no_key(format!("no API key: {failure}"), failure.hint)),
         }
 
         let message = format!(
@@ -271,15 +269,12 @@ impl KeyCommand {
         Ok(Self { program, arguments: words.collect() })
     }
 
-    /// Runs the command, and returns the key that it prints. The command is killed after [`COMMAND_LIMIT`].
+    /// Runs the command, and returns the key that it prints.
     ///
     /// # Errors
     /// Describes what went wrong, without anything that the command printed.
     async fn run(&self) -> Result<ApiKey, String> {
-        let too_slow = || Err(format!("has not ended within {} s, and was stopped", COMMAND_LIMIT.as_secs()));
-        let output =
-            tokio::time::timeout(COMMAND_LIMIT, self.output()).await.unwrap_or_else(|_| too_slow())?;
-
+        let output = self.output().await?;
         let text = std::str::from_utf8(&output).map_err(|_| "prints text that is not UTF-8")?;
         let text = trimmed(text);
         if text.is_empty() {
@@ -352,60 +347,5 @@ mod tests {
         source.note_refusal();
         assert!(source.key().await.is_ok() && source.key().await.is_ok());
         assert_eq!(runs(), 2, "a refused key is looked up again");
-    }
-
-    #[test]
-    fn a_key_is_used_only_for_the_addresses_that_it_was_stored_for() {
-        let store = KeyStore::in_directory(Path::new("/nowhere"));
-        let [main, knowledge] = ["https://tas.example/api/v1", "https://files.example"];
-        let key = ApiKey::parse("svc_planted").expect("a key");
-        let record = StoredRecord { key, addresses: vec![main.to_owned(), knowledge.to_owned()] };
-
-        for (hosts, refused) in [
-            (&["https://tas.example/api/v1/"][..], None),
-            (&[main, knowledge], None),
-            (&["https://tas.example/other/api/v1"], Some("https://tas.example/other/api/v1")),
-            (&["https://tas.example:444/api/v1"], Some("https://tas.example:444/api/v1")),
-            (&["https://tas.example.evil/api/v1"], Some("https://tas.example.evil/api/v1")),
-            (&[main, "https://evil.example"], Some("https://evil.example")),
-        ] {
-            let hosts: Vec<_> = hosts.iter().map(|host| HostUrl::parse(host).expect("an address")).collect();
-            let stored = StoredKey::new(store.clone(), "default".to_owned(), &hosts, None);
-            let failure = stored.bound_key(record.clone()).err();
-
-            let named = failure.as_ref().and_then(|failure| failure.message.split("is not sent to ").nth(1));
-            assert_eq!(named, refused, "{hosts:?}");
-            assert!(failure.is_none_or(|failure| !failure.to_json().contains("planted")), "{hosts:?}");
-        }
-    }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn the_output_of_a_command_is_the_key_or_a_reason_without_it() {
-        for (script, expected) in [
-            ("echo ' svc_planted '", None),
-            ("echo svc_planted >&2; exit 3", Some("fails with exit code 3")),
-            ("kill -9 $$", Some("was ended by a signal")),
-            ("printf '\\357\\273\\277svc_planted\\r\\n'", None),
-            ("true", Some("prints nothing")),
-            (
-                "printf 'svc_planted\\nsvc_planted'",
-                Some("prints more than one line: it must print only the key"),
-            ),
-            (
-                "echo svc planted",
-                Some(
-                    "prints a text that has characters that no key has (a line break, a space or a control character?)",
-                ),
-            ),
-            ("printf '\\377'", Some("prints text that is not UTF-8")),
-            ("exec yes svc_planted", Some("prints more than 4096 bytes, which cannot be a key")),
-        ] {
-            let command =
-                KeyCommand { program: "sh".to_owned(), arguments: vec!["-c".to_owned(), script.to_owned()] };
-            let failure = command.run().await.err();
-
-            assert_eq!(failure.as_deref(), expected, "{script}");
-        }
     }
 }

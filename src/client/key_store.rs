@@ -8,11 +8,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::key::ApiKey;
-use crate::text_file::{TextFile, lock_beside};
+use crate::{
+    failure::{Code, Failure},
+    text::guidance::Guidance,
+    text_file::{TextFile, lock_beside},
+};
 
 /// Name of the file with keys.
 const FILE: &str = "keys.json";
@@ -36,33 +39,22 @@ impl KeyPlace {
 }
 
 /// A key, and the addresses for which it was stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct StoredRecord {
     /// The key.
+    #[serde(serialize_with = "write_key", deserialize_with = "read_key")]
     pub key: ApiKey,
     /// Addresses of the hosts that may receive the key, without a trailing slash; the first is the main API.
     pub addresses: Vec<String>,
 }
 
-/// The stored form of a record. It has no `Debug`, because it contains the key as text.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct StoredForm {
-    addresses: Vec<String>,
-    key: String,
+fn write_key<S: Serializer>(key: &ApiKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(key.expose())
 }
 
-impl From<&StoredRecord> for StoredForm {
-    fn from(record: &StoredRecord) -> Self {
-        Self { addresses: record.addresses.clone(), key: record.key.expose().to_owned() }
-    }
-}
-
-impl StoredForm {
-    fn record(&self, account: &str) -> Result<StoredRecord, KeyStoreError> {
-        let key = ApiKey::parse(&self.key).map_err(|_| KeyStoreError::Damaged(account.to_owned()))?;
-        Ok(StoredRecord { key, addresses: self.addresses.clone() })
-    }
+fn read_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ApiKey, D::Error> {
+    ApiKey::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// The stored keys of one user. Each belongs to an account, which has the name of a profile.
@@ -72,7 +64,7 @@ pub struct KeyStore {
 }
 
 /// The keys in the file, by account.
-type Keys = BTreeMap<String, StoredForm>;
+type Keys = BTreeMap<String, StoredRecord>;
 
 impl KeyStore {
     /// Creates a store whose file is in `directory`, the directory of this program in the configuration of the user.
@@ -88,31 +80,28 @@ impl KeyStore {
     /// Does `work` on a thread that may block.
     pub async fn in_background<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Self) -> Result<T, KeyStoreError> + Send + 'static,
-    ) -> Result<T, KeyStoreError> {
+        work: impl FnOnce(&Self) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
         let store = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&store)).await;
         // A thread that panics has a keychain that this program does not understand.
-        done.unwrap_or_else(|error| Err(KeyStoreError::Keychain(error.to_string())))
+        done.unwrap_or_else(|error| Err(unusable_keychain(&error.to_string())))
     }
 
-    /// Finds the key of `account`: in the file without asking the keychain. A missing keychain is no error.
-    pub fn find(&self, account: &str) -> Result<Option<(StoredRecord, KeyPlace)>, KeyStoreError> {
-        let (_, keys) = self.read()?;
-        if let Some(form) = keys.get(account) {
-            return Ok(Some((form.record(account)?, KeyPlace::File)));
+    /// Finds the key of `account`: in the file without asking the keychain.
+    pub fn find(&self, account: &str) -> Result<Option<(StoredRecord, KeyPlace)>, Failure> {
+        let (_, mut keys) = self.read()?;
+        if let Some(record) = keys.remove(account) {
+            return Ok(Some((record, KeyPlace::File)));
         }
 
-        match keychain::find(account) {
-            Err(KeyStoreError::NoKeychain(_)) => Ok(None),
-            found => Ok(found?.map(|record| (record, KeyPlace::Keychain))),
-        }
+        Ok(keychain::find(account)?.map(|record| (record, KeyPlace::Keychain)))
     }
 
     /// Stores the key of `account` in place of an earlier one.
-    pub fn save(&self, place: KeyPlace, account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
+    pub fn save(&self, place: KeyPlace, account: &str, record: &StoredRecord) -> Result<(), Failure> {
         match place {
-            KeyPlace::File => self.change(|keys| drop(keys.insert(account.to_owned(), record.into()))),
+            KeyPlace::File => self.change(|keys| drop(keys.insert(account.to_owned(), record.clone()))),
             KeyPlace::Keychain => {
                 keychain::save(account, record)?;
                 // The file would be found first.
@@ -121,26 +110,22 @@ impl KeyStore {
         }
     }
 
-    /// Removes the key of `account`. Returns where it was stored. A missing keychain is no error.
-    pub fn remove(&self, account: &str) -> Result<Vec<KeyPlace>, KeyStoreError> {
+    /// Removes the key of `account`. Returns where it was stored.
+    pub fn remove(&self, account: &str) -> Result<Vec<KeyPlace>, Failure> {
         let from_file = self.remove_from_file(account)?.then_some(KeyPlace::File);
-        let from_keychain = match keychain::remove(account) {
-            Ok(is_removed) => is_removed.then_some(KeyPlace::Keychain),
-            Err(KeyStoreError::NoKeychain(_)) => None,
-            Err(error) => return Err(error),
-        };
+        let from_keychain = keychain::remove(account)?.then_some(KeyPlace::Keychain);
 
         Ok(from_file.into_iter().chain(from_keychain).collect())
     }
 
-    fn remove_from_file(&self, account: &str) -> Result<bool, KeyStoreError> {
+    fn remove_from_file(&self, account: &str) -> Result<bool, Failure> {
         // Without a key there is nothing to lock, and the directory may be read-only.
         let (_, keys) = self.read()?;
         Ok(keys.contains_key(account) && self.change(|keys| keys.remove(account).is_some())?)
     }
 
     /// Replaces the file by one with changed keys. Only the user may read it.
-    fn change<T>(&self, change: impl FnOnce(&mut Keys) -> T) -> Result<T, KeyStoreError> {
+    fn change<T>(&self, change: impl FnOnce(&mut Keys) -> T) -> Result<T, Failure> {
         let _lock = lock_beside(&self.file).map_err(|error| self.error("cannot be written", error))?;
         let (file, mut keys) = self.read()?;
         let outcome = change(&mut keys);
@@ -153,21 +138,14 @@ impl KeyStore {
     }
 
     /// Reads the file, which may not exist. A file that other users can access is refused before its keys are used.
-    fn read(&self) -> Result<(TextFile, Keys), KeyStoreError> {
+    fn read(&self) -> Result<(TextFile, Keys), Failure> {
         let file = TextFile::read(&self.file, MAX_FILE_BYTES);
         let file = file.map_err(|error| self.error("cannot be read", error))?;
-        if !file.exists() {
+        if file.permissions().is_none() {
             return Ok((file, Keys::new()));
         }
-
         #[cfg(unix)]
-        if let Ok(metadata) = std::fs::metadata(file.target()) {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = metadata.permissions().mode() & 0o777;
-            if mode & 0o077 != 0 {
-                return Err(KeyStoreError::SharedFile { path: self.file.clone(), mode });
-            }
-        }
+        self.check_private(&file)?;
 
         // The error of the parser could quote a key.
         let keys = serde_json::from_str(file.text()).map_err(|_| {
@@ -177,61 +155,51 @@ impl KeyStore {
         Ok((file, keys))
     }
 
-    fn error(&self, problem: &str, reason: impl Display) -> KeyStoreError {
-        KeyStoreError::File { path: self.file.clone(), reason: format!("{problem}: {reason}") }
-    }
-}
+    /// Refuses a file that other users could read or replace.
+    #[cfg(unix)]
+    fn check_private(&self, file: &TextFile) -> Result<(), Failure> {
+        use std::os::unix::fs::PermissionsExt as _;
 
-/// Why a stored key cannot be read, written or removed.
-#[derive(Debug, Error)]
-pub enum KeyStoreError {
-    /// There is no keychain.
-    #[error("there is no keychain: {0}")]
-    NoKeychain(String),
-    /// The keychain is locked, refuses the access, or fails.
-    #[error("the keychain cannot be used: {0}")]
-    Keychain(String),
-    /// The stored text is not what this program writes.
-    #[error("the stored key of `{0}` is damaged")]
-    Damaged(String),
-    /// Other users could read or replace the file with the keys.
-    #[error("other users can access {path} (mode {mode:o}), which contains API keys")]
-    SharedFile {
-        /// Path of the file.
-        path: PathBuf,
-        /// Permissions of the file.
-        mode: u32,
-    },
-    /// The file with the keys cannot be read or written.
-    #[error("{path} {reason}")]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// The reason, as the end of a sentence that begins with the path.
-        reason: String,
-    },
-}
-
-impl KeyStoreError {
-    /// What a user can do.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NoKeychain(_) => {
-                "`tas-mcp login --store file` stores the key in a file that only you can read".to_owned()
-            }
-            Self::Keychain(_) => {
-                "unlock the keychain, or store the key in a file: `tas-mcp login --store file`".to_owned()
-            }
-            Self::Damaged(_) => "store the key again: `tas-mcp login`".to_owned(),
-            Self::SharedFile { path, .. } => format!(
-                "change that with `chmod 600 {}`, and replace the keys if others may have read them",
-                path.display()
-            ),
-            Self::File { path, .. } => {
-                format!("correct or remove {}, and sign in again: `tas-mcp login`", path.display())
-            }
+        let (path, mode) = (self.file.display(), file.permissions().map_or(0, |mode| mode.mode() & 0o777));
+        if mode & 0o077 != 0 {
+            let message = format!("other users can access {path} (mode {mode:o}), which contains API keys");
+            let hint = format!(
+                "change that with `chmod 600 {path}`, and replace the keys if others may have read them"
+            );
+            return Err(failure(message, hint));
         }
+        Ok(())
     }
+
+    fn error(&self, problem: &str, reason: impl Display) -> Failure {
+        let path = self.file.display();
+        let hint = format!("correct or remove {path}, and sign in again: `tas-mcp login`");
+        failure(format!("{path} {problem}: {reason}"), hint)
+    }
+}
+
+fn failure(message: String, hint: impl Into<Guidance>) -> Failure {
+    Failure::new(Code::FileError, message).hint(hint)
+}
+
+#[cfg(feature = "keychain")]
+fn damaged(account: &str) -> Failure {
+    failure(format!("the stored key of `{account}` is damaged"), "store the key again: `tas-mcp login`")
+}
+
+fn no_keychain(reason: &str) -> Failure {
+    failure(
+        format!("there is no keychain: {reason}"),
+        "`tas-mcp login --store file` stores the key in a file that only you can read",
+    )
+}
+
+/// The failure of a keychain that is locked, refuses the access, or does not work.
+pub(crate) fn unusable_keychain(reason: &str) -> Failure {
+    failure(
+        format!("the keychain cannot be used: {reason}"),
+        "unlock the keychain, or store the key in a file: `tas-mcp login --store file`",
+    )
 }
 
 /// The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
@@ -239,71 +207,72 @@ impl KeyStoreError {
 mod keychain {
     use keyring::{Entry, Error};
 
-    use super::{KeyStoreError, StoredForm, StoredRecord};
+    use super::{Failure, StoredRecord, damaged, no_keychain, unusable_keychain};
 
     /// Name of this program in the keychain.
     const SERVICE: &str = "tas-mcp";
 
-    pub(super) fn find(account: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
-        let text = match entry(account)?.get_password() {
+    pub(super) fn find(account: &str) -> Result<Option<StoredRecord>, Failure> {
+        let Some(entry) = entry(account)? else { return Ok(None) };
+        let text = match entry.get_password() {
             Err(Error::NoEntry) => return Ok(None),
             text => text.map_err(|error| failed(account, &error))?,
         };
-        let form = serde_json::from_str::<StoredForm>(&text);
-        let form = form.map_err(|_| KeyStoreError::Damaged(account.to_owned()))?;
-
-        form.record(account).map(Some)
+        serde_json::from_str(&text).map(Some).map_err(|_| damaged(account))
     }
 
-    pub(super) fn save(account: &str, record: &StoredRecord) -> Result<(), KeyStoreError> {
-        let text = serde_json::to_string(&StoredForm::from(record));
-        let text = text.map_err(|error| KeyStoreError::Keychain(error.to_string()))?;
-        entry(account)?.set_password(&text).map_err(|error| failed(account, &error))
+    pub(super) fn save(account: &str, record: &StoredRecord) -> Result<(), Failure> {
+        let text = serde_json::to_string(record);
+        let text = text.map_err(|error| unusable_keychain(&error.to_string()))?;
+        let entry = entry(account)?.ok_or_else(|| no_keychain("this system offers none"))?;
+        entry.set_password(&text).map_err(|error| failed(account, &error))
     }
 
     /// Removes the key of `account`. Returns whether there was one.
-    pub(super) fn remove(account: &str) -> Result<bool, KeyStoreError> {
-        match entry(account)?.delete_credential() {
+    pub(super) fn remove(account: &str) -> Result<bool, Failure> {
+        let Some(entry) = entry(account)? else { return Ok(false) };
+        match entry.delete_credential() {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => Ok(false),
             Err(error) => Err(failed(account, &error)),
         }
     }
 
-    fn entry(account: &str) -> Result<Entry, KeyStoreError> {
+    /// Returns the entry of `account`; `None` if there is no keychain.
+    fn entry(account: &str) -> Result<Option<Entry>, Failure> {
         if let Err(error) = Entry::store_status() {
             tracing::debug!(%error, "there is no keychain");
-            return Err(KeyStoreError::NoKeychain("this system offers none".to_owned()));
+            return Ok(None);
         }
 
-        Entry::new(SERVICE, account).map_err(|error| failed(account, &error))
+        Entry::new(SERVICE, account).map(Some).map_err(|error| failed(account, &error))
     }
 
-    fn failed(account: &str, error: &Error) -> KeyStoreError {
+    fn failed(account: &str, error: &Error) -> Failure {
         // Users do not know the libraries that the texts of the errors name.
         tracing::debug!(%error, "the keychain has failed");
         match error {
-            Error::BadEncoding(_) | Error::BadDataFormat(..) => KeyStoreError::Damaged(account.to_owned()),
-            _ => KeyStoreError::Keychain("`--log debug` says why".to_owned()),
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => damaged(account),
+            _ => unusable_keychain("`--log debug` says why"),
         }
     }
 }
 
 #[cfg(not(feature = "keychain"))]
 mod keychain {
-    use super::{KeyStoreError, StoredRecord};
+    use super::{Failure, StoredRecord, no_keychain};
 
     #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
-    pub(super) fn find(_: &str) -> Result<Option<StoredRecord>, KeyStoreError> {
+    pub(super) fn find(_: &str) -> Result<Option<StoredRecord>, Failure> {
         Ok(None)
     }
 
-    pub(super) fn save(_: &str, _: &StoredRecord) -> Result<(), KeyStoreError> {
-        Err(KeyStoreError::NoKeychain("this program was built without the feature `keychain`".to_owned()))
+    pub(super) fn save(_: &str, _: &StoredRecord) -> Result<(), Failure> {
+        Err(no_keychain("this program was built without the feature `keychain`"))
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
-    pub(super) fn remove(_: &str) -> Result<bool, KeyStoreError> {
+    pub(super) fn remove(_: &str) -> Result<bool, Failure> {
         Ok(false)
     }
 }

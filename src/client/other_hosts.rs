@@ -67,7 +67,10 @@ impl StorageClient {
 
         let etag = header_text(response.headers(), header::ETAG).unwrap_or_default();
         match etag.strip_prefix("W/").unwrap_or(etag).trim_matches('"') {
-            "" => Err(StorageError::NoEtag(response.status())),
+            "" => {
+                let status = response.status();
+                Err(StorageError::bad_response(format!("the storage host answered {status} without an ETag")))
+            }
             etag => Ok(etag.to_owned()),
         }
     }
@@ -87,7 +90,7 @@ impl StorageClient {
     }
 
     fn http_client(&self, address: &str) -> Result<(Client, Url), StorageError> {
-        let unusable = |reason: &dyn Display| StorageError::Address(reason.to_string());
+        let unusable = |reason: &dyn Display| StorageError::bad_response(format!("the address {reason}"));
         let url = self.connections.policy.parse(address).map_err(|reason| unusable(&reason))?;
         let client = self.connections.client_for_named(&url).map_err(|error| unusable(&error))?;
 
@@ -110,70 +113,47 @@ async fn require_success(response: Response) -> Result<Response, StorageError> {
 }
 
 /// Why a request to the storage host failed.
-#[derive(Debug, thiserror::Error)]
-pub enum StorageError {
-    /// Requests must not be sent to this address.
-    #[error("the address {0}")]
-    Address(String),
-    /// An equal request will fail again.
-    #[error("the storage host answered {message}")]
-    Refused {
-        /// HTTP status.
-        status: u16,
-        /// Whether the address has expired or was never valid, so that another address may be accepted.
-        is_expired: bool,
-        /// Status and error document.
-        message: String,
-    },
-    /// An equal request may succeed later.
-    #[error("{message}")]
-    Transient {
-        /// What happened.
-        message: String,
-        /// How long the storage host asks to wait.
-        retry_after: Option<Duration>,
-    },
-    /// The storage host accepted the bytes, but did not return the `ETag` that the completion of the upload needs.
-    #[error("the storage host answered {0} without an ETag")]
-    NoEtag(StatusCode),
+#[derive(Debug)]
+pub struct StorageError {
+    failure: Failure,
+    is_transient: bool,
+    /// Whether the address has expired or was never valid, so that another address may be accepted.
+    pub is_expired: bool,
 }
 
 impl StorageError {
-    /// Creates a transient error for which the storage host asks for no wait.
+    /// Creates an error after which an equal request may succeed.
     pub fn transient(message: impl Into<String>) -> Self {
-        Self::Transient { message: message.into(), retry_after: None }
+        let failure = Failure::new(Code::ServiceUnavailable, message);
+        Self { failure, is_transient: true, is_expired: false }
+    }
+
+    /// Creates the error of a request that the storage host cannot answer as it must.
+    fn bad_response(message: String) -> Self {
+        Self { is_transient: false, failure: Failure::new(Code::BadResponse, message), is_expired: false }
     }
 
     /// Classifies a response that is not 2xx.
     fn from_response(status: StatusCode, body: &[u8], retry_after: Option<Duration>) -> Self {
         let message = format!("{status}: {}", describe_error(body));
-
-        let status = status.as_u16();
-        let is_expired = reports_expired_address(status, body);
-        let is_transient = RequestKind::StorageObject.is_transient_status(status)
+        let is_expired = reports_expired_address(status.as_u16(), body);
+        let is_transient = RequestKind::StorageObject.is_transient_status(status.as_u16())
             || String::from_utf8_lossy(body).contains(REQUEST_TIMEOUT);
-        if is_transient && !is_expired {
-            return Self::Transient { message, retry_after };
-        }
 
-        Self::Refused { status, is_expired, message }
+        if is_transient && !is_expired {
+            let error = Self::transient(message);
+            let Some(wait) = retry_after else { return error };
+            return Self { failure: error.failure.retry_after(wait), ..error };
+        }
+        let message = format!("the storage host answered {message}");
+        let failure = Failure::new(Code::Rejected, message).status(status.as_u16());
+        Self { failure, is_transient: false, is_expired }
     }
 
     /// Returns the error of an attempt to do `what`.
     pub fn into_attempt_error(self, what: &str) -> AttemptError {
-        let code = match self {
-            Self::Transient { .. } => Code::ServiceUnavailable,
-            Self::Refused { .. } => Code::Rejected,
-            Self::Address(_) | Self::NoEtag(_) => Code::BadResponse,
-        };
-        let is_transient = matches!(self, Self::Transient { .. });
-        let mut failure = Failure::new(code, format!("{what}: {self}"));
-        match self {
-            Self::Transient { retry_after: Some(wait), .. } => failure = failure.retry_after(wait),
-            Self::Refused { status, .. } => failure = failure.status(status),
-            _ => {}
-        }
-
+        let Self { mut failure, is_transient, .. } = self;
+        failure.message = format!("{what}: {}", failure.message);
         AttemptError { failure, is_transient }
     }
 }
@@ -273,28 +253,4 @@ fn max_age(headers: &HeaderMap) -> Option<Duration> {
     let directives = header_text(headers, header::CACHE_CONTROL)?.split(',');
     let seconds = directives.filter_map(|directive| directive.trim().strip_prefix("max-age="));
     seconds.filter_map(|seconds| seconds.parse().ok()).map(Duration::from_secs).next()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_address_is_recognized_by_status_and_code() {
-        let expired = "<Error><Code>ExpiredToken</Code></Error>";
-        let other = "<Error><Code>EntityTooSmall</Code></Error>";
-
-        for (status, body, expected) in [
-            (401, "", true),
-            (403, "<Error><Code>AccessDenied</Code></Error>", true),
-            (410, "", true),
-            (400, expired, true),
-            (400, other, false),
-            (400, "", false),
-            (404, expired, false),
-            (500, expired, false),
-        ] {
-            assert_eq!(reports_expired_address(status, body.as_bytes()), expected, "{status} {body}");
-        }
-    }
 }

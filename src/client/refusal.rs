@@ -1,6 +1,5 @@
 //! Responses of the service that are not 2xx, as failures (service.md 1.5).
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
@@ -13,12 +12,10 @@ use crate::{
     failure::{Cause, Code, Failure, quote},
     fields::Fields,
     service::{
-        lenient::view,
         operation::UrlBase,
         request::Request,
         tool::{FailureHints, PROJECT_ID},
     },
-    text::remove_hidden,
 };
 
 /// The text of the service before the name of a missing permission (service.md 1.5).
@@ -40,10 +37,10 @@ pub fn refusal_failure(request: &Request, response: &HttpResponse, key: &ApiKey)
     let mut failure = Failure::new(refusal.code(), refusal.message()).status(response.status);
 
     failure.facts.cause = refusal.is_stale().then_some(Cause::StaleRecord);
-    failure = match refusal.hint() {
-        Some(Hint::Uncertain(hint)) => failure.uncertain(hint),
-        Some(Hint::Plain(hint)) => failure.hint(key.mask_text(hint)),
-        None => failure,
+    failure = match (refusal.uncertainty(), refusal.hint()) {
+        (Some(advice), _) => failure.uncertain(format!("it may have happened: {advice}")),
+        (None, Some(hint)) => failure.hint(key.mask_text(hint)),
+        (None, None) => failure,
     };
 
     if let Some(text) = &refusal.text {
@@ -79,34 +76,10 @@ struct ServiceRefusal<'a> {
     part_list: Option<&'static str>,
 }
 
-/// The versions in the body of a refused change.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct VersionConflict {
-    expected_version: Option<Value>,
-    latest_version: Option<Value>,
-}
-
-impl VersionConflict {
-    fn describe(self) -> Option<String> {
-        let (expected, latest) = self.expected_version.zip(self.latest_version)?;
-        Some(format!("; the call expected version {expected}, and the latest version is {latest}"))
-    }
-}
-
-/// What the caller can do next.
-enum Hint {
-    Plain(String),
-    /// The call may have been performed.
-    Uncertain(String),
-}
-
 impl<'a> ServiceRefusal<'a> {
     fn read(request: &'a Request, response: &'a HttpResponse, key: &ApiKey) -> Self {
         let mut body = Value::Object(fields_of_body(&response.body));
-        // The key is masked last, because hidden characters may split it.
-        remove_hidden(&mut body);
-        key.mask_value(&mut body);
+        key.clean(&mut body);
         let body = if let Value::Object(body) = body { body } else { Fields::new() };
 
         let text = service_text(&body);
@@ -135,7 +108,13 @@ impl<'a> ServiceRefusal<'a> {
         };
         let attempts = attempts_note(self.response.attempts);
         let (label, status) = (self.request.label(), self.response.status);
-        let versions = view::<VersionConflict>(&self.body).describe().unwrap_or_default();
+        let version = |name| self.body.get(name).filter(|version| !version.is_null());
+        let versions = match (version("expected_version"), version("latest_version")) {
+            (Some(expected), Some(latest)) => {
+                format!("; the call expected version {expected}, and the latest version is {latest}")
+            }
+            _ => String::new(),
+        };
 
         format!("{label}: the service answered {status}{attempts}: {explanation}{versions}")
     }
@@ -149,20 +128,20 @@ impl<'a> ServiceRefusal<'a> {
         self.code() == Code::Conflict && self.body.contains_key("latest_version")
     }
 
-    fn hint(&self) -> Option<Hint> {
-        let code = self.code();
+    /// Returns how to find out whether the call was performed, if that is uncertain.
+    fn uncertainty(&self) -> Option<&'static str> {
+        self.hints().recovery.filter(|_| self.part_list.is_none() && self.code() == Code::ServiceUnavailable)
+    }
 
+    fn hint(&self) -> Option<String> {
         if self.part_list.is_some() {
-            return Some(Hint::Plain("read what each part reports before you call again".to_owned()));
+            return Some("read what each part reports before you call again".to_owned());
         }
         if self.is_stale() {
-            return Some(Hint::Plain(STALE_VERSION.to_owned()));
-        }
-        if let (Code::ServiceUnavailable, Some(advice)) = (code, self.hints().recovery) {
-            return Some(Hint::Uncertain(format!("it may have happened: {advice}")));
+            return Some(STALE_VERSION.to_owned());
         }
 
-        match code {
+        match self.code() {
             Code::RateLimited => Some(self.rate_limit_hint()),
             Code::BadResponse => Some(self.wrong_address_hint()),
             Code::FeatureDisabled => Some(self.feature_hint()),
@@ -171,7 +150,6 @@ impl<'a> ServiceRefusal<'a> {
             }
             code => self.fixed_hint(code).map(str::to_owned),
         }
-        .map(Hint::Plain)
     }
 
     fn feature_hint(&self) -> String {
@@ -299,30 +277,6 @@ fn code_for(status: u16, text: &str, needs_feature: bool) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn status_and_text_decide_the_code() {
-        let cases = [
-            (307, "", Code::BadResponse),
-            (400, "", Code::Rejected),
-            (401, "", Code::Unauthenticated),
-            (402, "", Code::QuotaExceeded),
-            (403, "", Code::PermissionDenied),
-            (403, "Missing required permission: project:write", Code::PermissionDenied),
-            (403, "API key expired", Code::Unauthenticated),
-            (403, "API key is disabled", Code::Unauthenticated),
-            (403, "The integration is not enabled", Code::FeatureDisabled),
-            (404, "", Code::NotFound),
-            (409, "", Code::Conflict),
-            (413, "", Code::TooLarge),
-            (429, "", Code::RateLimited),
-            (503, "", Code::ServiceUnavailable),
-        ];
-
-        for (status, text, expected) in cases {
-            assert_eq!(code_for(status, text, false), expected, "{status} {text}");
-        }
-    }
 
     #[test]
     fn a_refusal_of_an_operation_that_needs_a_feature_is_about_the_feature_unless_it_names_the_key() {

@@ -74,7 +74,7 @@ pub const RETRY_POLICY: RetryPolicy = RetryPolicy {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::transport_error::CertificateProblem, *};
+    use super::*;
 
     const KINDS: [RequestKind; 4] = [
         RequestKind::Repeatable,
@@ -106,7 +106,7 @@ mod tests {
             (TransportError::Setup(reason()), [false, false, false, true]),
             (Connect { host, reason: reason() }, [true, true, true, true]),
             (
-                TransportError::Tls { reason: reason(), problem: CertificateProblem::Other },
+                TransportError::Tls { reason: reason(), cause: rustls::Error::HandshakeNotComplete },
                 [false, false, false, true],
             ),
             (Timeout(Duration::ZERO), [false, false, true, true]),

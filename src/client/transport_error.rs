@@ -22,7 +22,7 @@ pub(super) enum TransportError {
     #[error("no connection to {host}: {reason}")]
     Connect { host: String, reason: String },
     #[error("the secure connection could not be established: {reason}")]
-    Tls { reason: String, problem: CertificateProblem },
+    Tls { reason: String, cause: rustls::Error },
     #[error("no response came within {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("the connection was lost before a response came: {0}")]
@@ -74,7 +74,7 @@ impl TransportError {
                 (Code::BadResponse, "ask for less, for example with a smaller `argument:page_size`")
             }
             Self::Setup(_) => (Code::NotConfigured, "check TAS_CA_FILE and the proxy variables"),
-            Self::Tls { problem, .. } => return (Code::ServiceUnavailable, problem.hint(setting)),
+            Self::Tls { cause, .. } => return (Code::ServiceUnavailable, tls_hint(cause, setting)),
             Self::Connect { .. } | Self::Lost(_) => {
                 let hint = format!(
                     "check that the service is up and that {setting} and the proxy variables are right, then call again"
@@ -102,7 +102,7 @@ impl From<reqwest::Error> for TransportError {
 
         // A TLS error is also a connect error, so that it is recognized first.
         if let Some(cause) = find_tls_error(&error) {
-            Self::Tls { reason: text, problem: CertificateProblem::of(cause) }
+            Self::Tls { reason: text, cause: cause.clone() }
         } else if error.is_connect() {
             Self::Connect { host, reason: connect_reason(&error) }
         } else {
@@ -111,42 +111,20 @@ impl From<reqwest::Error> for TransportError {
     }
 }
 
-/// What is wrong with the certificate of a server, as far as something helps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CertificateProblem {
-    Time,
-    Name,
-    Issuer,
-    Purpose,
-    Other,
-}
+/// Returns what helps against a TLS error. `setting` names the address of the server.
+fn tls_hint(error: &rustls::Error, setting: &str) -> String {
+    use CertificateError::{
+        Expired, ExpiredContext, InvalidPurpose, InvalidPurposeContext, NotValidForName,
+        NotValidForNameContext, NotValidYet, NotValidYetContext, UnknownIssuer,
+    };
 
-impl CertificateProblem {
-    fn of(error: &rustls::Error) -> Self {
-        use CertificateError::{
-            Expired, ExpiredContext, InvalidPurpose, InvalidPurposeContext, NotValidForName,
-            NotValidForNameContext, NotValidYet, NotValidYetContext, UnknownIssuer,
-        };
-
-        let rustls::Error::InvalidCertificate(problem) = error else { return Self::Other };
-        match problem {
-            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => Self::Time,
-            NotValidForName | NotValidForNameContext { .. } => Self::Name,
-            UnknownIssuer => Self::Issuer,
-            InvalidPurpose | InvalidPurposeContext { .. } => Self::Purpose,
-            _ => Self::Other,
-        }
-    }
-
-    /// Returns what helps. `setting` names the address of the server.
-    fn hint(self, setting: &str) -> String {
-        match self {
-            Self::Time => "check the clock of this machine; if it is right, the operator of the server must renew the certificate".to_owned(),
-            Self::Name => format!("correct the host in {setting}, or let the operator of the server add the host to the certificate"),
-            Self::Issuer => "set TAS_CA_FILE to the certificate of the private authority, or of the proxy that inspects connections, if you trust it".to_owned(),
-            Self::Purpose => "the operator must give the server a certificate that is issued for servers".to_owned(),
-            Self::Other => format!("check the address in {setting}, and that the server speaks TLS 1.2 or 1.3 there"),
-        }
+    let problem = if let rustls::Error::InvalidCertificate(problem) = error { Some(problem) } else { None };
+    match problem {
+        Some(Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }) => "check the clock of this machine; if it is right, the operator of the server must renew the certificate".to_owned(),
+        Some(NotValidForName | NotValidForNameContext { .. }) => format!("correct the host in {setting}, or let the operator of the server add the host to the certificate"),
+        Some(UnknownIssuer) => "set TAS_CA_FILE to the certificate of the private authority, or of the proxy that inspects connections, if you trust it".to_owned(),
+        Some(InvalidPurpose | InvalidPurposeContext { .. }) => "the operator must give the server a certificate that is issued for servers".to_owned(),
+        _ => format!("check the address in {setting}, and that the server speaks TLS 1.2 or 1.3 there"),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     failure::{Code, Failure},
     home_path::expand_home,
     text::most_similar,
-    text_file::{TextFile, TextFileError},
+    text_file::{TextFile, lock_beside},
 };
 
 /// Largest file that is read, in bytes.
@@ -133,8 +133,8 @@ impl ConfigurationFile {
     /// Sets settings of a profile. A profile that does not exist is created.
     ///
     /// # Errors
-    /// `invalid_arguments`: the text cannot be the name of a profile. Otherwise those of every change: `file_error`, the file has
-    /// an error or cannot be written; `conflict`, another program changes the file at the same time.
+    /// `invalid_arguments`: the text cannot be the name of a profile. Otherwise that of every change: `file_error`, the file has
+    /// an error or cannot be written.
     pub fn set_values(&self, profile: &str, values: &[ProfileValue]) -> Result<(), Failure> {
         Self::check_name(profile).map_err(|failure| failure.hint("nothing was changed"))?;
 
@@ -178,6 +178,7 @@ impl ConfigurationFile {
     /// Changes the file. A file with an error is left as it is.
     fn edit(&self, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Failure> {
         let edit = || -> Result<()> {
+            let _lock = lock_beside(&self.path)?;
             let file = TextFile::read(&self.path, MAX_BYTES)?;
             let mut document = parse_document(file.text())?.into_mut();
             change(&mut document);
@@ -191,13 +192,8 @@ impl ConfigurationFile {
     }
 
     fn failure(&self, problem: &anyhow::Error) -> Failure {
-        let (code, hint) = match problem.downcast_ref() {
-            Some(TextFileError::Changed) => {
-                (Code::Conflict, "the file was left as it is: run the command again")
-            }
-            _ => (Code::FileError, "the file was left as it is: correct it"),
-        };
-        Failure::new(code, format!("{} cannot be used: {problem}", self.path.display())).hint(hint)
+        let message = format!("{} cannot be used: {problem}", self.path.display());
+        Failure::new(Code::FileError, message).hint("the file was left as it is: correct it")
     }
 }
 

@@ -34,36 +34,52 @@ pub fn has_hidden(text: &str) -> bool {
     visible(text).len() != text.len()
 }
 
+/// Returns another text in place of one; `None` if the text stays as it is.
+type Edit<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// Removes the hidden characters from every string and every field name in `value`.
 ///
 /// Identifiers and file names get U+FFFD in place of each hidden character instead: without it, they could be equal to
 /// the name of something else.
 pub fn remove_hidden(value: &mut Value) {
+    edit_visible(value, &|_| None);
+}
+
+/// Does the same, and edits what is left of each string and each field name.
+pub fn edit_visible(value: &mut Value, edit: Edit<'_>) {
     match value {
-        Value::String(text) => make_visible(text),
-        Value::Array(items) => items.iter_mut().for_each(remove_hidden),
-        Value::Object(fields) => remove_hidden_from_fields(fields),
+        Value::String(text) => edit_text(text, false, edit),
+        Value::Array(items) => items.iter_mut().for_each(|item| edit_visible(item, edit)),
+        Value::Object(fields) => edit_fields(fields, edit),
         _ => {}
     }
 }
 
-/// Removes hidden characters from the names and values of an object.
+/// Removes the hidden characters from the names and values of an object.
 pub fn remove_hidden_from_fields(fields: &mut Fields) {
-    if fields.keys().any(|name| has_hidden(name)) {
-        *fields = with_visible_names(std::mem::take(fields));
-    }
+    edit_fields(fields, &|_| None);
+}
 
+fn edit_fields(fields: &mut Fields, edit: Edit<'_>) {
+    if fields.keys().any(|name| has_hidden(name) || edit(name).is_some()) {
+        *fields = with_edited_names(std::mem::take(fields), edit);
+    }
     for (name, value) in fields {
         match value {
-            Value::String(text) if is_identifier(name) => replace_hidden(text),
-            value => remove_hidden(value),
+            Value::String(text) => edit_text(text, is_identifier(name), edit),
+            value => edit_visible(value, edit),
         }
     }
 }
 
-fn make_visible(text: &mut String) {
-    if let Cow::Owned(kept) = visible(text) {
+fn edit_text(text: &mut String, is_identifier: bool, edit: Edit<'_>) {
+    if is_identifier {
+        replace_hidden(text);
+    } else if let Cow::Owned(kept) = visible(text) {
         *text = kept;
+    }
+    if let Some(edited) = edit(text) {
+        *text = edited;
     }
 }
 
@@ -82,12 +98,12 @@ fn is_identifier(name: &str) -> bool {
     matches!(name, "id" | "filename" | "file_ref" | "url") || name.ends_with("_id")
 }
 
-/// Returns the fields with visible names. A name that is then equal to another one gets U+FFFD at its end, so that no
+/// Returns the fields with visible, edited names. A name that is then equal to another one gets U+FFFD at its end, so that no
 /// value is lost.
-fn with_visible_names(fields: Fields) -> Fields {
+fn with_edited_names(fields: Fields, edit: Edit<'_>) -> Fields {
     let mut renamed = Fields::new();
-    for (name, value) in fields {
-        let mut name = visible(&name).into_owned();
+    for (mut name, value) in fields {
+        edit_text(&mut name, false, edit);
         while renamed.contains_key(&name) {
             name.push(REPLACEMENT);
         }
@@ -218,18 +234,16 @@ mod tests {
                 json!({"a": 1, "a\u{200B}": 2, "\u{200B}a": 3}),
                 json!({"a": 1, "a\u{FFFD}": 2, "a\u{FFFD}\u{FFFD}": 3}),
             ),
+            // An identifier does not become that of something else.
+            (
+                json!({"filename": "a\u{200B}.log", "run_id": "r\u{7}"}),
+                json!({"filename": "a\u{FFFD}.log", "run_id": "r\u{FFFD}"}),
+            ),
         ] {
             let mut cleaned = value.clone();
             remove_hidden(&mut cleaned);
             assert_eq!(cleaned, expected, "{value}");
         }
-    }
-
-    #[test]
-    fn an_identifier_does_not_become_that_of_something_else() {
-        let mut value = json!({"filename": "a\u{200B}.log", "run_id": "r\u{7}", "name": "n\u{7}"});
-        remove_hidden(&mut value);
-        assert_eq!(value, json!({"filename": "a\u{FFFD}.log", "run_id": "r\u{FFFD}", "name": "n"}));
     }
 
     /// Returns how many values `value` contains, itself included.

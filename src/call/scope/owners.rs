@@ -27,8 +27,8 @@ use crate::{
 /// Largest number of look-ups in flight.
 const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
-/// Largest number of owners, and of seen records, that are remembered. An owner never changes; the limit bounds the memory.
-const MAX_OWNERS: u64 = 4_096;
+/// Largest number of ids that are remembered. An owner never changes; the limit bounds the memory.
+const MAX_IDS: u64 = 4_096;
 
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
@@ -89,40 +89,29 @@ impl OwnerLookup<'_> {
         ids: &[ResultId],
         candidates: &[String],
     ) -> Result<String, Failure> {
-        let Some((first, rest)) = ids.split_first() else { return Err(owner_not_found(&[], candidates)) };
         let places: Vec<_> = candidates.iter().cloned().map(Some).collect();
-        let project = match (self.search(first, &places).await?, candidates) {
-            (Owner::Project(project), _) => project,
-            (Owner::Undecided(_), [project]) => project.clone(),
-            (Owner::Undecided(failure), _) => return Err(ask_for_project(failure, candidates)),
-            (Owner::Forbidden(failure), _) => return Err(failure),
-            _ => return Err(self.all_unknown(first, rest, &places, candidates).await?),
-        };
-
-        // The ids of one call usually belong to one project: the others are looked up in that of the first one.
-        let owners = self.owners(rest, &project, &places).await?;
-        let known = [(first, Owner::Project(project.clone()))];
-        check_owners(None, &project, candidates, known.into_iter().chain(rest.iter().zip(owners)))?;
-
-        Ok(project)
-    }
-
-    /// Returns the failure that names every id without an owner. `first` is one.
-    async fn all_unknown(
-        self,
-        first: &ResultId,
-        rest: &[ResultId],
-        places: &[Place],
-        candidates: &[String],
-    ) -> Result<Failure, Failure> {
-        let mut unknown = vec![first];
-        for id in rest {
-            if matches!(self.search(id, places).await?, Owner::Unknown) {
-                unknown.push(id);
+        let (mut project, mut owners, mut rest) = (None, Vec::new(), ids.iter());
+        while project.is_none()
+            && let Some(id) = rest.next()
+        {
+            let owner = match (self.search(id, &places).await?, candidates) {
+                (Owner::Undecided(_), [project]) => Owner::Project(project.clone()),
+                (Owner::Undecided(failure), _) => return Err(ask_for_project(failure, candidates)),
+                (Owner::Forbidden(failure), _) => return Err(failure),
+                (owner, _) => owner,
+            };
+            if let Owner::Project(found) = &owner {
+                project = Some(found.clone());
             }
+            owners.push(owner);
         }
 
-        Ok(owner_not_found(&unknown, candidates))
+        let Some(project) = project else { return Err(owner_not_found(&Vec::from_iter(ids), candidates)) };
+        // The ids of one call usually belong to one project: the others are looked up in that of the first one.
+        owners.extend(self.owners(rest.as_slice(), &project, &places).await?);
+        check_owners(None, &project, candidates, ids.iter().zip(owners))?;
+
+        Ok(project)
     }
 
     /// Returns the owner of each id: `project` if it has the id, or else one of `elsewhere`.
@@ -184,7 +173,7 @@ impl OwnerLookup<'_> {
     }
 
     fn known_owner(self, id: &ResultId) -> Option<String> {
-        self.memory.owners.get(id).filter(|_| !self.is_write)
+        if self.is_write { None } else { self.memory.owner(id) }
     }
 
     /// Returns the project of a project key. It is read once from a record that names its project, and then remembered.
@@ -257,7 +246,7 @@ impl OwnerLookup<'_> {
         let Some(project) = place.map(str::to_owned).or_else(|| project_of(Some(&record))) else {
             return Ok(Owner::ProjectOfKey);
         };
-        self.memory.remember_owner(&project, [id.clone()]);
+        self.memory.remember(Some(&project), [id.clone()]);
 
         Ok(Owner::Project(project))
     }
@@ -297,21 +286,15 @@ fn project_of(record: Option<&Value>) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct OwnerMemory {
     projects: Mutex<IndexSet<String>>,
-    owners: Cache<ResultId, String>,
-    /// The records that the service has answered with or about, with ids in lower case.
-    seen: Cache<ResultId, ()>,
+    /// The ids that the service has answered with or about, in lower case, with their projects as far as they are known.
+    ids: Cache<ResultId, Option<String>>,
     /// A project key and its project. The key may be replaced while the server runs.
     project_of_key: Mutex<Option<(ApiKey, String)>>,
 }
 
 impl Default for OwnerMemory {
     fn default() -> Self {
-        Self {
-            projects: Mutex::default(),
-            owners: Cache::new(MAX_OWNERS),
-            seen: Cache::new(MAX_OWNERS),
-            project_of_key: Mutex::default(),
-        }
+        Self { projects: Mutex::default(), ids: Cache::new(MAX_IDS), project_of_key: Mutex::default() }
     }
 }
 
@@ -331,26 +314,29 @@ impl OwnerMemory {
         lock(&self.projects).iter().cloned().collect()
     }
 
-    pub(super) fn remember_seen(&self, ids: &[ResultId]) {
-        for id in ids.iter().filter(|id| check_id(&id.id).is_ok()) {
-            self.seen.insert(in_lower_case(id), ());
-        }
+    fn owner(&self, id: &ResultId) -> Option<String> {
+        self.ids.get(&in_lower_case(id)).flatten()
     }
 
     pub(super) fn has_seen(&self, id: &ResultId) -> bool {
-        self.seen.contains_key(&in_lower_case(id))
+        self.ids.contains_key(&in_lower_case(id))
     }
 
-    /// Remembers that `project` has answered, and owns these ids.
-    pub(super) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        let mut projects = lock(&self.projects);
-        if projects.len() < MAX_PROJECTS {
-            projects.insert(project.to_owned());
+    /// Remembers that the service has answered with these ids or about them: `project`, which owns them, or an unknown project.
+    pub(super) fn remember(&self, project: Option<&str>, ids: impl IntoIterator<Item = ResultId>) {
+        if let Some(project) = project {
+            let mut projects = lock(&self.projects);
+            if projects.len() < MAX_PROJECTS && !projects.contains(project) {
+                projects.insert(project.to_owned());
+            }
         }
 
         // The ids are those of an answer, too, and longer ones cannot be used.
         for id in ids.into_iter().filter(|id| check_id(&id.id).is_ok()) {
-            self.owners.insert(id, project.to_owned());
+            let id = in_lower_case(&id);
+            if self.ids.get(&id).is_none_or(|owner| owner.is_none() && project.is_some()) {
+                self.ids.insert(id, project.map(str::to_owned));
+            }
         }
     }
 }
@@ -388,13 +374,7 @@ fn check_owners<'a>(
             None => failure,
         });
     }
-    let Some((id, owner)) = known.iter().find(|(_, owner)| owner != project) else { return Ok(()) };
-    match requested {
-        Some(requested) if known.iter().all(|(_, other)| other == owner) => {
-            Err(owner_mismatch(requested, owner, id))
-        }
-        _ => Err(several_owners(requested, &known)),
-    }
+    if known.iter().any(|(_, owner)| owner != project) { Err(mismatch(requested, &known)) } else { Ok(()) }
 }
 
 /// Returns the failure for ids that the key may not read in several projects.
@@ -404,29 +384,32 @@ fn ask_for_project(failure: Failure, asked: &[String]) -> Failure {
         .detail("asked", asked)
 }
 
-/// Returns the failure for an id that the requested project does not own. The message names both projects.
-fn owner_mismatch(requested: &str, owner: &str, id: &ResultId) -> Failure {
-    let message =
-        format!("{} `{}` belongs to project `{owner}`, not to `{requested}`", id.kind.noun(), id.id);
-    let hint = format!(
-        "{ASK_ABOUT_PROJECT}: with a yes, pass `argument:project_id: \"{owner}\"`; without one, give ids of `{requested}`"
-    );
-    scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str())
-}
-
-/// Returns the failure for ids of one call that belong to several projects. The message names the project of each id.
-fn several_owners(requested: Option<&str>, owners: &[(&ResultId, String)]) -> Failure {
-    let named: Vec<_> =
-        owners.iter().map(|(id, owner)| format!("{} `{}` to `{owner}`", id.kind.noun(), id.id)).collect();
-    let listed: Vec<_> = owners.iter().map(|(id, owner)| json!({"id": id.id, "project": owner})).collect();
-
-    let message = format!("the ids belong to several projects: {}", named.join(", "));
+/// Returns the failure for ids that the requested project does not own, or that belong to several projects. The message names the
+/// project of each id.
+fn mismatch(requested: Option<&str>, owners: &[(&ResultId, String)]) -> Failure {
+    let name = |id: &ResultId| format!("{} `{}`", id.kind.noun(), id.id);
     let foreign = requested.and_then(|requested| {
         let (id, owner) = owners.iter().find(|(_, owner)| owner != requested)?;
-        Some((requested, owner, id.id.as_str()))
+        Some((requested, *id, owner))
     });
+
+    if let Some((requested, id, owner)) = foreign
+        && owners.iter().all(|(_, other)| other == owner)
+    {
+        let message = format!("{} belongs to project `{owner}`, not to `{requested}`", name(id));
+        let hint = format!(
+            "{ASK_ABOUT_PROJECT}: with a yes, pass `argument:project_id: \"{owner}\"`; without one, give ids of `{requested}`"
+        );
+        return scope_mismatch(requested, owner, message).hint(hint).detail("id", id.id.as_str());
+    }
+
+    let named: Vec<_> = owners.iter().map(|(id, owner)| format!("{} to `{owner}`", name(id))).collect();
+    let listed: Vec<_> = owners.iter().map(|(id, owner)| json!({"id": id.id, "project": owner})).collect();
+    let message = format!("the ids belong to several projects: {}", named.join(", "));
     let failure = match foreign {
-        Some((requested, owner, id)) => scope_mismatch(requested, owner, message).detail("id", id),
+        Some((requested, id, owner)) => {
+            scope_mismatch(requested, owner, message).detail("id", id.id.as_str())
+        }
         None => Failure::new(Code::ProjectScopeMismatch, message).status(409),
     };
 
@@ -459,12 +442,10 @@ mod tests {
     fn no_long_text_of_an_answer_is_remembered() {
         let memory = OwnerMemory::default();
         let id = |length| ResultId::new(ResultKind::Run, "r".repeat(length));
-        memory.remember_owner("demo", [id(4 << 20), id(12)]);
+        memory.remember(Some("demo"), [id(4 << 20), id(12)]);
+        memory.remember(None, [id(12)]);
 
-        assert_eq!(
-            (memory.owners.get(&id(4 << 20)), memory.owners.get(&id(12))),
-            (None, Some("demo".to_owned()))
-        );
+        assert_eq!([4 << 20, 12].map(|length| memory.owner(&id(length))), [None, Some("demo".to_owned())]);
         for (project, expected) in [("demo", Some("demo")), ("a b", None), ("..", None), ("-x", None)] {
             assert_eq!(project_of(Some(&json!({"project_id": project}))).as_deref(), expected);
         }

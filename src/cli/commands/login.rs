@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::status::GLOBAL_SCOPE;
 use crate::{
     cli::{
-        accounts::{Accounts, key_failure, place_text},
+        accounts::{Accounts, place_text},
         calls::{ask, can_ask, read_answer},
         checks::{Checks, Finding, Mark, reason},
         exit_status::{CommandError, ExitStatus},
@@ -245,13 +245,13 @@ async fn store_key(
 
     match save(place).await {
         Ok(()) => Ok(place),
-        Err(error) if chosen.is_none() && place == KeyPlace::Keychain => {
+        Err(failure) if chosen.is_none() && place == KeyPlace::Keychain => {
             let path = accounts.keys.file().display();
-            let statement = format!("{error}. The key can be stored in {path}, which only you can read");
-            ask(&statement, key_failure(&error))?;
-            save(KeyPlace::File).await.map(|()| KeyPlace::File).map_err(|error| key_failure(&error).into())
+            let statement = format!("{failure}. The key can be stored in {path}, which only you can read");
+            ask(&statement, failure)?;
+            Ok(save(KeyPlace::File).await.map(|()| KeyPlace::File)?)
         }
-        Err(error) => Err(key_failure(&error).into()),
+        Err(failure) => Err(failure.into()),
     }
 }
 

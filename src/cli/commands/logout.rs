@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     cli::{
-        accounts::{Accounts, key_failure},
+        accounts::Accounts,
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         output::{JsonFlag, Output, note},
@@ -38,8 +38,7 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let accounts = Accounts::read()?;
     let name = settings.account();
     let account = name.to_owned();
-    let removed_from =
-        accounts.with_keys(move |keys| keys.remove(&account)).await.map_err(|error| key_failure(&error))?;
+    let removed_from = accounts.with_keys(move |keys| keys.remove(&account)).await?;
 
     let is_named = matches!(settings.profile_origin(), Some(Origin::Flag(_)));
     let removes_profile = is_named && accounts.configuration.profiles.contains_key(name);

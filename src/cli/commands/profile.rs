@@ -15,8 +15,7 @@ use crate::{
 
 const EXAMPLES: [&str; 1] = ["tas-mcp profile use production"];
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 success, 1 not found or another program has changed the file, 2 invalid arguments or file";
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 not found, 2 invalid arguments or file";
 
 #[derive(Subcommand)]
 enum ProfileCommand {

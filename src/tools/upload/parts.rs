@@ -101,8 +101,7 @@ impl UploadJob {
         // A body whose file cannot be read looks like a broken connection.
         self.source.check_unchanged()?;
 
-        let gets_address =
-            upload.is_multipart() && matches!(error, StorageError::Refused { is_expired: true, .. });
+        let gets_address = upload.is_multipart() && error.is_expired;
         let mut error = error.into_attempt_error(&format!("part {number} could not be stored"));
         error.failure = error.failure.detail("part_number", number);
         error.is_transient |= gets_address;

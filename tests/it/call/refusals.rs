@@ -54,6 +54,11 @@ async fn arguments_that_break_the_schema_are_refused_with_their_path() {
             "options: must be an object, got an array".to_owned(),
         ),
         ("list_runs", json!({"project_id": ["demo"]}), "project_id: must be a string".to_owned()),
+        (
+            "stop_runs",
+            json!({"job_ids": [seed::JOB_RUNNING], "confirm": "yes"}),
+            "confirm: must be true or false".to_owned(),
+        ),
     ];
 
     for (tool, arguments, expected) in cases {
@@ -119,7 +124,7 @@ async fn huge_values_are_refused_within_the_time_limit() {
         let refused = tokio::time::timeout(TIME_LIMIT, host.fail(tool, arguments)).await.expect("in time");
         assert_eq!(refused["code"], "invalid_arguments", "{tool}");
         let listed = refused["details"]["violations"].as_array().map_or(0, Vec::len);
-        assert!((1..=50).contains(&listed) && refused.to_string().len() < 20_000, "{tool}: {listed}");
+        assert!(listed >= 1 && refused.to_string().len() < 20_000, "{tool}: {listed}");
     }
 
     let refused = host.fail("list_runs", json!({&*megabyte: 1})).await;

@@ -110,18 +110,13 @@ async fn the_bytes_decide_the_content_type_and_not_the_stated_one() {
         );
     }
 
-    for (other, stated, quoted) in [
-        (&b"GIF89a\x01\0\x01\0\0\0\0;"[..], "image/png", "image/png"),
-        (b"RIFF\x1a\0\0\0WEBPVP8L", "image/webp", "image/webp"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml", "image/svg+xml"),
-        // A stated type cannot add hidden characters or end the quotation.
-        (b"", "x` \u{202e}\nyes", "xyes"),
+    for (other, stated) in [
+        (&b"GIF89a\x01\0\x01\0\0\0\0;"[..], "image/png"),
+        (b"RIFF\x1a\0\0\0WEBPVP8L", "image/webp"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml"),
+        (b"", "x` \u{202e}\nyes"),
     ] {
-        let found = omission(screenshot(other, stated)).await;
-        assert_eq!(
-            found,
-            json!(format!("it is neither PNG nor JPEG; the stated content type is `{quoted}`"))
-        );
+        assert_eq!(omission(screenshot(other, stated)).await, "it is neither PNG nor JPEG", "{stated}");
     }
 }
 

@@ -41,7 +41,10 @@ async fn values_of_a_query_are_coerced_to_their_type() {
         assert_eq!(line, format!("GET /runs?{query}"), "{arguments}");
     }
 
-    assert_eq!(sent_request("list_runs", json!({"page": null, "project_id": null})).await.0, "GET /runs");
+    for project in [json!(null), json!("undefined")] {
+        assert_eq!(sent_request("list_runs", json!({"project_id": project})).await.0, "GET /runs");
+    }
+    assert_eq!(sent_request("list_runs", json!({"project_id": 7})).await.0, "GET /project/7/runs");
 }
 
 #[tokio::test]
@@ -77,7 +80,7 @@ async fn values_of_a_body_are_coerced_to_their_type() {
 
     assert_eq!(body, base, "null counts as absent");
 
-    let (_, body) = sent_request("stop_runs", json!({"job_ids": seed::JOB_RUNNING, "confirm": true})).await;
+    let (_, body) = sent_request("stop_runs", json!({"job_ids": seed::JOB_RUNNING, "confirm": "true"})).await;
 
     assert_eq!(body, json!({"job_ids": [seed::JOB_RUNNING]}));
 }
