@@ -13,7 +13,6 @@ use crate::{
     service::{
         arguments::{self, Findings, Mode},
         catalog, request,
-        rule::Severity,
         tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
 };
@@ -198,10 +197,7 @@ fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Find
     arguments::remove_idle_defaults(schema, tool.rules, &mut arguments.own);
 
     for rule in tool.rules {
-        let found = match rule.severity() {
-            Severity::Service | Severity::Own => &mut findings.violations,
-            Severity::Advice => &mut findings.warnings,
-        };
+        let found = if rule.is_advice() { &mut findings.warnings } else { &mut findings.violations };
         rule.check(&arguments.own, found);
     }
     add_missing(&mut findings.violations, find_invalid_ids(&arguments.own));

@@ -17,7 +17,6 @@ use crate::{
     fields::Fields,
     service::{
         catalog::{self, OperationEntry},
-        operation::Fallback,
         request::Request,
     },
 };
@@ -114,12 +113,12 @@ impl RequestSender<'_> {
     /// If the service refuses the list too, that refusal is the response, because it proves nothing about the record.
     async fn find_in_list(
         &self,
-        fallback: Fallback,
+        fallback: &str,
         request: &Request,
         refused: HttpResponse,
     ) -> Result<HttpResponse, Failure> {
-        let Some(list) = catalog::find(fallback.list) else { return Ok(refused) };
-        let id = request.arguments.get(fallback.argument);
+        let Some(list) = catalog::find(fallback) else { return Ok(refused) };
+        let id = request.operation.request.path_fields().next().and_then(|name| request.arguments.get(name));
         let not_found = |message| Err(Failure::new(Code::NotFound, message));
 
         for number in 0..MAX_FALLBACK_PAGES {
@@ -134,7 +133,11 @@ impl RequestSender<'_> {
             let page = Page::parse(list.name, response.json().unwrap_or_default())
                 .map_err(|failure| failure.status(response.status))?;
             let is_last = page.records.is_empty() || page.is_last(number);
-            if let Some(record) = page.records.into_iter().find(|record| record.get(fallback.field) == id) {
+            if let Some(record) = page
+                .records
+                .into_iter()
+                .find(|record| list.records.and_then(|keys| record.get(keys.id)) == id)
+            {
                 return Ok(HttpResponse { body: Bytes::from(record.to_string()), ..response });
             }
             match refused.status {

@@ -51,7 +51,7 @@ enum Found {
 impl NameResolver<'_> {
     /// Returns the record of any kind that is meant, and what is known beside it of the name.
     pub(super) async fn any(self, name: &str) -> Result<(FoundRecord, NameResult), Failure> {
-        let mut found = find_by_id(&self.reader(), &RecordKind::DESCRIBED, name).await?;
+        let mut found = find_by_id(&self.reader(), &RecordKind::described(), name).await?;
         if found.is_none() {
             let result = if name.eq_ignore_ascii_case(LATEST) {
                 Some(self.latest().await?)

@@ -251,7 +251,7 @@ impl RecordTemplate {
 
         let mut arguments = Fields::new();
         for (expected, segment) in expected.into_iter().zip(path) {
-            match placeholder(expected).and_then(|placeholder| self.variable(placeholder.name)) {
+            match placeholder(expected).and_then(|name| self.variable(name)) {
                 Some(variable) => {
                     arguments.insert(variable.argument.to_owned(), Value::from(segment.as_str()));
                 }

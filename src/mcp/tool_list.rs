@@ -129,8 +129,9 @@ fn publish(
     let published = Tool::new(tool.name, description, Arc::new(input))
         .with_title(tool.title)
         .with_annotations(annotations);
-    let published =
-        if tool.has_blocks() { published } else { published.with_raw_output_schema(Arc::new(answer)) };
+    // Some hosts show a model the structure of a result alone, without the pictures and links beside it.
+    let has_blocks = tool.has_pictures || tool.has_links;
+    let published = if has_blocks { published } else { published.with_raw_output_schema(Arc::new(answer)) };
 
     let mut metadata = if tool.has_view { report_view::tool_metadata() } else { MetaObject::default() };
     if let Some((_, words)) = SEARCH_HINTS.iter().find(|(name, _)| *name == tool.name) {
@@ -155,7 +156,7 @@ fn name_offered_tools(schema: &mut Value, offered: &dyn OfferedTools) {
 
 /// Returns the description of the argument [`FIELDS`]. The schema of the answer is `answer`.
 fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
-    let records = schema::object_below(answer, schema::RECORDS).unwrap_or(answer);
+    let records = schema::records(answer).unwrap_or(answer);
     let shown = tool.records.map(|keys| [keys.id, keys.times.first().copied().unwrap_or(keys.name)]);
     let all = schema::properties(records).into_iter().flat_map(Fields::keys).map(String::as_str);
     let is_useful = |name: &&str| !INCOMPLETE.contains(name) && *name != "unread";

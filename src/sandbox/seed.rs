@@ -18,8 +18,7 @@ use crate::sandbox::model::test_content::{body, content_of};
 use crate::sandbox::model::time::Moment;
 use crate::service::api::Open;
 use crate::service::api::configs::{AgentConfig, CredentialKind};
-use crate::service::api::shared_steps::SharedStep;
-use crate::service::api::steps::StepList;
+use crate::service::api::shared_steps::{SharedStep, StepList};
 use crate::service::api::tests::TestContent;
 
 mod ids;

@@ -19,7 +19,6 @@ pub mod plans;
 pub mod run_start;
 pub mod runs;
 pub mod shared_steps;
-pub mod steps;
 pub mod tests;
 pub mod uploads;
 
@@ -27,21 +26,21 @@ use prelude::*;
 
 /// The words in which the resources describe their operations and answers.
 mod prelude {
+    pub(super) use http::Method;
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::{Deserialize, Serialize};
     pub(super) use serde_json::Value;
     pub(super) use serde_with::skip_serializing_none;
 
     pub(super) use super::{
-        Deleted, DeliveredPicture, Id, ListPage, Open, PageNumber, PageSize, ReadVersion, SortOrder, Uuid,
-        deletion_question,
+        Deleted, Id, ListPage, Open, PageNumber, PageSize, ReadVersion, SortOrder, Uuid, deletion_question,
     };
     pub(super) use crate::{
         failure::Violation,
         fields::Fields,
         service::{
             lenient::View,
-            operation::{Fallback, Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
+            operation::{Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
             rule::Rule,
             schema::passed_through,
             tool::{Extension, RecordKeys, ToolInfo, Toolset},
@@ -75,14 +74,14 @@ pub struct ReadVersion(pub u32);
 // Zero-based number of a page of a list (service.md 1.3).
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(inline, extend("default" = 0, "description" = "Default 0 (first)."))]
+#[schemars(inline, extend("description" = "Default 0 (first)."))]
 pub struct PageNumber(pub usize);
 
 // Number of records per page, by default `DEFAULT`. The effect of a size out of range is uncertain, so that only sizes
 // in range are sent (service.md 1.3).
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(inline, extend("minimum" = 1, "maximum" = 100, "default" = DEFAULT))]
+#[schemars(inline, extend("minimum" = 1, "maximum" = 100))]
 #[schemars(extend("description" = format!("1-100; default {DEFAULT}.")))]
 pub struct PageSize<const DEFAULT: usize>(pub usize);
 
@@ -133,27 +132,11 @@ pub struct Deleted {
     pub deleted: bool,
 }
 
-/// Returns the confirmation question of a deletion. Control characters and backticks of the id are replaced, so that an
-/// id cannot add text to the question.
-fn deletion_question(record: &str, argument: &str, arguments: &Fields) -> String {
-    let id = arguments.get(argument).and_then(Value::as_str).unwrap_or_default();
+/// Returns the confirmation question of the deletion of the record whose id is among the arguments. Control characters and
+/// backticks of the id are replaced, so that an id cannot add text to the question.
+fn deletion_question(arguments: &Fields) -> Option<String> {
+    let (record, id) =
+        arguments.iter().find_map(|(name, id)| Some((name.strip_suffix("_id")?, id.as_str()?)))?;
     let id: String = id.chars().map(|one| if one == '`' || one.is_control() { '?' } else { one }).collect();
-    format!("would delete {record} `{id}` permanently")
-}
-
-// A picture in an answer as callers receive it: `call::reply` fills these fields. No doc comment, because it would
-// become part of the schema.
-#[derive(Debug, JsonSchema)]
-pub struct DeliveredPicture {
-    /// Position of the image among the images of this reply, starting at 1.
-    pub image: Option<u32>,
-    #[schemars(rename = "mimeType")]
-    pub mime_type: Option<String>,
-    pub width: Option<u32>,
-    pub height: Option<u32>,
-    /// Present if the image was scaled down.
-    pub original_width: Option<u32>,
-    pub original_height: Option<u32>,
-    /// Reason if there is no image.
-    pub omitted: Option<String>,
+    Some(format!("would delete {} `{id}` permanently", record.replace('_', " ")))
 }

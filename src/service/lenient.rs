@@ -106,22 +106,15 @@ fn fails_at<T: View>(value: &Value, at: &str) -> bool {
 
 /// Removes the value at `pointer`. An entry of a list becomes null first, which an optional entry can be.
 fn remove(value: &mut Value, pointer: &str) -> bool {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return false };
+    let Some((parent, _)) = pointer.rsplit_once('/') else { return false };
+    let was_null = value.pointer_mut(pointer).is_some_and(|found| found.take().is_null());
     match value.pointer_mut(parent) {
-        Some(Value::Object(fields)) => {
-            fields.shift_remove(&last.replace("~1", "/").replace("~0", "~")).is_some()
-        }
-        Some(Value::Array(entries)) => {
-            let Ok(index) = last.parse::<usize>() else { return false };
-            match entries.get_mut(index) {
-                Some(Value::Null) => drop(entries.remove(index)),
-                Some(entry) => *entry = Value::Null,
-                None => return false,
-            }
-            true
-        }
-        _ => false,
+        Some(Value::Array(entries)) if was_null => entries.retain(|entry| !entry.is_null()),
+        Some(Value::Object(fields)) => fields.retain(|_, field| !field.is_null()),
+        _ => {}
     }
+
+    true
 }
 
 /// Returns the number that a text holds, or that is written in another form, such as `3.0`.
@@ -146,4 +139,37 @@ fn pointer(path: &Path) -> String {
         Segment::Enum { .. } | Segment::Unknown => None,
     });
     segments.flat_map(|segment| ["/".to_owned(), segment]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        random_inputs::{check_values, value},
+        service::api::{ListPage, runs::Run},
+    };
+
+    #[test]
+    fn a_surprise_becomes_the_default_and_spoils_nothing_else() {
+        check_values(&value(), 1, |any| drop(view::<ListPage<Run>>(&any)));
+
+        let answer = json!({
+            "data": [
+                {"job_id": "a", "state": 7, "duration_ms": "1e3", "players": [7, {"step_count": "3"}]},
+                "b",
+                {"job_id": {}, "tags": [1, "x", null]},
+            ],
+            "pagination": {"total_pages": "2"},
+        });
+        let page = view::<ListPage<Run>>(&answer);
+
+        let ids: Vec<_> = page.data.iter().map(|run| run.head.job_id.as_str()).collect();
+        assert_eq!((ids, page.pagination.total_pages), (vec!["a", ""], Some(2)));
+        let [run, other] = page.data.as_slice() else { panic!("two runs") };
+        assert_eq!((run.head.state.as_str(), run.head.duration_ms), ("", Some(1_000.0)));
+        assert_eq!(run.players.iter().map(|player| player.step_count).collect::<Vec<_>>(), [Some(3)]);
+        assert!(other.head.tags.is_empty());
+    }
 }

@@ -16,8 +16,7 @@ use crate::{
 /// descriptions of the arguments.
 ///
 /// Fields that are placeholders of [`RequestInfo::path`] travel in the path. The other fields of a `GET` or `DELETE`
-/// travel in the query, except [`RequestInfo::body_fields`]. The other fields of other methods travel in a JSON body,
-/// except [`RequestInfo::query_fields`].
+/// travel in the query, those of other methods in a JSON body, and [`RequestInfo::exceptions`] the other way round.
 pub trait Operation: DeserializeOwned + Serialize + JsonSchema + 'static {
     /// Properties of the tool.
     const TOOL: ToolInfo;
@@ -43,10 +42,8 @@ pub struct RequestInfo {
     pub path: &'static str,
     /// The address below which the path begins.
     pub url_base: UrlBase,
-    /// Fields that travel in the query although the method has a body.
-    pub query_fields: &'static [&'static str],
-    /// Fields that travel in a JSON body although the method usually has none.
-    pub body_fields: &'static [&'static str],
+    /// Fields that travel in the query although the method has a body, or in a JSON body although it usually has none.
+    pub exceptions: &'static [&'static str],
     /// Arguments of this program. They shape the request or the reply and are not sent.
     pub own_arguments: &'static [&'static str],
     /// Name of the operation that reads the record that this one changes, with the same id. The record is part of the
@@ -64,20 +61,21 @@ pub struct RequestInfo {
     pub response_kind: ResponseKind,
     /// Place of the pictures in a JSON answer.
     pub pictures: Option<Pictures>,
-    /// List to read if the service does not have the operation.
-    pub fallback: Option<Fallback>,
+    /// Name of the operation that lists the records of this one. The list is read if the service answers 404 or 405, because it
+    /// does not have every operation in every deployment (service.md 5.2).
+    pub fallback: Option<&'static str>,
     /// Returns whether a call that is not read-only may be sent twice with the same result.
     pub is_repeatable: fn(&Fields) -> bool,
 }
 
 impl RequestInfo {
-    const fn new(method: Method, path: &'static str) -> Self {
+    /// A request whose answer is JSON, below the address of the project.
+    pub const fn new(method: Method, path: &'static str) -> Self {
         Self {
             method,
             path,
             url_base: UrlBase::Project,
-            query_fields: &[],
-            body_fields: &[],
+            exceptions: &[],
             own_arguments: &[],
             current_record: None,
             asks_if_shorter: &[],
@@ -92,30 +90,10 @@ impl RequestInfo {
         }
     }
 
-    /// A `GET` request.
-    pub const fn get(path: &'static str) -> Self {
-        Self::new(Method::GET, path)
-    }
-
-    /// A `POST` request.
-    pub const fn post(path: &'static str) -> Self {
-        Self::new(Method::POST, path)
-    }
-
-    /// A `PATCH` request.
-    pub const fn patch(path: &'static str) -> Self {
-        Self::new(Method::PATCH, path)
-    }
-
-    /// A `DELETE` request.
-    pub const fn delete(path: &'static str) -> Self {
-        Self::new(Method::DELETE, path)
-    }
-
     setters! {
         below(url_base: UrlBase) sets url_base = url_base;
-        query_fields(fields: &'static [&'static str]) sets query_fields = fields;
-        body_fields(fields: &'static [&'static str]) sets body_fields = fields;
+        in_query(fields: &'static [&'static str]) sets exceptions = fields;
+        in_body(fields: &'static [&'static str]) sets exceptions = fields;
         own_arguments(arguments: &'static [&'static str]) sets own_arguments = arguments;
         current_record(operation: &'static str) sets current_record = Some(operation);
         asks_if_shorter(lists: &'static [&'static str]) sets asks_if_shorter = lists;
@@ -124,29 +102,19 @@ impl RequestInfo {
         denies_unknown_fields() sets denies_unknown_fields = true;
         responds_with(kind: ResponseKind) sets response_kind = kind;
         with_pictures(pictures: Pictures) sets pictures = Some(pictures);
-        falls_back_to(fallback: Fallback) sets fallback = Some(fallback);
+        falls_back_to(list: &'static str) sets fallback = Some(list);
         repeatable_if(condition: fn(&Fields) -> bool) sets is_repeatable = condition;
-    }
-
-    /// Returns whether an answer may hold pictures.
-    pub const fn has_pictures(&self) -> bool {
-        self.pictures.is_some() || matches!(self.response_kind, ResponseKind::File)
-    }
-
-    /// Returns whether a result may have a link to a file.
-    pub const fn has_link(&self) -> bool {
-        matches!(self.response_kind, ResponseKind::File | ResponseKind::Redirect)
     }
 
     /// Returns the names of the fields that travel in the path.
     pub fn path_fields(&self) -> impl Iterator<Item = &'static str> {
         let segments = self.path.split('/').filter(|segment| *segment != TMSYS);
-        segments.filter_map(placeholder).map(|placeholder| placeholder.name)
+        segments.filter_map(placeholder).map(|name| name.trim_start_matches('*'))
     }
 
     /// Returns whether a field that is not in the path travels in the JSON body.
     pub fn is_in_body(&self, field: &str) -> bool {
-        if self.has_body() { !self.query_fields.contains(&field) } else { self.body_fields.contains(&field) }
+        self.has_body() != self.exceptions.contains(&field)
     }
 
     /// Returns whether every request has a JSON body.
@@ -197,41 +165,13 @@ pub struct Pictures {
     pub field: &'static str,
 }
 
-/// A list that contains the record which an operation would return.
-///
-/// The list is read if the service answers 404 or 405, because the service does not have every operation in every
-/// deployment (service.md 5.2).
-#[derive(Clone, Copy, Debug)]
-pub struct Fallback {
-    /// Name of the operation that lists the records.
-    pub list: &'static str,
-    /// Argument that holds the id.
-    pub argument: &'static str,
-    /// Field of a listed record that holds the id.
-    pub field: &'static str,
-}
-
 /// Placeholder for the setting `TAS_TMSYS_NAME`.
 pub const TMSYS: &str = "{tmsys}";
 
 /// Placeholder for the project.
 pub const PROJECT: &str = "{project_id}";
 
-/// A placeholder in a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placeholder<'a> {
-    /// Name of the field.
-    pub name: &'a str,
-    /// Whether the value may be several segments, written as `{*name}`.
-    pub is_several_segments: bool,
-}
-
-/// Parses one segment of a path. Returns `None` if the segment is literal text.
-pub fn placeholder(segment: &str) -> Option<Placeholder<'_>> {
-    let inner = segment.strip_prefix('{')?.strip_suffix('}')?;
-
-    Some(match inner.strip_prefix('*') {
-        Some(name) => Placeholder { name, is_several_segments: true },
-        None => Placeholder { name: inner, is_several_segments: false },
-    })
+/// Returns what is in the braces of a placeholder; `None` if the segment is literal text.
+pub fn placeholder(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
 }

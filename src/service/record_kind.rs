@@ -1,8 +1,6 @@
 //! The kinds of records, and of these the ones that hold test results: runs, jobs and executions of test plans.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -16,8 +14,10 @@ use crate::{
 };
 
 // No doc comment, because it would become part of the description of arguments.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline, from = "String", into = "String")]
+#[schemars(extend("enum" = [&ResultKind::ALL.map(Self::Result)[..], &Self::NAMED].concat()))]
 #[expect(missing_docs, reason = "the names of the service are self-explanatory")]
 pub enum RecordKind {
     #[default]
@@ -46,21 +46,14 @@ impl RecordKind {
         Self::Bug,
     ];
 
-    /// The kinds that are described.
-    pub const DESCRIBED: [Self; 8] = [
-        Self::Result(ResultKind::Run),
-        Self::Result(ResultKind::Job),
-        Self::Result(ResultKind::Execution),
-        Self::Test,
-        Self::TestPlan,
-        Self::Build,
-        Self::DeploymentConfig,
-        Self::Bug,
-    ];
-
     /// The kinds that are described, and whose records have names.
     pub const DESCRIBED_BY_NAME: [Self; 5] =
         [Self::Test, Self::TestPlan, Self::Build, Self::DeploymentConfig, Self::Bug];
+
+    /// Returns the kinds that are described.
+    pub fn described() -> Vec<Self> {
+        [&ResultKind::ALL.map(Self::Result)[..], &Self::DESCRIBED_BY_NAME].concat()
+    }
 
     /// Returns the operation that lists the records.
     pub fn list(self) -> &'static OperationEntry {
@@ -81,8 +74,7 @@ impl RecordKind {
 
     /// Returns the arguments without which the list does not contain every record.
     pub fn filter(self) -> Fields {
-        let all = (self == Self::Bug).then(|| ("status".to_owned(), Value::from("all")));
-        all.into_iter().collect()
+        (self == Self::Bug).then(|| ("status".to_owned(), json!("all"))).into_iter().collect()
     }
 
     /// Returns whether a text has the form of the ids of this kind (service.md 1.7, 8, 9).
@@ -113,22 +105,6 @@ impl RecordKind {
         };
 
         [Some(name), other].into_iter().flatten().filter_map(|field| text_at(record, field)).collect()
-    }
-}
-
-impl JsonSchema for RecordKind {
-    fn schema_name() -> Cow<'static, str> {
-        "RecordKind".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let results = ResultKind::ALL.map(Self::Result);
-        let kinds: Vec<_> = results.into_iter().chain(Self::NAMED).collect();
-        json_schema!({"type": "string", "enum": kinds})
     }
 }
 
@@ -168,12 +144,8 @@ impl ResultKind {
     }
 
     /// Returns the field of a record of this kind that holds the id of the record.
-    pub const fn id_field(self) -> &'static str {
-        match self {
-            Self::Run => "multiplayer_run_id",
-            Self::Job => "job_id",
-            Self::Execution => "id",
-        }
+    pub fn id_field(self) -> &'static str {
+        RecordKind::Result(self).id_field()
     }
 
     /// Returns the fields that refer to records of this kind by id, in the arguments and answers of all operations.

@@ -1,7 +1,6 @@
 //! How the arguments of an operation become an HTTP request: path, query and body.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
@@ -10,12 +9,11 @@ use crate::{
     service::{
         api::artifacts::DEFAULT_PART,
         catalog::OperationEntry,
-        lenient::view,
-        operation::{Placeholder, RequestInfo, ResponseKind, TMSYS, UrlBase, placeholder},
-        schema::KNOWN,
+        operation::{RequestInfo, ResponseKind, TMSYS, UrlBase, placeholder},
+        schema::{KNOWN, properties},
         tool::PROJECT_ID,
     },
-    text::{shorten_line, shorten_name},
+    text::shorten_line,
 };
 
 /// Maximum length of path and query in bytes. Servers refuse longer targets with less clear errors.
@@ -74,21 +72,17 @@ impl Request {
             arguments.insert(PROJECT_ID.to_owned(), project.into());
         }
 
-        let mut violations = Vec::new();
-        let path = path(info.path, &arguments, tmsys, &mut violations);
+        let path = path(info.path, &arguments, tmsys)?;
         let (in_body, in_query) = sent_fields(info, &arguments);
-        let query = query(in_query.into_iter());
-        if path.len() + query.len() > MAX_TARGET_BYTES {
+        let target = target(info.url_base, project, path, &in_query);
+        if target.len() > MAX_TARGET_BYTES {
             let rule = format!("the address of the request would exceed {MAX_TARGET_BYTES} bytes");
-            violations.push(Violation::new(shorten_name(longest_argument(&arguments)), rule));
-        }
-        if !violations.is_empty() {
-            return Err(violations);
+            let longest = arguments.iter().max_by_key(|(_, value)| value_text(value).len());
+            return Err(vec![Violation::new(longest.map_or("", |(name, _)| name), rule)]);
         }
 
         let body = (info.has_body() || !in_body.is_empty()).then(|| body(operation, in_body, tmsys));
         let range = (info.response_kind == ResponseKind::File).then(|| file_range(&arguments));
-        let target = target(info.url_base, project, path, &query);
 
         Ok(Self { operation, arguments, project: project.map(str::to_owned), target, body, range })
     }
@@ -122,46 +116,48 @@ fn sent_fields<'a>(info: &RequestInfo, arguments: &'a Fields) -> (NamedValues<'a
 }
 
 /// Returns path and query below the address of the host. The path of an operation of a project names `project`.
-fn target(url_base: UrlBase, project: Option<&str>, path: String, query: &str) -> String {
+fn target(url_base: UrlBase, project: Option<&str>, path: String, in_query: &NamedValues<'_>) -> String {
     let is_below_project = matches!(url_base, UrlBase::Project | UrlBase::NamedProject);
-    let path = match project.filter(|_| is_below_project) {
+    let mut target = match project.filter(|_| is_below_project) {
         Some(project) => format!("/project/{}{path}", encoded(project)),
         None => path,
     };
 
-    if query.is_empty() { path } else { format!("{path}?{query}") }
+    for (index, (name, value)) in in_query.iter().enumerate() {
+        target.push(if index == 0 { '?' } else { '&' });
+        target.extend([&encoded(name), "=", &encoded(&value_text(value))]);
+    }
+
+    target
 }
 
 /// Returns a violation for each value that a path cannot contain.
 pub fn find_violations(operation: &OperationEntry, arguments: &Fields) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    path(operation.request.path, arguments, "", &mut violations);
-    violations
+    path(operation.request.path, arguments, "").err().unwrap_or_default()
 }
 
-fn path(template: &str, arguments: &Fields, tmsys: &str, violations: &mut Vec<Violation>) -> String {
-    let mut path = String::new();
-
+fn path(template: &str, arguments: &Fields, tmsys: &str) -> Result<String, Vec<Violation>> {
+    let (mut path, mut violations) = (String::new(), Vec::new());
     // The template begins with `/`, so that the first segment is empty.
     for segment in template.split('/').skip(1) {
         path.push('/');
         match placeholder(segment) {
+            None => path.push_str(segment),
             // The name of the test-management system is a setting, not an argument.
             Some(_) if segment == TMSYS => path.push_str(&encoded(tmsys)),
-            Some(placeholder) => match path_value(arguments, placeholder) {
-                Ok(text) => path.push_str(&text),
-                Err(rule) => violations.push(Violation::new(placeholder.name, rule)),
-            },
-            None => path.push_str(segment),
+            Some(placeholder) => {
+                let name = placeholder.trim_start_matches('*');
+                // The schema check has already reported an absent id.
+                let text = arguments.get(name).and_then(Value::as_str);
+                match text.map_or(Ok(String::new()), if name == placeholder { id } else { file_name }) {
+                    Ok(value) => path.push_str(&value),
+                    Err(rule) => violations.push(Violation::new(name, rule)),
+                }
+            }
         }
     }
 
-    path
-}
-
-fn longest_argument(arguments: &Fields) -> &str {
-    let longest = arguments.iter().max_by_key(|(_, value)| value_text(value).len());
-    longest.map_or("", |(name, _)| name)
+    if violations.is_empty() { Ok(path) } else { Err(violations) }
 }
 
 /// Returns the range that the arguments select, plus the bytes that complete its last character.
@@ -175,21 +171,19 @@ fn file_range(arguments: &Fields) -> FileRange {
 /// Maximum length of one path segment in bytes. Ids are much shorter.
 const MAX_SEGMENT_BYTES: usize = 300;
 
-fn path_value(arguments: &Fields, placeholder: Placeholder<'_>) -> Result<String, String> {
-    // The schema check has already reported an absent id.
-    let Some(text) = arguments.get(placeholder.name).and_then(Value::as_str) else {
-        return Ok(String::new());
-    };
+/// Returns the segment of an id.
+fn id(text: &str) -> Result<String, String> {
+    check_id(text).map(|()| encoded(text))
+}
 
-    if !placeholder.is_several_segments {
-        return check_id(text).map(|()| encoded(text));
-    }
-
-    let segments: Vec<_> = text.split('/').collect();
-    match segments.iter().try_for_each(|segment| check_segment(segment)) {
-        Ok(()) => Ok(segments.into_iter().map(encoded).collect::<Vec<_>>().join("/")),
+/// Returns the segments of the name of a file.
+fn file_name(text: &str) -> Result<String, String> {
+    let segment = |segment| check_segment(segment).map(|()| encoded(segment));
+    let segments: Result<Vec<_>, _> = text.split('/').map(segment).collect();
+    match segments {
+        Ok(segments) => Ok(segments.join("/")),
         // A single segment has a more precise rule than the whole name.
-        Err(rule) if segments.len() == 1 => Err(rule),
+        Err(rule) if !text.contains('/') => Err(rule),
         Err(_) => Err(format!(
             "must be a relative name: no segment between `/` may be empty, `.`, `..` or longer than \
              {MAX_SEGMENT_BYTES} bytes"
@@ -255,14 +249,10 @@ pub fn rename_case_links(operation: &OperationEntry, fields: &mut Fields, from: 
         return;
     }
 
-    let properties = operation.input_schema().get("properties");
-    let is_sent_unchanged = |name: &str| {
-        let property = properties.and_then(|properties| properties.get(name));
-        property.is_some_and(|property| property.get(KNOWN).is_some())
-    };
-
-    for (_, value) in fields.iter_mut().filter(|(name, _)| is_sent_unchanged(name)) {
-        if let Value::Object(object) = value
+    let known = |name: &str| properties(operation.input_schema())?.get(name)?.get(KNOWN);
+    for (name, value) in fields {
+        if known(name).is_some()
+            && let Value::Object(object) = value
             && let Some(links) = object.shift_remove(from)
         {
             object.insert(to.to_owned(), links);
@@ -278,12 +268,6 @@ pub fn encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// Returns the query of the fields, without `?`.
-fn query<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
-    let pairs = fields.map(|(name, value)| format!("{}={}", encoded(name), encoded(&value_text(value))));
-    pairs.collect::<Vec<_>>().join("&")
-}
-
 /// Returns a value as a query contains it.
 fn value_text(value: &Value) -> String {
     match value {
@@ -294,17 +278,10 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-/// Arguments, or an object among them, with the name that a record is to get.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Named {
-    name: Option<String>,
-}
-
 /// Returns what a call is about, such as `run 7` or `"Login"`; an empty text if the arguments name nothing.
 ///
-/// The records in the path come first. Without one, the subject is the name that the call gives, or else the records in
-/// the other arguments.
+/// The records in the path come first. Without one, the subject is the name that the call gives, itself or in an object, or
+/// else the records in the other arguments.
 fn subject(operation: &OperationEntry, arguments: &Fields) -> String {
     let in_path = operation.request.path_fields().filter_map(|name| named(name, arguments.get(name)?));
     let in_path: Vec<_> = in_path.collect();
@@ -312,9 +289,9 @@ fn subject(operation: &OperationEntry, arguments: &Fields) -> String {
         return in_path.join(", ");
     }
 
-    let own_name = view::<Named>(arguments).name;
-    if let Some(name) = own_name.or_else(|| arguments.values().find_map(|value| view::<Named>(value).name)) {
-        return format!("\"{}\"", shorten_line(&name, MAX_NAME_CHARACTERS));
+    let name = arguments.get("name").or_else(|| arguments.values().find_map(|value| value.get("name")));
+    if let Some(Value::String(name)) = name {
+        return format!("\"{}\"", shorten_line(name, MAX_NAME_CHARACTERS));
     }
 
     let others = arguments.iter().filter_map(|(name, value)| named(name, value));
@@ -323,12 +300,10 @@ fn subject(operation: &OperationEntry, arguments: &Fields) -> String {
 
 /// Returns the kind and the ids of the records that an argument names; `None` if it names none.
 fn named(argument: &str, value: &Value) -> Option<String> {
-    let (noun, ids) = match value {
-        Value::Array(ids) => (argument.strip_suffix("_ids")?, ids.as_slice()),
-        id => (
-            argument.strip_suffix("_id").or((argument == "filename").then_some("file"))?,
-            std::slice::from_ref(id),
-        ),
+    let ids = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let noun = match argument {
+        "filename" => "file",
+        _ => argument.trim_end_matches('s').strip_suffix("_id")?,
     };
 
     let noun = noun.trim_start_matches("multiplayer_").replace('_', " ");
@@ -353,10 +328,8 @@ mod tests {
         for (operation, arguments, expected) in [
             ("get_run", json!({"run_id": "r1"}), "run r1"),
             ("get_run_artifact", json!({"run_id": "r1-0", "filename": "a/b.log"}), "run r1-0, file a/b.log"),
-            ("update_test", json!({"test_id": "t", "patch": {"name": "New"}}), "test t"),
             ("create_test_folder", json!({"name": "Levels", "parent_folder_id": "f"}), "\"Levels\""),
             ("create_test", json!({"test": {"name": "Log\nin"}, "folder_id": "f"}), "\"Log in\""),
-            ("start_run", json!({"multiplayer_test_id": "t", "retries": 1}), "test t"),
             ("stop_runs", json!({"job_ids": ["a", "b", "c", "d", "e"]}), "jobs a, b, c and 2 more"),
             ("list_runs", json!({"page": 1}), ""),
         ] {

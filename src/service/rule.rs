@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{failure::Violation, fields::Fields};
 
-/// A rule between the arguments of one tool. An argument is given if it is present, even with the value `null`.
+/// A rule between the arguments of one tool, of which some are [given](is_given).
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     /// Exactly one of these arguments must be given.
@@ -17,33 +17,18 @@ pub enum Rule {
     Needs(&'static str, &'static str),
     /// The two arguments must not both be given.
     Excludes(&'static str, &'static str),
-    /// If the argument is `true`, the rules must hold.
-    WhenTrue(&'static str, &'static [Rule]),
-    /// If the first argument is given, the second must be `true`.
-    NeedsTrue(&'static str, &'static str),
     /// A function that adds a violation for each way in which the arguments break the rule.
     Custom(fn(&Fields, &mut Vec<Violation>)),
-    /// A rule of [`Severity::Own`].
+    /// A rule of this program: the service would accept the call, and ignore a part of its arguments.
     Own(&'static Rule),
-    /// A rule of [`Severity::Advice`].
+    /// A rule whose violation is only a warning: the service ignores an argument, and nothing is lost by it.
     Advice(&'static Rule),
-}
-
-/// What becomes of a call that breaks a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
-    /// The service refuses the call.
-    Service,
-    /// This program refuses the call: the service would accept it, and ignore a part of its arguments.
-    Own,
-    /// The reply has a warning: the service ignores an argument, and nothing is lost by it.
-    Advice,
 }
 
 impl Rule {
     /// Adds a violation for each way in which the arguments break the rule.
     pub fn check(&self, arguments: &Fields, violations: &mut Vec<Violation>) {
-        let is_given = |name: &str| arguments.contains_key(name);
+        let is_given = |name: &str| is_given(arguments, name);
         let mut add = |path: &str, rule: String| violations.push(Violation::new(path, rule));
 
         match *self {
@@ -69,46 +54,35 @@ impl Rule {
                     add(one, format!("cannot be combined with `argument:{other}`"));
                 }
             }
-            Self::WhenTrue(name, rules) => {
-                if arguments.get(name) == Some(&Value::Bool(true)) {
-                    for rule in rules {
-                        rule.check(arguments, violations);
-                    }
-                }
-            }
-            Self::NeedsTrue(name, needed) => {
-                if is_given(name) && arguments.get(needed) != Some(&Value::Bool(true)) {
-                    add(name, format!("has an effect only with `argument:{needed}: true`"));
-                }
-            }
             Self::Custom(check) => check(arguments, violations),
             Self::Own(rule) | Self::Advice(rule) => rule.check(arguments, violations),
         }
     }
 
-    /// Returns what becomes of a call that breaks the rule.
-    pub const fn severity(&self) -> Severity {
-        match self {
-            Self::Own(_) => Severity::Own,
-            Self::Advice(_) => Severity::Advice,
-            _ => Severity::Service,
-        }
+    /// Returns whether a violation is only a warning.
+    pub const fn is_advice(&self) -> bool {
+        matches!(self, Self::Advice(_))
+    }
+
+    /// Returns whether the service refuses a call that breaks the rule.
+    pub const fn is_of_service(&self) -> bool {
+        !matches!(self, Self::Own(_) | Self::Advice(_))
     }
 
     /// Returns the names of the arguments that the rule mentions. A custom rule returns none.
     pub fn names(&self) -> Vec<&'static str> {
         match *self {
             Self::ExactlyOne(names) | Self::AtLeastOne(names) => names.to_vec(),
-            Self::Needs(one, other) | Self::Excludes(one, other) | Self::NeedsTrue(one, other) => {
-                vec![one, other]
-            }
-            Self::WhenTrue(name, rules) => {
-                std::iter::once(name).chain(rules.iter().flat_map(Self::names)).collect()
-            }
+            Self::Needs(one, other) | Self::Excludes(one, other) => vec![one, other],
             Self::Own(rule) | Self::Advice(rule) => rule.names(),
             Self::Custom(_) => Vec::new(),
         }
     }
+}
+
+/// Returns whether an argument is present, even with the value `null`. A switch that is off counts as absent.
+pub(super) fn is_given(arguments: &Fields, name: &str) -> bool {
+    arguments.get(name).is_some_and(|value| *value != Value::Bool(false))
 }
 
 fn quoted(names: &[&str]) -> String {

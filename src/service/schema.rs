@@ -3,7 +3,12 @@
 //! Schemas of arguments use the conservative subset that every host accepts. Those of answers allow `null` where the service
 //! does, and require almost nothing, because hosts drop an answer that lacks a required field.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
+use schemars::{
+    JsonSchema, Schema, SchemaGenerator,
+    generate::SchemaSettings,
+    json_schema,
+    transform::{RecursiveTransform, Transform as _},
+};
 use serde_json::{Value, json};
 
 use crate::fields::Fields;
@@ -20,7 +25,9 @@ const INTERNAL: [&str; 4] = [OR_TYPE, KNOWN, "format", "uniqueItems"];
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "object", KNOWN: generator.subschema_for::<T>()})
+    let mut known = generator.subschema_for::<T>();
+    RecursiveTransform(simplify_argument).transform(&mut known);
+    json_schema!({"type": "object", KNOWN: known})
 }
 
 /// Returns the description of `T`, which is its doc comment, and the schema of the arguments `T`.
@@ -30,35 +37,54 @@ pub fn input<T: JsonSchema>() -> (String, Fields) {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    simplify(&mut schema, &|object| {
-        if let Some(Value::Array(types)) = object.get_mut("type") {
-            types.retain(|kind| kind != "null");
-            if let [only] = types.as_slice() {
-                let only = only.clone();
-                object.insert("type".to_owned(), only);
-            }
-        }
-        if let Some(Value::Array(values)) = object.get_mut("enum") {
-            // `null` counts as absent in arguments, so that it is not listed as a value.
-            values.retain(|value| !value.is_null());
-        }
-        object.retain(|key, value| key != "default" || !value.is_null());
-        state_choices(object);
-    });
+    let settings = settings.with_transform(RecursiveTransform(simplify_argument));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
 
-    let mut schema = into_object(schema);
-    let description = match schema.shift_remove("description") {
-        Some(Value::String(text)) => text,
-        _ => String::new(),
-    };
-    schema.shift_remove("title");
+    schema.remove("title");
+    let description = schema.remove("description");
+    let description = description.as_ref().and_then(Value::as_str).unwrap_or_default();
 
-    (description, schema)
+    (description.to_owned(), std::mem::take(schema.ensure_object()))
 }
 
-/// Fields at every depth of an answer.
-pub const EVERY_DEPTH: usize = usize::MAX;
+fn simplify_argument(schema: &mut Schema) {
+    let object = schema.ensure_object();
+    simplify(object);
+    // `null` counts as absent in arguments, so that it is neither a type, nor a value, nor a default.
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_mut_slice() {
+            let only = only.take();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    object.retain(|keyword, value| keyword != "default" || !value.is_null());
+
+    if let Some(Value::String(text)) = object.get_mut("description") {
+        // A doc comment is wrapped, and has an empty line between its paragraphs.
+        let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        *text = paragraphs.collect::<Vec<_>>().join("\n\n");
+    }
+    state_choices(object);
+}
+
+/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`. A
+/// description that explains each value stays as it is.
+fn state_choices(object: &mut Fields) {
+    let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
+    let words = enumeration.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let words: Vec<_> = words.map(str::to_owned).collect();
+
+    if let Some(Value::String(text)) = object.get_mut("description")
+        && let [others @ .., last] = words.as_slice()
+        && !words.iter().all(|word| text.contains(&format!("`{word}`")))
+    {
+        *text = format!("{} or {last}. {text}", others.join(", "));
+    }
+}
 
 /// The fields of an answer, and of the records of a page. Hosts compile every schema before their first call, and few of them
 /// show it to a model.
@@ -71,111 +97,73 @@ pub fn answer_types() -> SchemaGenerator {
 
 /// Returns the schema of the answer `T` with the fields of objects up to `depth`, of which none is required.
 pub fn answer<T: JsonSchema>(types: &mut SchemaGenerator, depth: usize) -> Fields {
-    let schema = types.subschema_for::<T>().to_value();
+    let mut schema = types.subschema_for::<T>();
+    expand(schema.ensure_object(), types.definitions(), depth);
+    RecursiveTransform(simplify_answer).transform(&mut schema);
 
-    let mut schema = expanded(schema, types.definitions(), depth);
-    simplify(&mut schema, &|object| {
-        object.retain(|key, value| match key.as_str() {
-            // The limits come from Rust's number types. The service documents no limits of its answers.
-            "required" | "minimum" | "maximum" | "default" => false,
-            // Every answer may have further fields.
-            "additionalProperties" => value != true,
-            // Hosts show them to no model, and some clients read no line of more than 64 KiB.
-            "description" => !value.is_string(),
-            _ => true,
-        });
+    std::mem::take(schema.ensure_object())
+}
+
+fn simplify_answer(schema: &mut Schema) {
+    let object = schema.ensure_object();
+    simplify(object);
+    object.retain(|keyword, value| match keyword.as_str() {
+        // The limits come from Rust's number types. The service documents no limits of its answers. Hosts show descriptions to
+        // no model, and some clients read no line of more than 64 KiB.
+        "required" | "minimum" | "maximum" | "default" | "description" => false,
+        // Every answer may have further fields.
+        "additionalProperties" => value != true,
+        _ => true,
     });
-
-    into_object(schema)
 }
 
-/// Returns a schema in which each reference is replaced by the definition to which it refers. Below `depth`, objects lose the
-/// schemas of their fields.
-fn expanded(schema: Value, definitions: &Fields, depth: usize) -> Value {
-    match schema {
-        Value::Array(schemas) => {
-            schemas.into_iter().map(|schema| expanded(schema, definitions, depth)).collect()
-        }
-        Value::Object(mut schema) => {
-            let is_kept = |keyword: &String| depth > 0 || !OF_FIELDS.contains(&keyword.as_str());
-            schema.retain(|keyword, _| is_kept(keyword));
-            if let Some(Value::String(reference)) = schema.shift_remove("$ref") {
-                let definition = definitions.get(reference.trim_start_matches("#/$defs/"));
-                let keywords = definition.and_then(Value::as_object).into_iter().flatten();
-                let kept = keywords.filter(|(keyword, _)| is_kept(keyword));
-                let own = std::mem::replace(&mut schema, kept.map(|(k, v)| (k.clone(), v.clone())).collect());
-                schema.extend(own);
-            }
+/// Replaces each reference in a schema by the definition to which it refers. Below `depth`, objects lose the schemas of their
+/// fields.
+fn expand(schema: &mut Fields, definitions: &Fields, depth: usize) {
+    let is_kept = |keyword: &String| depth > 0 || !OF_FIELDS.contains(&keyword.as_str());
+    schema.retain(|keyword, _| is_kept(keyword));
+    if let Some(Value::String(reference)) = schema.shift_remove("$ref") {
+        let definition = definitions.get(reference.trim_start_matches("#/$defs/"));
+        let keywords = definition.and_then(Value::as_object).into_iter().flatten();
+        let kept = keywords.filter(|(keyword, _)| is_kept(keyword));
+        let own = std::mem::replace(schema, kept.map(|(k, v)| (k.clone(), v.clone())).collect());
+        schema.extend(own);
+    }
 
-            let expand = |(keyword, value)| match (keyword, value) {
-                (keyword, Value::Object(fields)) if keyword == "properties" => {
-                    (keyword, Value::Object(expanded_fields(fields, definitions, depth)))
+    for (keyword, value) in schema {
+        match value {
+            Value::Object(fields) if keyword == "properties" => {
+                for (name, field) in fields {
+                    let Value::Object(field) = field else { continue };
+                    // The records of a page have the depth of the page.
+                    let is_list_of_records = name == RECORDS && field.contains_key("items");
+                    expand(
+                        field,
+                        definitions,
+                        if is_list_of_records { depth } else { depth.saturating_sub(1) },
+                    );
                 }
-                (keyword, value) => (keyword, expanded(value, definitions, depth)),
-            };
-            schema.into_iter().map(expand).collect()
+            }
+            Value::Object(schema) => expand(schema, definitions, depth),
+            Value::Array(schemas) => {
+                let schemas = schemas.iter_mut().filter_map(Value::as_object_mut);
+                schemas.for_each(|schema| expand(schema, definitions, depth));
+            }
+            _ => {}
         }
-        _ => schema,
     }
 }
 
-/// Returns the schemas of the fields of an object. The records of a page have the depth of the page.
-fn expanded_fields(fields: Fields, definitions: &Fields, depth: usize) -> Fields {
-    let expand = |(name, field): (String, Value)| {
-        let is_list_of_records = name == RECORDS && field.get("items").is_some();
-        let depth = if is_list_of_records { depth } else { depth.saturating_sub(1) };
-        (name, expanded(field, definitions, depth))
-    };
-    fields.into_iter().map(expand).collect()
-}
-
-fn into_object(schema: Value) -> Fields {
-    match schema {
-        Value::Object(object) => object,
-        _ => Fields::new(),
+/// Removes what neither a host nor the check of arguments reads.
+fn simplify(object: &mut Fields) {
+    merge_nullable(object);
+    // Formats such as `uint32` are Rust's.
+    if object.get("format").is_some_and(|format| format != "uuid") {
+        object.shift_remove("format");
     }
-}
-
-/// Applies the common rewriting and `also` to a schema and every schema in it.
-fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
-    match schema {
-        Value::Array(items) => items.iter_mut().for_each(|item| simplify(item, also)),
-        Value::Object(object) => {
-            merge_nullable(object);
-
-            // Formats such as `uint32` are Rust's. Only `uuid` has a meaning for the check of arguments.
-            if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "uuid") {
-                object.shift_remove("format");
-            }
-            // An object without known fields may have any.
-            if object.get("additionalProperties") == Some(&Value::Bool(true))
-                && !object.contains_key("properties")
-            {
-                object.shift_remove("additionalProperties");
-            }
-            also(object);
-
-            if let Some(Value::String(text)) = object.get_mut("description") {
-                *text = unwrap_lines(text);
-            }
-
-            for (keyword, value) in object {
-                match value {
-                    // A field may have the name of a keyword.
-                    Value::Object(fields) if keyword == "properties" => {
-                        for field in fields.values_mut() {
-                            // A value of any type. Some hosts refuse a schema that is no object.
-                            if *field == true {
-                                *field = json!({});
-                            }
-                            simplify(field, also);
-                        }
-                    }
-                    value => simplify(value, also),
-                }
-            }
-        }
-        _ => {}
+    // An object without known fields may have any.
+    if object.get("additionalProperties") == Some(&Value::Bool(true)) && !object.contains_key("properties") {
+        object.shift_remove("additionalProperties");
     }
 }
 
@@ -183,7 +171,7 @@ fn simplify(schema: &mut Value, also: &dyn Fn(&mut Fields)) {
 fn merge_nullable(object: &mut Fields) {
     let Some(Value::Array(alternatives)) = object.get_mut("anyOf") else { return };
     let [Value::Object(some), none] = alternatives.as_mut_slice() else { return };
-    if none.get("type").and_then(Value::as_str) != Some("null") {
+    if none.get("type").is_none_or(|kind| kind != "null") {
         return;
     }
 
@@ -191,44 +179,10 @@ fn merge_nullable(object: &mut Fields) {
     if let Some(kind) = merged.get_mut("type") {
         *kind = json!([kind.take(), "null"]);
     }
-
     object.shift_remove("anyOf");
-    for (key, value) in merged {
-        object.entry(key).or_insert(value);
+    for (keyword, value) in merged {
+        object.entry(keyword).or_insert(value);
     }
-}
-
-/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`. A
-/// description that explains each value stays as it is.
-fn state_choices(object: &mut Fields) {
-    let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
-    let Some(Value::Array(values)) = enumeration else { return };
-    let Some((last, others)) = values.split_last() else { return };
-
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let words: Vec<_> = others.iter().map(word).collect();
-    let (others, last) = (words.join(", "), word(last));
-
-    if let Some(Value::String(text)) = object.get_mut("description") {
-        let explains = |word: &String| text.contains(&format!("`{word}`"));
-        if !words.iter().chain([&last]).all(explains) {
-            *text = format!("{others} or {last}. {text}");
-        }
-    }
-}
-
-/// Joins the lines of a wrapped doc comment. Paragraphs and list items remain separate.
-fn unwrap_lines(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    for line in text.lines() {
-        let starts = line.is_empty() || line.starts_with("- ") || joined.is_empty() || joined.ends_with('\n');
-        if !joined.is_empty() {
-            joined.push(if starts { '\n' } else { ' ' });
-        }
-        joined.push_str(line);
-    }
-
-    joined
 }
 
 /// Field of a page that holds its records.
@@ -242,17 +196,9 @@ pub fn properties(schema: &Fields) -> Option<&Fields> {
     schema.get("properties")?.as_object()
 }
 
-/// Returns the schema of the object at the path `path` of dotted names. A name below a list leads into its entries.
-pub fn object_below<'a>(schema: &'a Fields, path: &str) -> Option<&'a Fields> {
-    path.split('.').filter(|name| !name.is_empty()).try_fold(schema, |object, name| {
-        let field = properties(object)?.get(name)?;
-        field.get("items").unwrap_or(field).as_object()
-    })
-}
-
-fn object_fields(schema: &mut Fields) -> impl Iterator<Item = (&String, &mut Fields)> {
-    let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
-    fields.filter_map(|(name, field)| Some((name, field.as_object_mut()?)))
+/// Returns the schema of the records of a page; `None` if the answer is no page.
+pub fn records(answer: &Fields) -> Option<&Fields> {
+    properties(answer)?.get(RECORDS)?.get("items")?.as_object()
 }
 
 /// Removes from the schema of the arguments of a tool, or of the entries of a list, what hosts do not see: the keywords
@@ -267,9 +213,10 @@ pub fn publish(schema: &mut Fields) {
         keyword => !INTERNAL.contains(&keyword),
     });
 
-    for (_, property) in object_fields(schema) {
-        publish(property);
-        property.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
+    let arguments = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
+    for argument in arguments.filter_map(|(_, argument)| argument.as_object_mut()) {
+        publish(argument);
+        argument.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
     }
     if let Some(Value::Object(entry)) = schema.get_mut("items") {
         publish(entry);

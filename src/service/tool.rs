@@ -6,7 +6,7 @@
 use std::{
     fmt::{Display, Formatter, Result},
     ops::Deref,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock},
 };
 
 use schemars::{JsonSchema, SchemaGenerator};
@@ -35,91 +35,61 @@ pub const FIELDS: &str = "fields";
 pub struct ToolDefinition {
     /// The stated properties.
     info: ToolInfo,
-    /// Whether an answer may hold pictures.
-    pub has_pictures: bool,
-    /// Whether the answer of the service may be a file, or the address of one.
-    has_link: bool,
-    // `new` runs at compile time, where schemas cannot be generated.
-    generate_input: fn() -> (String, Fields),
+    /// Description, and schema of the arguments.
+    input: LazyLock<(String, Fields)>,
+    /// Complete schema of the answer.
+    output: LazyLock<Arc<Fields>>,
     generate_output: fn(&mut SchemaGenerator, usize) -> Fields,
-    input: OnceLock<(String, Fields)>,
-    output: OnceLock<Arc<Fields>>,
 }
 
 impl ToolDefinition {
     /// A tool with the properties `info` that takes `Arguments` and answers with `Answer`.
-    pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(
-        info: ToolInfo,
-        has_pictures: bool,
-        has_link: bool,
-    ) -> Self {
+    pub const fn new<Arguments: JsonSchema, Answer: JsonSchema>(info: ToolInfo) -> Self {
         Self {
             info,
-            has_pictures,
-            has_link,
-            generate_input: schema::input::<Arguments>,
+            // `new` runs at compile time, where schemas cannot be generated.
+            input: LazyLock::new(schema::input::<Arguments>),
+            output: LazyLock::new(|| {
+                Arc::new(schema::answer::<Answer>(&mut schema::answer_types(), usize::MAX))
+            }),
             generate_output: schema::answer::<Answer>,
-            input: OnceLock::new(),
-            output: OnceLock::new(),
         }
     }
 
     /// Returns the description that a model reads: the doc comment of the arguments type.
     pub fn description(&self) -> Guidance {
-        self.input().0.clone().into()
+        self.input.0.clone().into()
     }
 
     /// Returns the schema of the arguments, without the arguments that tools have in common. Its descriptions are
     /// texts that [refer to tools](crate::text::guidance).
     pub fn input_schema(&self) -> &Fields {
-        &self.input().1
+        &self.input.1
     }
 
     /// Returns the complete schema of the answer.
     pub fn output_schema(&self) -> &Arc<Fields> {
-        self.output
-            .get_or_init(|| Arc::new(self.answer_schema(&mut schema::answer_types(), schema::EVERY_DEPTH)))
-    }
-
-    /// Returns whether a result may have pictures or links beside its text. Its answer then has no published schema: some hosts
-    /// show a model the structure of a result alone.
-    pub fn has_blocks(&self) -> bool {
-        self.has_pictures || self.has_link || self.extension == Some(Extension::FileLinks)
+        &self.output
     }
 
     /// Returns the schema of the answer as hosts receive it. `types` is a generator of [`schema::answer_types`].
     pub fn published_output_schema(&self, types: &mut SchemaGenerator) -> Fields {
-        let mut schema = self.answer_schema(types, schema::PUBLISHED_DEPTH);
+        let mut schema = (self.generate_output)(types, schema::PUBLISHED_DEPTH);
         // The reply to a dry run has no field of the answer.
-        if self.takes_dry_run() {
-            schema.shift_remove("required");
-        }
-
-        schema
-    }
-
-    fn answer_schema(&self, types: &mut SchemaGenerator, depth: usize) -> Fields {
-        let mut schema = (self.generate_output)(types, depth);
-        if !self.required_fields.is_empty() {
+        if !self.required_fields.is_empty() && !self.takes_dry_run() {
             schema.insert("required".to_owned(), json!(self.required_fields));
         }
         schema
     }
 
-    fn input(&self) -> &(String, Fields) {
-        self.input.get_or_init(self.generate_input)
-    }
-
     /// Returns whether a caller can select a page of the list, and its size.
     pub fn takes_pages(&self) -> bool {
-        let arguments = schema::properties(self.input_schema());
-        arguments.is_some_and(|known| known.contains_key("page") && known.contains_key("page_size"))
+        self.records.is_some()
     }
 
     /// Returns whether the answer is a page of records.
     pub fn answers_with_page(&self) -> bool {
-        let records = schema::properties(self.output_schema()).and_then(|fields| fields.get(schema::RECORDS));
-        records.is_some_and(|field| field["type"] == "array")
+        schema::records(self.output_schema()).is_some()
     }
 }
 
@@ -139,6 +109,7 @@ pub type ConfirmationQuestion = fn(&Fields) -> Option<String>;
 ///
 /// A new property is one field here, its default in `ToolInfo::new`, and one builder method.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the properties are independent")]
 pub struct ToolInfo {
     /// Unique name. For an operation it is the `operationId` of the contract.
     pub name: &'static str,
@@ -156,7 +127,7 @@ pub struct ToolInfo {
     pub rules: &'static [Rule],
     /// Fields that every answer has. An answer without one of them is reported as a bad response.
     pub required_fields: &'static [&'static str],
-    /// The keys of the records of a list that is read completely.
+    /// The keys of the records of a list.
     pub records: Option<RecordKeys>,
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
@@ -166,6 +137,10 @@ pub struct ToolInfo {
     pub extension: Option<Extension>,
     /// What an answer that is too long loses before anything else, in this order.
     pub lost_first: &'static [LostFirst],
+    /// Whether a result may have pictures beside its text.
+    pub has_pictures: bool,
+    /// Whether a result may have links to files beside its text.
+    pub has_links: bool,
     /// Whether hosts that display HTML have a page for the answer.
     pub has_view: bool,
     /// Whether the tool reads or writes files of the machine on which this program runs.
@@ -192,7 +167,7 @@ pub enum LostFirst {
 }
 
 /// What a caller does after a failure of a tool, where the kind of the failure alone does not say it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct FailureHints {
     /// How to find out what happened, if the outcome of a call is unknown.
     pub recovery: Option<&'static str>,
@@ -206,6 +181,10 @@ pub struct FailureHints {
     pub conflict: Option<&'static str>,
 }
 
+impl FailureHints {
+    const NONE: Self = Self { recovery: None, access: None, feature: None, not_found: None, conflict: None };
+}
+
 impl ToolInfo {
     const fn new(name: &'static str, title: &'static str, toolset: Toolset, effect: Effect) -> Self {
         Self {
@@ -213,22 +192,17 @@ impl ToolInfo {
             title,
             effect,
             toolset,
-            // Tools are not offered by default, because every listed tool costs tokens.
-            tier: Tier::Extra,
+            tier: Tier::Core,
             access: Access::AnyKey,
             rules: &[],
             required_fields: &[],
             records: None,
-            failure_hints: FailureHints {
-                recovery: None,
-                access: None,
-                feature: None,
-                not_found: None,
-                conflict: None,
-            },
+            failure_hints: FailureHints::NONE,
             confirmation_question: None,
             extension: None,
             lost_first: &[],
+            has_pictures: false,
+            has_links: false,
             has_view: false,
             uses_local_files: false,
         }
@@ -237,6 +211,12 @@ impl ToolInfo {
     /// A tool that changes nothing.
     pub const fn reads(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
         Self::new(name, title, toolset, Effect::Reads)
+    }
+
+    /// A tool that returns a page of a list. Its records have an `id` and a `name`, unless [`Self::records`] says otherwise.
+    pub const fn lists(name: &'static str, title: &'static str, toolset: Toolset) -> Self {
+        let keys = RecordKeys { id: "id", times: &[], name: "name" };
+        Self::reads(name, title, toolset).records(keys).requires_fields(&[schema::RECORDS])
     }
 
     /// A tool with the effect [`Effect::Creates`].
@@ -260,7 +240,7 @@ impl ToolInfo {
     }
 
     setters! {
-        core() sets tier = Tier::Core;
+        extra() sets tier = Tier::Extra;
         needs(permission: &'static str) sets access = Access::Permission(permission);
         without_key() sets access = Access::NoKey;
         rules(rules: &'static [Rule]) sets rules = rules;
@@ -274,6 +254,8 @@ impl ToolInfo {
         asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
         extended_by(extension: Extension) sets extension = Some(extension);
         loses_first(parts: &'static [LostFirst]) sets lost_first = parts;
+        with_pictures() sets has_pictures = true;
+        with_links() sets has_links = true;
         with_view() sets has_view = true;
         uses_local_files() sets uses_local_files = true;
     }
@@ -369,10 +351,8 @@ impl Display for Effect {
             ("destructive", self.is_destructive()),
             ("idempotent", self.is_idempotent()),
         ];
-        let mut true_hints = hints.iter().filter(|(_, is_true)| *is_true).map(|(hint, _)| *hint);
-
-        formatter.write_str(true_hints.next().unwrap_or_default())?;
-        true_hints.try_for_each(|hint| write!(formatter, ", {hint}"))
+        let true_hints = hints.into_iter().filter(|(_, is_true)| *is_true).map(|(hint, _)| hint);
+        formatter.write_str(&true_hints.collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -404,36 +384,24 @@ pub enum Toolset {
 }
 
 impl Toolset {
-    /// Every set, in the order in which help texts list them.
-    pub const ALL: [Self; 11] = [
-        Self::Runs,
-        Self::Exports,
-        Self::Bugs,
-        Self::Builds,
-        Self::Tests,
-        Self::Plans,
-        Self::Steps,
-        Self::Configs,
-        Self::Knowledge,
-        Self::Artifacts,
-        Self::Minions,
+    /// Every set with its name in the setting `TAS_TOOLSETS`, in the order in which help texts list them.
+    pub const ALL: [(Self, &'static str); 11] = [
+        (Self::Runs, "runs"),
+        (Self::Exports, "exports"),
+        (Self::Bugs, "bugs"),
+        (Self::Builds, "builds"),
+        (Self::Tests, "tests"),
+        (Self::Plans, "plans"),
+        (Self::Steps, "steps"),
+        (Self::Configs, "configs"),
+        (Self::Knowledge, "knowledge"),
+        (Self::Artifacts, "artifacts"),
+        (Self::Minions, "minions"),
     ];
 
-    /// Returns the name of the set, as the setting `TAS_TOOLSETS` contains it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Runs => "runs",
-            Self::Exports => "exports",
-            Self::Bugs => "bugs",
-            Self::Builds => "builds",
-            Self::Tests => "tests",
-            Self::Plans => "plans",
-            Self::Steps => "steps",
-            Self::Configs => "configs",
-            Self::Knowledge => "knowledge",
-            Self::Artifacts => "artifacts",
-            Self::Minions => "minions",
-        }
+    /// Returns the name of the set.
+    pub fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(set, _)| *set == self).map_or("", |(_, name)| name)
     }
 }
 

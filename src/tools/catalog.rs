@@ -69,11 +69,8 @@ macro_rules! list_composite_tools {
 
         $(impl ListedTool for $tool {
             fn tool() -> Tool {
-                static DEFINITION: ToolDefinition = ToolDefinition::new::<$tool, <$tool as CompositeTool>::Answer>(
-                    <$tool as CompositeTool>::TOOL,
-                    false,
-                    false,
-                );
+                static DEFINITION: ToolDefinition =
+                    ToolDefinition::new::<$tool, <$tool as CompositeTool>::Answer>(<$tool as CompositeTool>::TOOL);
 
                 Tool { info: &DEFINITION, run: |call| Box::pin(run_composite::<$tool>(call)) }
             }

@@ -63,7 +63,7 @@ pub struct FindByName {
 }
 
 impl CompositeTool for FindByName {
-    const TOOL: ToolInfo = ToolInfo::reads("find_by_name", "Find records by name", Toolset::Runs).core();
+    const TOOL: ToolInfo = ToolInfo::reads("find_by_name", "Find records by name", Toolset::Runs);
     type Answer = NameSearchAnswer;
 
     async fn run(self, context: ToolContext) -> Result<NameSearchAnswer, Failure> {
@@ -83,12 +83,12 @@ pub struct DescribeRecord {
     #[schemars(length(min = 1, max = 200))]
     pub record: String,
     /// Default: any.
-    #[schemars(extend("enum" = RecordKind::DESCRIBED))]
+    #[schemars(extend("enum" = RecordKind::described()))]
     pub kind: Option<RecordKind>,
 }
 
 impl CompositeTool for DescribeRecord {
-    const TOOL: ToolInfo = ToolInfo::reads("describe_record", "Describe a record", Toolset::Runs).core();
+    const TOOL: ToolInfo = ToolInfo::reads("describe_record", "Describe a record", Toolset::Runs);
     type Answer = RecordDescription;
 
     async fn run(self, context: ToolContext) -> Result<RecordDescription, Failure> {
@@ -129,7 +129,6 @@ pub struct WaitForCompletion {
 
 impl CompositeTool for WaitForCompletion {
     const TOOL: ToolInfo = ToolInfo::reads("wait_for_completion", "Wait for runs to finish", Toolset::Runs)
-        .core()
         .needs("project:read-runs")
         .rules(&[Rule::ExactlyOne(&[
             ResultKind::Job.argument(),
@@ -193,7 +192,6 @@ pub struct SummarizeResults {
 
 impl CompositeTool for SummarizeResults {
     const TOOL: ToolInfo = ToolInfo::reads("summarize_results", "Summarize results", Toolset::Runs)
-        .core()
         .needs("project:read-runs")
         .rules(&[Rule::ExactlyOne(&[
             ResultKind::Run.argument(),
@@ -273,7 +271,6 @@ pub struct RerunResults {
 
 impl CompositeTool for RerunResults {
     const TOOL: ToolInfo = ToolInfo::creates("rerun_results", "Rerun results", Toolset::Runs)
-        .core()
         .needs("project:operate-runs")
         .rules(&[Rule::ExactlyOne(&[
             ResultKind::Run.argument(),

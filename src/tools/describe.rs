@@ -57,7 +57,7 @@ pub(super) async fn find_record(
     name: &str,
     kind: Option<RecordKind>,
 ) -> Result<(FoundRecord, NameResult), Failure> {
-    let mut kinds = kind.map_or(RecordKind::DESCRIBED.to_vec(), |kind| vec![kind]);
+    let mut kinds = kind.map_or(RecordKind::described(), |kind| vec![kind]);
     if let Some(found) = find_by_id(reader, &kinds, name).await? {
         return Ok((found, NameResult::new(name, Vec::new())));
     }
@@ -91,7 +91,7 @@ pub(crate) async fn find_by_id(
 #[serde(default)]
 #[expect(missing_docs, reason = "the names of most fields are self-explanatory")]
 pub struct RecordDescription {
-    #[schemars(extend("enum" = RecordKind::DESCRIBED))]
+    #[schemars(extend("enum" = RecordKind::described()))]
     pub kind: RecordKind,
     pub id: String,
     pub name: String,

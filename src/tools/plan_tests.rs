@@ -65,6 +65,7 @@ pub struct PlanTests {
 
 impl CompositeTool for ChangePlanTests {
     const TOOL: ToolInfo = ToolInfo::replaces("change_plan_tests", "Change tests of a plan", Toolset::Plans)
+        .extra()
         .needs("project:edit-tests")
         .rules(&[
             Rule::AtLeastOne(&["add", "remove", "replace"]),

@@ -203,8 +203,8 @@ fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
         "default" => Selection::default_tools(false).names,
         "lean" => LEAN_TOOLS.into_iter().collect(),
         "all" => Selection::all_tools().names,
-        _ => match Toolset::ALL.iter().find(|set| set.name() == word) {
-            Some(set) => names_of(&|tool| tool.toolset == *set),
+        _ => match Toolset::ALL.iter().find(|(_, name)| *name == word) {
+            Some((set, _)) => names_of(&|tool| tool.toolset == *set),
             None if catalog::find_tool(word).is_some() => names_of(&|tool| tool.name == word),
             None => return Err(unknown(word)),
         },
@@ -223,5 +223,5 @@ pub fn words() -> impl Iterator<Item = &'static str> {
 }
 
 fn set_names() -> Vec<&'static str> {
-    Toolset::ALL.iter().map(|set| set.name()).collect()
+    Toolset::ALL.iter().map(|(_, name)| *name).collect()
 }

@@ -20,7 +20,7 @@ use crate::{
     fields::{Fields, text_at},
     service::{
         api::{
-            steps::StepBody,
+            shared_steps::StepBody,
             tests::{TestCase, TestPlayer},
         },
         lenient::view,

@@ -7,9 +7,8 @@ use crate::sandbox::model::records::{at_version, step_id};
 use crate::sandbox::model::test_content;
 use crate::service::api::shared_steps::{
     CreateSharedStep, DeleteSharedStep, GetSharedStep, ListSharedSteps, SharedStep, SharedStepSummary,
-    UpdateSharedStep,
+    StepList, UpdateSharedStep,
 };
-use crate::service::api::steps::StepList;
 
 pub(crate) const NOT_FOUND: &str = "shared step not found";
 

@@ -7,7 +7,6 @@ use crate::fields::Fields;
 use crate::sandbox::answers::answer::{ApiError, Endpoint};
 use crate::service::arguments::{Mode, check};
 use crate::service::catalog::OperationEntry;
-use crate::service::rule::Severity;
 
 /// Error texts of the service for certain rules (service.md 1.5).
 const FIXED_TEXTS: &[([&str; 2], &str)] = &[
@@ -31,7 +30,7 @@ pub(super) fn read(endpoint: &Endpoint, path: Fields, query: &str, body: &[u8]) 
 
     // The contract states bodies of `POST` and `PATCH`, and one optional body of `DELETE` (service.md 6.5).
     let has_body =
-        endpoint.request.has_body() || !(endpoint.request.body_fields.is_empty() || body.is_empty());
+        endpoint.request.has_body() || !(endpoint.request.exceptions.is_empty() || body.is_empty());
     if has_body {
         // Query values are text. They are converted before the body is added, whose values have JSON types.
         // Violations are ignored here, because the complete fields are checked below.
@@ -60,7 +59,7 @@ fn read_body(endpoint: &Endpoint, body: &[u8]) -> Result<Fields, ApiError> {
 
 fn check_fields(entry: &OperationEntry, fields: &mut Fields, mode: Mode) -> Vec<Violation> {
     let mut violations = check(entry.input_schema(), fields, mode).violations;
-    for rule in entry.rules.iter().filter(|rule| rule.severity() == Severity::Service) {
+    for rule in entry.rules.iter().filter(|rule| rule.is_of_service()) {
         let earlier = violations.len();
         rule.check(fields, &mut violations);
 

@@ -9,7 +9,7 @@ use crate::sandbox::model::records::{find, step_id};
 use crate::sandbox::model::saved_test::{CaseLink, SavedTest, ScriptedPlayer, ScriptedStep};
 use crate::sandbox::model::time::Millis;
 use crate::service::api::Open;
-use crate::service::api::steps::{ExpectedResult, StepBody};
+use crate::service::api::shared_steps::{ExpectedResult, StepBody};
 use crate::service::api::tests::{TestContent, TestItem, TestPlayer};
 
 const COLLECTION: &str = "collection";

@@ -12,11 +12,14 @@ pub struct ListRunArtifacts {
 impl Operation for ListRunArtifacts {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_run_artifacts", "List the artifacts of a player", Toolset::Artifacts)
+            .with_links()
+            .extra()
             .needs("project:read-runs")
             .rules(&[Rule::Own(&Rule::Custom(check_player_id))])
             .extended_by(Extension::FileLinks)
             .requires_fields(&["artifacts"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts").below(UrlBase::Knowledge);
+    const REQUEST: RequestInfo =
+        RequestInfo::new(Method::GET, "/runs/{run_id}/artifacts").below(UrlBase::Knowledge);
     type Answer = ArtifactListing;
 }
 
@@ -30,10 +33,10 @@ pub struct GetRunArtifact {
     /// Name with directories[[; from `tool:list_run_artifacts`]].
     pub filename: Id,
     /// First byte of text; default 0. `next_offset` continues.
-    #[schemars(range(min = 0), extend("default" = 0))]
+    #[schemars(range(min = 0))]
     pub offset: Option<u64>,
     /// Most bytes of text, 1-1000000; default 16000. A reply may have fewer.
-    #[schemars(range(min = 1, max = MAX_PART_LENGTH), extend("default" = DEFAULT_PART))]
+    #[schemars(range(min = 1, max = MAX_PART_LENGTH))]
     pub length: Option<u64>,
 }
 
@@ -45,9 +48,12 @@ pub const DEFAULT_PART: u64 = 16_000;
 
 impl Operation for GetRunArtifact {
     const TOOL: ToolInfo = ToolInfo::reads("get_run_artifact", "Read an artifact", Toolset::Artifacts)
+        .with_pictures()
+        .with_links()
+        .extra()
         .needs("project:read-runs")
         .rules(&[Rule::Own(&Rule::Custom(check_player_id))]);
-    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/artifacts/{*filename}")
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs/{run_id}/artifacts/{*filename}")
         .below(UrlBase::Knowledge)
         .own_arguments(&["offset", "length"])
         .responds_with(ResponseKind::File);
@@ -56,13 +62,8 @@ impl Operation for GetRunArtifact {
 
 /// Checks that `run_id` is the id of a player, not of a run. Players are numbered from 1 here (service.md 1.8).
 fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
-    const MAX_DIGITS: usize = 4;
-
     let Some(id) = arguments.get("run_id").and_then(Value::as_str) else { return };
-    let is_number = |text: &str| {
-        let digits = (1..=MAX_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits && text.bytes().any(|byte| byte != b'0')
-    };
+    let is_number = |text: &str| text.parse::<u16>().is_ok_and(|number| number > 0);
 
     // For the id of a run the service answers 404 without a reason: the path takes the id of a player (service.md 12).
     if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
@@ -72,7 +73,6 @@ fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// The files of a player.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
@@ -83,7 +83,6 @@ pub struct ArtifactListing {
     pub artifacts: Vec<RunArtifact>,
 }
 
-/// A file of a player.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunArtifact {
@@ -114,8 +113,7 @@ pub struct ArtifactPart {
     pub text: Option<String>,
     /// Size in bytes of a file that is not text; null if unknown.
     pub size: Option<u64>,
-    #[schemars(with = "Option<DeliveredPicture>")]
-    pub picture: Option<Value>,
+    pub picture: Option<Open>,
     /// How to get a file whose content is not in this answer.
     pub hint: Option<String>,
 }

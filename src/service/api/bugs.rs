@@ -12,11 +12,10 @@ pub struct ListRunBugs {
 }
 
 impl Operation for ListRunBugs {
-    const TOOL: ToolInfo = ToolInfo::reads("list_run_bugs", "List the bugs of a run", Toolset::Bugs)
-        .core()
-        .needs("project:read-runs");
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_run_bugs", "List the bugs of a run", Toolset::Bugs).needs("project:read-runs");
     // The answer is one page, and the operation has no paging arguments (service.md 1.3).
-    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/bugs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs/{run_id}/bugs");
     type Answer = RunBugPage;
 }
 
@@ -24,7 +23,6 @@ impl Operation for ListRunBugs {
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
     /// Default active.
-    #[schemars(extend("default" = "active"))]
     pub status: Option<BugStatusFilter>,
     /// Text in title, description or reproduction steps.
     pub search: Option<String>,
@@ -43,7 +41,6 @@ pub struct ListBugs {
 /// What still works in a project without the feature `bug_review` (service.md 9).
 const ONE_RUN: &str = "`tool:list_run_bugs` returns the bugs of one run without this feature";
 
-/// Filter by the state of a bug.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum BugStatusFilter {
@@ -62,13 +59,11 @@ pub enum Severity {
 }
 
 impl Operation for ListBugs {
-    const TOOL: ToolInfo = ToolInfo::reads("list_bugs", "List reviewed bugs", Toolset::Bugs)
-        .core()
+    const TOOL: ToolInfo = ToolInfo::lists("list_bugs", "List reviewed bugs", Toolset::Bugs)
         .needs_feature(ONE_RUN)
         .needs("project:read-runs")
-        .records(RecordKeys { id: "id", times: &["created_at"], name: "title" })
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/bugs");
+        .records(RecordKeys { id: "id", times: &["created_at"], name: "title" });
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/bugs");
     type Answer = ListPage<Bug>;
 }
 
@@ -83,14 +78,12 @@ pub struct GetBug {
 
 impl Operation for GetBug {
     const TOOL: ToolInfo = ToolInfo::reads("get_bug", "Get a reviewed bug", Toolset::Bugs)
-        .core()
         .needs_feature(ONE_RUN)
         .needs("project:read-runs");
-    const REQUEST: RequestInfo = RequestInfo::get("/bugs/{bug_id}");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/bugs/{bug_id}");
     type Answer = BugDetail;
 }
 
-/// The bugs of a run, in one page.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
@@ -102,7 +95,6 @@ pub struct RunBugPage {
     pub bug_occurrences: Option<Vec<Open>>,
 }
 
-/// A bug as it was detected in a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunBug {
@@ -125,7 +117,6 @@ pub struct RunBug {
     pub details: Option<RunBugDetails>,
 }
 
-/// The details of a detected bug.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
@@ -158,7 +149,6 @@ pub struct Bug {
     pub created_by: Option<String>,
 }
 
-/// A reviewed bug with its occurrences.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct BugDetail {
@@ -168,7 +158,6 @@ pub struct BugDetail {
 }
 
 // service.md 9.2
-/// One detection of a bug.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct BugOccurrence {

@@ -34,15 +34,11 @@ pub enum BuildPlatform {
 }
 
 impl Operation for ListBuilds {
-    const TOOL: ToolInfo = ToolInfo::reads("list_builds", "List builds", Toolset::Builds)
-        .core()
-        .access_hint(
-            "a start still works with a known `argument:build_id`, or without one: the service then chooses the build",
-        )
+    const TOOL: ToolInfo = ToolInfo::lists("list_builds", "List builds", Toolset::Builds)
+        .access_hint("a start works with a known `argument:build_id`, or without: the service then chooses")
         .needs("project:manage-build-storage")
-        .records(RecordKeys { id: "id", times: &["created_at"], name: "name" })
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/builds");
+        .records(RecordKeys { id: "id", times: &["created_at"], name: "name" });
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/builds");
     type Answer = ListPage<Build>;
 }
 
@@ -54,10 +50,9 @@ pub struct GetBuild {
 }
 
 impl Operation for GetBuild {
-    const TOOL: ToolInfo = ToolInfo::reads("get_build", "Get a build", Toolset::Builds)
-        .core()
-        .needs("project:manage-build-storage");
-    const REQUEST: RequestInfo = RequestInfo::get("/builds/{build_id}");
+    const TOOL: ToolInfo =
+        ToolInfo::reads("get_build", "Get a build", Toolset::Builds).needs("project:manage-build-storage");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/builds/{build_id}");
     type Answer = BuildDetail;
 }
 
@@ -70,28 +65,19 @@ pub struct DeleteBuild {
 
 impl Operation for DeleteBuild {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_build", "Delete a build", Toolset::Builds)
-        .core()
         .needs("project:manage-build-storage")
         .recovery_hint("call `tool:get_build`: `not_found` means that the build is deleted")
         .asks_confirmation(deletion_question);
-    const REQUEST: RequestInfo = RequestInfo::delete("/builds/{build_id}");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::DELETE, "/builds/{build_id}");
     type Answer = DeletedBuild;
 }
 
-/// Returns the confirmation question. A deleted build cannot be restored (service.md 10.3).
-fn deletion_question(arguments: &Fields) -> Option<String> {
-    let build = arguments.get("build_id").and_then(Value::as_str)?;
-    Some(format!("deletes the build `{build}` and its file permanently"))
-}
-
-/// The answer to the deletion of a build.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct DeletedBuild {
     pub message: String,
 }
 
-/// A build, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Build {
@@ -113,7 +99,6 @@ pub struct Build {
     pub description: Option<String>,
 }
 
-/// A build, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct BuildDetail {

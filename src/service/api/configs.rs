@@ -13,13 +13,10 @@ pub struct ListDeploymentConfigs {
 
 impl Operation for ListDeploymentConfigs {
     const TOOL: ToolInfo =
-        ToolInfo::reads("list_deployment_configs", "List deployment configs", Toolset::Configs)
-            .core()
+        ToolInfo::lists("list_deployment_configs", "List deployment configs", Toolset::Configs)
             .access_hint("a start still works with a known `argument:deployment_config_id`")
-            .needs("project:view-configs")
-            .records(RecordKeys { id: "id", times: &[], name: "name" })
-            .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/deployment-configs");
+            .needs("project:view-configs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/deployment-configs");
     type Answer = ListPage<DeploymentConfig>;
 }
 
@@ -31,11 +28,9 @@ pub struct ListAgentConfigs {
 }
 
 impl Operation for ListAgentConfigs {
-    const TOOL: ToolInfo = ToolInfo::reads("list_agent_configs", "List agent configs", Toolset::Configs)
-        .core()
-        .needs("project:view-configs")
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/agent-configs");
+    const TOOL: ToolInfo = ToolInfo::lists("list_agent_configs", "List agent configs", Toolset::Configs)
+        .needs("project:view-configs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/agent-configs");
     type Answer = ListPage<AgentConfig>;
 }
 
@@ -50,10 +45,10 @@ pub struct ListCredentialKinds {
 
 impl Operation for ListCredentialKinds {
     const TOOL: ToolInfo =
-        ToolInfo::reads("list_credential_kinds", "List credential kinds", Toolset::Configs)
-            .needs("project:view-configs")
-            .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/credential-kinds");
+        ToolInfo::lists("list_credential_kinds", "List credential kinds", Toolset::Configs)
+            .extra()
+            .needs("project:view-configs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/credential-kinds");
     type Answer = ListPage<CredentialKind>;
 }
 
@@ -67,7 +62,6 @@ pub struct AgentConfig {
     pub pinned: bool,
 }
 
-/// A kind of credentials.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct CredentialKind {
@@ -81,7 +75,6 @@ pub struct CredentialKind {
 /// The device or platform that a test runs on.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-#[serde(rename_all = "snake_case")]
 pub struct DeploymentConfig {
     pub id: String,
     pub name: String,

@@ -12,10 +12,8 @@ pub struct ListTestPlanExecutions {
     /// Default: all.
     pub status: Option<ExecutionStatus>,
     /// Default `start_time`.
-    #[schemars(extend("default" = "start_time"))]
     pub sort_by: Option<ExecutionSort>,
     /// Default desc.
-    #[schemars(extend("default" = "desc"))]
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -39,12 +37,10 @@ pub enum ExecutionSort {
 
 impl Operation for ListTestPlanExecutions {
     const TOOL: ToolInfo =
-        ToolInfo::reads("list_test_plan_executions", "List plan executions", Toolset::Plans)
-            .core()
+        ToolInfo::lists("list_test_plan_executions", "List plan executions", Toolset::Plans)
             .needs("project:read-runs")
-            .records(RecordKeys { id: "id", times: &["started_at"], name: "test_plan_name" })
-            .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions");
+            .records(RecordKeys { id: "id", times: &["started_at"], name: "test_plan_name" });
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/test-plan-executions");
     type Answer = ListPage<TestPlanExecution>;
 }
 
@@ -57,19 +53,14 @@ pub struct GetTestPlanExecution {
 
 impl Operation for GetTestPlanExecution {
     const TOOL: ToolInfo = ToolInfo::reads("get_test_plan_execution", "Get a plan execution", Toolset::Plans)
-        .core()
         .needs("project:read-runs");
     // It is uncertain whether the service has this operation (service.md 5.2).
-    const REQUEST: RequestInfo = RequestInfo::get("/test-plan-executions/{test_plan_execution_id}")
-        .falls_back_to(Fallback {
-            list: ListTestPlanExecutions::NAME,
-            argument: "test_plan_execution_id",
-            field: "id",
-        });
+    const REQUEST: RequestInfo =
+        RequestInfo::new(Method::GET, "/test-plan-executions/{test_plan_execution_id}")
+            .falls_back_to(ListTestPlanExecutions::NAME);
     type Answer = TestPlanExecution;
 }
 
-/// An execution of a test plan.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestPlanExecution {
@@ -102,16 +93,13 @@ pub struct TestStatus {
     pub running: usize,
 }
 
-/// Stands for the verdicts that an execution does not count apart.
-const FAILED_OR_ERROR: &str = "failed or error";
-
 impl TestStatus {
     /// Returns the number of finished tests for each verdict that occurs. The count of failed tests includes `ERROR`,
     /// `TIMEOUT`, `BLOCKED` and `MAX_STEPS`, so that it is no verdict.
     pub(crate) fn verdict_counts(self) -> Vec<(&'static str, usize)> {
         let counts = [
             ("SUCCESS", self.passed),
-            (FAILED_OR_ERROR, self.failed),
+            ("failed or error", self.failed),
             ("SKIPPED", self.skipped),
             ("STOPPED", self.stopped),
         ];

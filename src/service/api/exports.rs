@@ -1,7 +1,5 @@
 //! Export to the test-management system (service.md 2.7).
 
-use schemars::json_schema;
-
 use super::prelude::*;
 
 /// Exports the results of runs or a plan execution to the external test-management system.
@@ -20,10 +18,8 @@ pub struct ExportTmsysRun {
     /// 1-250 characters; default: generated.
     pub custom_run_name: Option<String>,
     /// Default true. For an execution, false returns its existing export.
-    #[schemars(extend("default" = true))]
     pub force_new_run: Option<bool>,
     /// Closes the remote entry afterwards; default true.
-    #[schemars(extend("default" = true))]
     pub close_run_on_completion: Option<bool>,
 }
 
@@ -33,7 +29,6 @@ impl Operation for ExportTmsysRun {
         "Export results to the test-management system",
         Toolset::Exports,
     )
-    .core()
     .needs("project:operate-runs")
     .needs_feature("`tool:summarize_results` shows the results without it")
     .rules(&[
@@ -49,7 +44,7 @@ impl Operation for ExportTmsysRun {
         "repeat the export of an execution with `argument:force_new_run: false`, which returns an existing entry; for runs \
          check the test-management system before another call",
     );
-    const REQUEST: RequestInfo = RequestInfo::post("/runs/export/{tmsys}")
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/runs/export/{tmsys}")
         .denies_unknown_fields()
         // With `force_new_run: false` the service returns the existing export of an execution (service.md 2.7).
         .repeatable_if(|arguments| {
@@ -63,18 +58,15 @@ impl Operation for ExportTmsysRun {
 const MAX_NAME_LENGTH: usize = 250;
 
 fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
-    const NAME: &str = "custom_run_name";
-
-    let Some(Value::String(name)) = arguments.get(NAME) else { return };
+    let Some(Value::String(name)) = arguments.get("custom_run_name") else { return };
     let length = name.trim().chars().count();
 
     if length == 0 || length > MAX_NAME_LENGTH {
         let rule = format!("must have 1 to {MAX_NAME_LENGTH} characters after trimming, got {length}");
-        violations.push(Violation::new(NAME, rule));
+        violations.push(Violation::new("custom_run_name", rule));
     }
 }
 
-/// Result of an export.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
@@ -103,15 +95,11 @@ pub struct ExportResult {
     #[schemars(with = "Option<f64>")]
     pub export_duration_ms: Option<u32>,
     /// Remote case ids.
-    #[schemars(schema_with = "numbers_or_texts")]
+    #[schemars(extend("items" = {"type": ["number", "string"]}))]
     pub skipped_cases: Option<Vec<u64>>,
     pub warnings: Option<Vec<ExportWarning>>,
     pub error: Option<String>,
     pub error_code: Option<String>,
-}
-
-fn numbers_or_texts(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    json_schema!({"type": "array", "items": {"type": ["number", "string"]}})
 }
 
 /// A partial problem of an export.

@@ -10,10 +10,8 @@ pub struct ListTestFolders {
 }
 
 impl Operation for ListTestFolders {
-    const TOOL: ToolInfo = ToolInfo::reads("list_test_folders", "List test folders", Toolset::Tests)
-        .core()
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/test-folders");
+    const TOOL: ToolInfo = ToolInfo::lists("list_test_folders", "List test folders", Toolset::Tests);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/test-folders");
     type Answer = ListPage<TestFolder>;
 }
 
@@ -32,13 +30,11 @@ pub struct CreateTestFolder {
     /// Tags of the folder.
     pub tags: Option<Vec<String>>,
     /// Creates missing parents instead of failing; default false.
-    #[schemars(extend("default" = false))]
     pub create_intermediate_parents: Option<bool>,
 }
 
 impl Operation for CreateTestFolder {
     const TOOL: ToolInfo = ToolInfo::creates("create_test_folder", "Create a test folder", Toolset::Tests)
-        .core()
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
         .not_found_hint(
@@ -47,7 +43,7 @@ impl Operation for CreateTestFolder {
         )
         .conflict_hint("the folder exists: use it[[; its id is in `tool:list_test_folders|find_by_name`]]")
         .recovery_hint("check with `tool:list_test_folders` before another call");
-    const REQUEST: RequestInfo = RequestInfo::post("/test-folders").wrapped_in("test_folder");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/test-folders").wrapped_in("test_folder");
     type Answer = CreatedTestFolder;
 }
 
@@ -66,7 +62,6 @@ fn check_name(arguments: &Fields, violations: &mut Vec<Violation>) {
     violations.push(Violation::new("name", rule));
 }
 
-/// A new folder.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct CreatedTestFolder {
@@ -82,7 +77,6 @@ pub struct CreatedTestFolder {
     pub tags: Vec<String>,
 }
 
-/// A folder, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestFolder {

@@ -6,7 +6,6 @@ use super::prelude::*;
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
     /// Default all.
-    #[schemars(extend("default" = "all"))]
     pub status: Option<JobStatusFilter>,
     /// From `tool:start_run|list_test_plan_executions`.
     pub test_plan_execution_id: Option<Uuid>,
@@ -18,7 +17,6 @@ pub struct ListJobs {
     pub page_size: Option<PageSize<20>>,
 }
 
-/// Filter by the state of a job.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum JobStatusFilter {
@@ -29,12 +27,10 @@ pub enum JobStatusFilter {
 }
 
 impl Operation for ListJobs {
-    const TOOL: ToolInfo = ToolInfo::reads("list_jobs", "List jobs", Toolset::Runs)
-        .core()
+    const TOOL: ToolInfo = ToolInfo::lists("list_jobs", "List jobs", Toolset::Runs)
         .needs("project:read-runs")
-        .records(RecordKeys { id: "job_id", times: &["created_at"], name: "test_name" })
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/jobs");
+        .records(RecordKeys { id: "job_id", times: &["created_at"], name: "test_name" });
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/jobs");
     type Answer = ListPage<Job>;
 }
 
@@ -48,14 +44,12 @@ pub struct GetJob {
 }
 
 impl Operation for GetJob {
-    const TOOL: ToolInfo =
-        ToolInfo::reads("get_job", "Get a job", Toolset::Runs).core().needs("project:read-runs");
-    const REQUEST: RequestInfo = RequestInfo::get("/jobs/{job_id}");
+    const TOOL: ToolInfo = ToolInfo::reads("get_job", "Get a job", Toolset::Runs).needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/jobs/{job_id}");
     type Answer = Job;
 }
 
 // service.md 3.2
-/// A job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Job {

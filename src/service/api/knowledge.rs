@@ -17,9 +17,9 @@ pub struct ListKnowledgeFiles {
 impl Operation for ListKnowledgeFiles {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_knowledge_files", "List knowledge files", Toolset::Knowledge)
-            .core()
             .requires_fields(&["sections"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/file-storage/{project_id}").below(UrlBase::Knowledge);
+    const REQUEST: RequestInfo =
+        RequestInfo::new(Method::GET, "/file-storage/{project_id}").below(UrlBase::Knowledge);
     type Answer = KnowledgeListing;
 }
 
@@ -35,9 +35,10 @@ impl Operation for ListProjectKnowledgeFiles {
         "List a project's knowledge files",
         Toolset::Knowledge,
     )
+    .extra()
     .requires_fields(&["files"]);
     const REQUEST: RequestInfo =
-        RequestInfo::get("/file-storage/{project_id}/project").below(UrlBase::Knowledge);
+        RequestInfo::new(Method::GET, "/file-storage/{project_id}/project").below(UrlBase::Knowledge);
     type Answer = KnowledgeScopeListing;
 }
 
@@ -52,9 +53,10 @@ pub struct ListAgentKnowledgeFiles {
 impl Operation for ListAgentKnowledgeFiles {
     const TOOL: ToolInfo =
         ToolInfo::reads("list_agent_knowledge_files", "List an agent's knowledge files", Toolset::Knowledge)
+            .extra()
             .requires_fields(&["files"]);
-    const REQUEST: RequestInfo =
-        RequestInfo::get("/file-storage/{project_id}/agent/{agent_id}").below(UrlBase::Knowledge);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/file-storage/{project_id}/agent/{agent_id}")
+        .below(UrlBase::Knowledge);
     type Answer = KnowledgeScopeListing;
 }
 
@@ -72,16 +74,18 @@ impl Operation for ListTestCaseKnowledgeFiles {
         "List a test's knowledge files",
         Toolset::Knowledge,
     )
+    .extra()
     .requires_fields(&["files"]);
     const REQUEST: RequestInfo =
-        RequestInfo::get("/file-storage/{project_id}/test_case/{test_case_id}").below(UrlBase::Knowledge);
+        RequestInfo::new(Method::GET, "/file-storage/{project_id}/test_case/{test_case_id}")
+            .below(UrlBase::Knowledge);
     type Answer = KnowledgeScopeListing;
 }
 
 /// Adds descriptions of the contents; default false.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(inline, extend("default" = false))]
+#[schemars(inline)]
 pub struct IncludeMetadata(pub bool);
 
 /// Files of several scopes.
@@ -122,7 +126,6 @@ pub struct KnowledgeScopeListing {
     pub files: Vec<KnowledgeFile>,
 }
 
-/// A knowledge file.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]

@@ -37,15 +37,15 @@ impl MinionPlatform {
 impl Operation for GetMinionDownload {
     const TOOL: ToolInfo =
         ToolInfo::reads("get_minion_download", "Get the Minion installer's address", Toolset::Minions)
-            .core()
+            .with_links()
             .needs("project:manage-minions")
             .not_found_hint("no installer is released for this platform: try later, or another platform");
-    const REQUEST: RequestInfo =
-        RequestInfo::get("/minions/download").below(UrlBase::Base).responds_with(ResponseKind::Redirect);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/minions/download")
+        .below(UrlBase::Base)
+        .responds_with(ResponseKind::Redirect);
     type Answer = Installer;
 }
 
-/// The address of an installer.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Installer {

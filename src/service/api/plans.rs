@@ -8,7 +8,7 @@ use super::{
         RunOptions, StartRunResponse, TargetDeploymentConfig, check_numbered_keys, check_options,
         cost_question,
     },
-    steps::refuse_fields,
+    shared_steps::refuse_fields,
 };
 
 /// Lists the test plans, with the number of tests of each.
@@ -17,10 +17,8 @@ pub struct ListTestPlans {
     /// Text in the name.
     pub search: Option<String>,
     /// Default name.
-    #[schemars(extend("default" = "name"))]
     pub sort_by: Option<TestPlanSort>,
     /// Default asc.
-    #[schemars(extend("default" = "asc"))]
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -36,12 +34,10 @@ pub enum TestPlanSort {
 }
 
 impl Operation for ListTestPlans {
-    const TOOL: ToolInfo = ToolInfo::reads("list_test_plans", "List test plans", Toolset::Plans)
-        .core()
+    const TOOL: ToolInfo = ToolInfo::lists("list_test_plans", "List test plans", Toolset::Plans)
         .needs("project:read-runs")
-        .records(RecordKeys { id: "id", times: &["modified_at", "created_at"], name: "name" })
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/test-plans");
+        .records(RecordKeys { id: "id", times: &["modified_at", "created_at"], name: "name" });
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/test-plans");
     type Answer = ListPage<TestPlanSummary>;
 }
 
@@ -56,8 +52,8 @@ pub struct GetTestPlan {
 
 impl Operation for GetTestPlan {
     const TOOL: ToolInfo =
-        ToolInfo::reads("get_test_plan", "Get a test plan", Toolset::Plans).core().needs("project:read-runs");
-    const REQUEST: RequestInfo = RequestInfo::get("/test-plans/{test_plan_id}");
+        ToolInfo::reads("get_test_plan", "Get a test plan", Toolset::Plans).needs("project:read-runs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/test-plans/{test_plan_id}");
     type Answer = TestPlan;
 }
 
@@ -78,15 +74,15 @@ pub struct NewTestPlanItem {
     /// From `tool:list_tests`.
     pub multiplayer_test_id: Uuid,
     /// 0-10, default 0.
-    #[schemars(extend("default" = 0))]
     pub retries: Option<u32>,
 }
 
 impl Operation for CreateTestPlan {
     const TOOL: ToolInfo = ToolInfo::creates("create_test_plan", "Create a test plan", Toolset::Plans)
+        .extra()
         .needs("project:edit-tests")
         .recovery_hint("check with `tool:list_test_plans` before another call");
-    const REQUEST: RequestInfo = RequestInfo::post("/test-plans").wrapped_in("test_plan");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/test-plans").wrapped_in("test_plan");
     type Answer = TestPlan;
 }
 
@@ -111,7 +107,6 @@ pub struct TestPlanPatch {
 
 impl Operation for UpdateTestPlan {
     const TOOL: ToolInfo = ToolInfo::replaces("update_test_plan", "Update a test plan", Toolset::Plans)
-        .core()
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(|arguments, violations| {
             refuse_fields(arguments, "patch", &["id"], "cannot be changed", violations);
@@ -122,7 +117,7 @@ impl Operation for UpdateTestPlan {
         // What the lists of the record lose is known only after it is read.
         .asks_confirmation(|_| None);
     // A plan has no version, so that a concurrent change cannot be detected (service.md 4.4).
-    const REQUEST: RequestInfo = RequestInfo::patch("/test-plans/{test_plan_id}")
+    const REQUEST: RequestInfo = RequestInfo::new(Method::PATCH, "/test-plans/{test_plan_id}")
         .current_record(GetTestPlan::NAME)
         .asks_if_shorter(&["test_items"]);
     type Answer = TestPlan;
@@ -137,12 +132,11 @@ pub struct DeleteTestPlan {
 
 impl Operation for DeleteTestPlan {
     const TOOL: ToolInfo = ToolInfo::deletes("delete_test_plan", "Delete a test plan", Toolset::Plans)
+        .extra()
         .needs("project:edit-tests")
-        .recovery_hint(
-            "check with `tool:get_test_plan` before another call: `not_found` means that the plan is deleted",
-        )
-        .asks_confirmation(|arguments| Some(deletion_question("test plan", "test_plan_id", arguments)));
-    const REQUEST: RequestInfo = RequestInfo::delete("/test-plans/{test_plan_id}");
+        .recovery_hint("call `tool:get_test_plan`: `not_found` means that the plan is deleted")
+        .asks_confirmation(deletion_question);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::DELETE, "/test-plans/{test_plan_id}");
     type Answer = Deleted;
 }
 
@@ -165,7 +159,6 @@ pub struct StartTestPlanRun {
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
     /// Fills templates in steps; default false.
-    #[schemars(extend("default" = false))]
     pub render_templates: Option<bool>,
     /// Template values; needs `render_templates: true`.
     pub template_data: Option<Open>,
@@ -173,32 +166,25 @@ pub struct StartTestPlanRun {
     /// `mobile_gpslocation` (`auto` or `{lat, long}`).
     pub options: Option<RunOptions>,
     /// One run per device of a mobile config; default false. Not with `argument:slot_deployment_configs`.
-    #[schemars(extend("default" = false))]
     pub run_on_all_configured_devices: Option<bool>,
 }
 
 impl Operation for StartTestPlanRun {
     const TOOL: ToolInfo =
         ToolInfo::creates("start_test_plan_run", "Start a test plan with slot configs", Toolset::Plans)
-            .core()
             .needs("project:operate-runs")
             .rules(&[
                 Rule::AtLeastOne(&["deployment_config_id", "slot_deployment_configs"]),
                 Rule::Needs("build_id", "deployment_config_id"),
-                Rule::WhenTrue(
-                    "run_on_all_configured_devices",
-                    &[
-                        Rule::Needs("run_on_all_configured_devices", "deployment_config_id"),
-                        Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs"),
-                    ],
-                ),
+                Rule::Needs("run_on_all_configured_devices", "deployment_config_id"),
+                Rule::Excludes("run_on_all_configured_devices", "slot_deployment_configs"),
                 Rule::Custom(check_slots),
                 Rule::Custom(check_options),
-                Rule::Advice(&Rule::NeedsTrue("template_data", "render_templates")),
+                Rule::Advice(&Rule::Needs("template_data", "render_templates")),
             ])
             .recovery_hint("check with `tool:list_test_plan_executions` before another call")
             .asks_confirmation(cost_question);
-    const REQUEST: RequestInfo = RequestInfo::post("/test-plans/{test_plan_id}/runs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/test-plans/{test_plan_id}/runs");
     type Answer = StartRunResponse;
 }
 
@@ -222,7 +208,6 @@ fn check_slots(arguments: &Fields, violations: &mut Vec<Violation>) {
     }
 }
 
-/// A test plan, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestPlanSummary {
@@ -234,7 +219,6 @@ pub struct TestPlanSummary {
     pub audit: Audit,
 }
 
-/// A test plan, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestPlan {
@@ -270,7 +254,6 @@ pub struct Audit {
     pub modified_by: Option<String>,
 }
 
-/// A test of a plan.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct TestPlanItem {
     pub multiplayer_test_id: String,

@@ -66,7 +66,6 @@ pub struct StartRunResponse {
 }
 
 // service.md 2.1
-/// Result of one device.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
@@ -141,19 +140,14 @@ const POSITION: &str = "mobile_gpslocation";
 
 // Coordinates are strings (service.md 2.1), and the subset of JSON Schema has no alternatives.
 fn check_position(position: &Value, has_geolocation: bool, violations: &mut Vec<Violation>) {
-    let mut broken =
-        |path: &str, rule: &str| violations.push(Violation::new(format!("options.{path}"), rule));
+    let is_text = |name: &&str| position.get(*name).is_some_and(Value::is_string);
+    let rule = if position == "auto" && !has_geolocation {
+        "`auto` needs `mobile_geolocation`"
+    } else if position != "auto" && !["lat", "long"].iter().all(is_text) {
+        "must be `auto` or an object of the strings `lat` and `long`"
+    } else {
+        return;
+    };
 
-    match position {
-        Value::String(text) if text == "auto" && has_geolocation => {}
-        Value::String(text) if text == "auto" => broken(POSITION, "`auto` needs `mobile_geolocation`"),
-        Value::Object(position) => {
-            for name in
-                ["lat", "long"].into_iter().filter(|name| !position.get(*name).is_some_and(Value::is_string))
-            {
-                broken(&format!("{POSITION}.{name}"), "is required, as a string");
-            }
-        }
-        _ => broken(POSITION, "must be `auto` or an object of the strings `lat` and `long`"),
-    }
+    violations.push(Violation::new(format!("options.{POSITION}"), rule));
 }

@@ -44,10 +44,8 @@ pub struct StartRun {
     pub instances: Option<u8>,
     /// One run per device of `argument:deployment_config_id`, a mobile config for several devices; default false. Not with
     /// `player_deployment_configs`.
-    #[schemars(extend("default" = false))]
     pub run_on_all_configured_devices: Option<bool>,
     /// Fills templates in steps; default false.
-    #[schemars(extend("default" = false))]
     pub render_templates: Option<bool>,
     /// Template values; needs `render_templates: true`.
     pub template_data: Option<Open>,
@@ -58,7 +56,6 @@ pub struct StartRun {
 
 impl Operation for StartRun {
     const TOOL: ToolInfo = ToolInfo::creates("start_run", "Start a run", Toolset::Runs)
-        .core()
         .needs("project:operate-runs")
         .rules(&[
             Rule::ExactlyOne(&["multiplayer_test_id", "test_plan_id", "instructions"]),
@@ -67,23 +64,18 @@ impl Operation for StartRun {
             Rule::Needs("player_deployment_configs", "multiplayer_test_id"),
             Rule::Needs("retries", "multiplayer_test_id"),
             Rule::Needs("instances", "multiplayer_test_id"),
-            Rule::WhenTrue(
-                "run_on_all_configured_devices",
-                &[
-                    Rule::Needs("run_on_all_configured_devices", "deployment_config_id"),
-                    Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs"),
-                ],
-            ),
+            Rule::Needs("run_on_all_configured_devices", "deployment_config_id"),
+            Rule::Excludes("run_on_all_configured_devices", "player_deployment_configs"),
             Rule::Custom(|arguments, violations| {
                 check_numbered_keys("player_deployment_configs", arguments, violations);
             }),
             Rule::Custom(check_options),
             Rule::Own(&Rule::Needs("name", "instructions")),
-            Rule::Advice(&Rule::NeedsTrue("template_data", "render_templates")),
+            Rule::Advice(&Rule::Needs("template_data", "render_templates")),
         ])
         .recovery_hint("check with `tool:list_jobs` before another call")
         .asks_confirmation(cost_question);
-    const REQUEST: RequestInfo = RequestInfo::post("/runs");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/runs");
     type Answer = StartRunResponse;
 }
 
@@ -96,7 +88,6 @@ pub const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
     /// Default all.
-    #[schemars(extend("default" = "all"))]
     pub state: Option<RunStateFilter>,
     /// From `tool:list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
@@ -120,7 +111,6 @@ pub struct ListRuns {
 /// Argument of `list_runs` with the number of newest runs. The service has no such argument.
 pub const NEWEST: &str = "newest";
 
-/// Filter by the state of a run.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStateFilter {
@@ -130,14 +120,12 @@ pub enum RunStateFilter {
 }
 
 impl Operation for ListRuns {
-    const TOOL: ToolInfo = ToolInfo::reads("list_runs", "List runs", Toolset::Runs)
-        .core()
+    const TOOL: ToolInfo = ToolInfo::lists("list_runs", "List runs", Toolset::Runs)
         .extended_by(Extension::Newest)
         .needs("project:read-runs")
         .rules(&[Rule::Own(&Rule::Excludes(NEWEST, "page")), Rule::Own(&Rule::Excludes(NEWEST, "page_size"))])
-        .records(RecordKeys { id: "multiplayer_run_id", times: &["created_at"], name: "test.name" })
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/runs").own_arguments(&[NEWEST]);
+        .records(RecordKeys { id: "multiplayer_run_id", times: &["created_at"], name: "test.name" });
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs").own_arguments(&[NEWEST]);
     type Answer = ListPage<Run>;
 }
 
@@ -152,8 +140,8 @@ pub struct GetRun {
 
 impl Operation for GetRun {
     const TOOL: ToolInfo =
-        ToolInfo::reads("get_run", "Get a run", Toolset::Runs).core().needs("project:read-runs").with_view();
-    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}");
+        ToolInfo::reads("get_run", "Get a run", Toolset::Runs).needs("project:read-runs").with_view();
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs/{run_id}");
     type Answer = RunDetail;
 }
 
@@ -165,14 +153,15 @@ pub struct GetLiveRun {
     /// Not a job or player id[[; from `tool:list_runs`]].
     pub run_id: Id,
     /// Default true. Images cost many tokens.
-    #[schemars(extend("default" = true))]
     pub include_screenshot: Option<bool>,
 }
 
 impl Operation for GetLiveRun {
     const TOOL: ToolInfo = ToolInfo::reads("get_live_run", "Get the live state of a run", Toolset::Runs)
+        .with_pictures()
+        .extra()
         .needs("project:read-runs");
-    const REQUEST: RequestInfo = RequestInfo::get("/runs/{run_id}/live")
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs/{run_id}/live")
         .with_pictures(Pictures { list: "players", field: "screenshot" });
     type Answer = LiveRun;
 }
@@ -187,20 +176,17 @@ pub struct StopRuns {
 
 impl Operation for StopRuns {
     const TOOL: ToolInfo = ToolInfo::stops("stop_runs", "Stop the runs of jobs", Toolset::Runs)
-        .core()
         .needs("project:operate-runs")
         .recovery_hint("check with `tool:get_job` before another call")
         .asks_confirmation(stop_question);
-    const REQUEST: RequestInfo = RequestInfo::post("/runs/stop");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/runs/stop");
     type Answer = StopRunsResponse;
 }
 
 /// Returns the confirmation question: a stopped run cannot be continued, and may be that of a colleague.
 fn stop_question(arguments: &Fields) -> Option<String> {
-    const NAMED_JOBS: usize = 3;
-
     let jobs: Vec<_> = arguments.get("job_ids")?.as_array()?.iter().filter_map(Value::as_str).collect();
-    let named: Vec<_> = jobs.iter().take(NAMED_JOBS).map(|id| format!("`{id}`")).collect();
+    let named: Vec<_> = jobs.iter().take(3).map(|id| format!("`{id}`")).collect();
     let more = jobs.len() - named.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let noun = if jobs.len() == 1 { "job" } else { "jobs" };
@@ -209,7 +195,6 @@ fn stop_question(arguments: &Fields) -> Option<String> {
 }
 
 // service.md 2.2
-/// A run, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Run {
@@ -261,7 +246,6 @@ pub struct BugInfo {
     pub bug_count: Option<usize>,
 }
 
-/// The test of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestRef {
@@ -270,7 +254,6 @@ pub struct TestRef {
     pub r#type: String,
 }
 
-/// The build of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct BuildRef {
@@ -286,7 +269,6 @@ pub struct Initiator {
     pub value: Open,
 }
 
-/// A player of a run, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunPlayer {
@@ -306,7 +288,6 @@ pub struct RunPlayer {
     pub platform: Option<Open>,
 }
 
-/// A player of a run, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunPlayerDetail {
@@ -317,7 +298,6 @@ pub struct RunPlayerDetail {
     pub steps: Vec<RunStep>,
 }
 
-/// A file that a player produced.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct RunArtifactRef {
     pub filename: String,
@@ -329,7 +309,6 @@ pub struct RunArtifactRef {
     pub uploaded_at: String,
 }
 
-/// A step of a player.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunStep {
@@ -344,7 +323,6 @@ pub struct RunStep {
     pub test: RunStepTest,
 }
 
-/// An expected result of a step.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunStepItem {
@@ -365,7 +343,6 @@ pub struct RunStepTest {
     pub test_type: String,
 }
 
-/// The current state of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct LiveRun {
@@ -376,7 +353,6 @@ pub struct LiveRun {
     pub players: Vec<LivePlayer>,
 }
 
-/// The test of the run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct LiveTest {
@@ -384,7 +360,6 @@ pub struct LiveTest {
     pub name: String,
 }
 
-/// The current state of a player of a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct LivePlayer {
@@ -395,9 +370,11 @@ pub struct LivePlayer {
     pub current_run_id: Option<String>,
     pub current_step: Option<Value>,
     pub game_state: Option<Open>,
-    #[schemars(with = "Option<DeliveredPicture>")]
+    /// Callers receive `image` (its position among the images of the reply), `width` and `height`, or why it is `omitted`.
+    #[schemars(with = "Option<Open>")]
     pub screenshot: Option<Screenshot>,
-    pub last_agent_step: Option<AgentStep>,
+    /// The latest turn of the agent: `agent`, `step`, `save_data` and `start_time`.
+    pub last_agent_step: Option<Open>,
 }
 
 /// A screenshot in the form that the service returns.
@@ -409,16 +386,6 @@ pub struct Screenshot {
     #[serde(rename = "mimeType")]
     pub mime_type: String,
     pub encoding: String,
-}
-
-/// The latest turn of the agent.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[serde(default)]
-pub struct AgentStep {
-    pub agent: Value,
-    pub step: Value,
-    pub save_data: Value,
-    pub start_time: Value,
 }
 
 /// Result of stopping jobs (service.md 2.6).
@@ -433,7 +400,6 @@ pub struct StopRunsResponse {
     pub results: Vec<StopResult>,
 }
 
-/// Result of stopping one job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct StopResult {

@@ -6,7 +6,7 @@ use serde::Deserializer;
 
 use super::{
     prelude::*,
-    steps::{MANAGED, STEP_FIELDS, StepBody, refuse_fields, refuse_managed_fields},
+    shared_steps::{MANAGED, STEP_FIELDS, StepBody, refuse_fields, refuse_managed_fields},
 };
 
 /// Lists saved tests: all, or those directly in one folder.
@@ -19,7 +19,6 @@ pub struct ListTests {
     /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
     /// Every folder, by default on one page; default false.
-    #[schemars(extend("default" = false))]
     pub all_folders: Option<bool>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
@@ -29,19 +28,14 @@ pub struct ListTests {
 pub const ALL_FOLDERS: &str = "all_folders";
 
 impl Operation for ListTests {
-    const TOOL: ToolInfo = ToolInfo::reads("list_tests", "List tests", Toolset::Tests)
-        .core()
+    const TOOL: ToolInfo = ToolInfo::lists("list_tests", "List tests", Toolset::Tests)
         .rules(&[
             Rule::Excludes("folder_path", "folder_id"),
-            Rule::Own(&Rule::WhenTrue(
-                ALL_FOLDERS,
-                &[Rule::Excludes(ALL_FOLDERS, "folder_path"), Rule::Excludes(ALL_FOLDERS, "folder_id")],
-            )),
+            Rule::Own(&Rule::Excludes(ALL_FOLDERS, "folder_path")),
+            Rule::Own(&Rule::Excludes(ALL_FOLDERS, "folder_id")),
         ])
-        .records(RecordKeys { id: "id", times: &[], name: "name" })
-        .extended_by(Extension::EveryFolder)
-        .requires_fields(&["data"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/tests").own_arguments(&[ALL_FOLDERS]);
+        .extended_by(Extension::EveryFolder);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/tests").own_arguments(&[ALL_FOLDERS]);
     type Answer = ListPage<TestSummary>;
 }
 
@@ -54,7 +48,6 @@ pub struct GetTest {
     pub test_id: Id,
     pub version: Option<ReadVersion>,
     /// Returns steps of collections; default true.
-    #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
 }
 
@@ -66,8 +59,8 @@ impl GetTest {
 }
 
 impl Operation for GetTest {
-    const TOOL: ToolInfo = ToolInfo::reads("get_test", "Get a test", Toolset::Tests).core();
-    const REQUEST: RequestInfo = RequestInfo::get("/tests/{test_id}");
+    const TOOL: ToolInfo = ToolInfo::reads("get_test", "Get a test", Toolset::Tests);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/tests/{test_id}");
     type Answer = TestCase;
 }
 
@@ -87,10 +80,8 @@ pub struct CreateTest {
     /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
-    #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
     /// Unknown collections: default error; drop omits them.
-    #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
@@ -105,15 +96,14 @@ pub enum UnknownCollections {
 
 impl Operation for CreateTest {
     const TOOL: ToolInfo = ToolInfo::creates("create_test", "Create a test", Toolset::Tests)
-        .core()
         .needs("project:edit-tests")
         .rules(&[
             Rule::Excludes("folder_path", "folder_id"),
             Rule::Custom(|arguments, violations| check_content("test", arguments, violations)),
         ])
         .recovery_hint("check with `tool:list_tests` before another call");
-    const REQUEST: RequestInfo = RequestInfo::post("/tests")
-        .query_fields(&["include_shared_collection_steps", "shared_collection_steps_mode"]);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/tests")
+        .in_query(&["include_shared_collection_steps", "shared_collection_steps_mode"]);
     type Answer = TestCase;
 }
 
@@ -142,16 +132,13 @@ pub struct UpdateTest {
     /// From `tool:list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
-    #[schemars(extend("default" = true))]
     pub include_shared_collection_steps: Option<bool>,
     /// Unknown collections: default error; drop omits them.
-    #[schemars(extend("default" = "error"))]
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
 impl Operation for UpdateTest {
     const TOOL: ToolInfo = ToolInfo::replaces("update_test", "Update a test", Toolset::Tests)
-        .core()
         .needs("project:edit-tests")
         .rules(&[
             Rule::Excludes("folder_path", "folder_id"),
@@ -160,14 +147,12 @@ impl Operation for UpdateTest {
                 check_content("patch", arguments, violations);
             }),
         ])
-        .recovery_hint(
-            "check with `tool:get_test` before another call: `version` is one higher if the change was made",
-        )
+        .recovery_hint("call `tool:get_test`: `version` is one higher if the change was made")
         // What the lists of the record lose is known only after it is read.
         .asks_confirmation(|_| None);
     // `shared_collection_steps_mode` travels in the body here, unlike in `create_test` (service.md 6.4).
-    const REQUEST: RequestInfo = RequestInfo::patch("/tests/{test_id}")
-        .query_fields(&["include_shared_collection_steps"])
+    const REQUEST: RequestInfo = RequestInfo::new(Method::PATCH, "/tests/{test_id}")
+        .in_query(&["include_shared_collection_steps"])
         .current_record(GetTest::NAME)
         .asks_if_shorter(&["player_order", "item_order", "step_order"]);
     type Answer = TestCase;
@@ -194,29 +179,25 @@ pub struct DeleteTest {
     /// From `tool:list_tests`.
     pub test_id: Id,
     /// Deletes its jobs and runs too; default false.
-    #[schemars(extend("default" = false))]
     pub delete_associated_jobs: Option<bool>,
     /// Deletes the test even if runs exist; default false.
-    #[schemars(extend("default" = false))]
     pub force_delete: Option<bool>,
 }
 
 impl Operation for DeleteTest {
-    const TOOL: ToolInfo = ToolInfo::deletes("delete_test", "Delete a test", Toolset::Tests)
+    const TOOL: ToolInfo = ToolInfo::deletes("delete_test", "Delete a test", Toolset::Tests).extra()
         .needs("project:edit-tests")
         .conflict_hint(
             "the test has runs: ask the person whether they may be lost too, then pass `argument:force_delete` or `argument:delete_associated_jobs`",
         )
-        .recovery_hint(
-            "check with `tool:get_test` before another call: `not_found` means that the test is deleted",
-        )
-        .asks_confirmation(|arguments| Some(test_deletion_question(arguments)));
-    const REQUEST: RequestInfo =
-        RequestInfo::delete("/tests/{test_id}").body_fields(&["delete_associated_jobs", "force_delete"]);
+        .recovery_hint("call `tool:get_test`: `not_found` means that the test is deleted")
+        .asks_confirmation(test_deletion_question);
+    const REQUEST: RequestInfo = RequestInfo::new(Method::DELETE, "/tests/{test_id}")
+        .in_body(&["delete_associated_jobs", "force_delete"]);
     type Answer = Deleted;
 }
 
-fn test_deletion_question(arguments: &Fields) -> String {
+fn test_deletion_question(arguments: &Fields) -> Option<String> {
     let is_true = |name: &str| arguments.get(name) == Some(&Value::Bool(true));
     let more = match (is_true("delete_associated_jobs"), is_true("force_delete")) {
         (true, _) => " with all its jobs and runs",
@@ -224,7 +205,7 @@ fn test_deletion_question(arguments: &Fields) -> String {
         (false, false) => "",
     };
 
-    deletion_question("test", "test_id", arguments) + more
+    deletion_question(arguments).map(|question| question + more)
 }
 
 // The known fields of a new test. The shape of players depends on the kind of test, so that players are open.
@@ -267,7 +248,6 @@ pub struct KnownTestFields {
     pub tmsys: Option<Open>,
 }
 
-/// A saved test, list form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestSummary {
@@ -280,7 +260,6 @@ pub struct TestSummary {
     pub folder_path: Option<String>,
 }
 
-/// A saved test, detail form.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct TestCase {
@@ -320,7 +299,6 @@ pub struct TestContent {
     pub max_seconds: Option<i64>,
     /// `disabled`, `read_only` or `read_write`; null: default of the project.
     pub memory: Option<String>,
-    #[schemars(extend("default" = {}))]
     pub players_by_key: BTreeMap<String, TestPlayer>,
     pub player_order: Vec<String>,
     #[serde(flatten)]

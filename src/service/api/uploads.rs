@@ -30,21 +30,17 @@ pub struct InitiateBuildUpload {
 }
 
 impl Operation for InitiateBuildUpload {
-    const TOOL: ToolInfo = ToolInfo::creates(
-        "initiate_build_upload",
-        "Begin a build upload",
-        Toolset::Builds,
-    )
-    .needs("project:manage-build-storage")
-    // The service ignores the policy without `auto_delete`.
-    .rules(&[Rule::Own(&Rule::NeedsTrue("deletion_policy", "auto_delete"))])
-    .requires_fields(&["build_id"])
-    .recovery_hint(
-        "storage space may be reserved until the upload times out; call again to start another upload",
-    )
-    .asks_confirmation(automatic_deletion_question);
+    const TOOL: ToolInfo =
+        ToolInfo::creates("initiate_build_upload", "Begin a build upload", Toolset::Builds)
+            .extra()
+            .needs("project:manage-build-storage")
+            // The service ignores the policy without `auto_delete`.
+            .rules(&[Rule::Own(&Rule::Needs("deletion_policy", "auto_delete"))])
+            .requires_fields(&["build_id"])
+            .recovery_hint("storage may be reserved until the upload times out; call again to start another")
+            .asks_confirmation(automatic_deletion_question);
     const REQUEST: RequestInfo =
-        RequestInfo::post("/builds/upload").below(UrlBase::NamedProject).with_project_in_body();
+        RequestInfo::new(Method::POST, "/builds/upload").below(UrlBase::NamedProject).with_project_in_body();
     type Answer = InitiatedUpload;
 }
 
@@ -72,10 +68,12 @@ pub struct GetBuildUploadParts {
 impl Operation for GetBuildUploadParts {
     const TOOL: ToolInfo =
         ToolInfo::reads("get_build_upload_parts", "Get addresses of upload parts", Toolset::Builds)
+            .extra()
             // The upload id is the credential (service.md 10.5).
             .without_key()
             .requires_fields(&["upload_urls"]);
-    const REQUEST: RequestInfo = RequestInfo::get("/builds/upload/parts").below(UrlBase::NamedProject);
+    const REQUEST: RequestInfo =
+        RequestInfo::new(Method::GET, "/builds/upload/parts").below(UrlBase::NamedProject);
     type Answer = UploadPartUrls;
 }
 
@@ -98,6 +96,7 @@ pub struct CompleteBuildUpload {
 impl Operation for CompleteBuildUpload {
     const TOOL: ToolInfo =
         ToolInfo::creates("complete_build_upload", "Complete a build upload", Toolset::Builds)
+            .extra()
             .needs("project:manage-build-storage")
             .rules(&[
                 Rule::Needs("upload_id", "parts"),
@@ -106,12 +105,10 @@ impl Operation for CompleteBuildUpload {
                 Rule::Needs("parts", "object_key"),
                 Rule::Custom(check_part_numbers),
             ])
-            .recovery_hint(
-                "check with `tool:get_build`: if the build does not exist, complete the upload again",
-            );
+            .recovery_hint("call `tool:get_build`: after `not_found`, complete the upload again");
     // The body differs between multipart and single-part uploads, and success is the status (service.md 10.7).
     const REQUEST: RequestInfo =
-        RequestInfo::post("/builds/upload/complete").responds_with(ResponseKind::Status);
+        RequestInfo::new(Method::POST, "/builds/upload/complete").responds_with(ResponseKind::Status);
     type Answer = CompletedUpload;
 }
 
@@ -141,10 +138,9 @@ pub struct CancelBuildUpload {
 
 impl Operation for CancelBuildUpload {
     const TOOL: ToolInfo = ToolInfo::stops("cancel_build_upload", "Cancel a build upload", Toolset::Builds)
-        .core()
         .needs("project:manage-build-storage")
         .recovery_hint("call again: `not_found` means that the upload is cancelled");
-    const REQUEST: RequestInfo = RequestInfo::delete("/builds/upload");
+    const REQUEST: RequestInfo = RequestInfo::new(Method::DELETE, "/builds/upload");
     type Answer = CancelledUpload;
 }
 
@@ -166,7 +162,6 @@ pub struct BuildOptions {
     #[schemars(length(max = 1000))]
     pub description: Option<String>,
     /// Deletes old builds if storage is full; default false.
-    #[schemars(extend("default" = false))]
     pub auto_delete: Option<bool>,
     /// First to delete; default `least_recent`. Needs `argument:auto_delete`.
     #[schemars(extend("default" = "least_recent"))]
@@ -311,7 +306,6 @@ pub struct UploadPartUrls {
     pub upload_urls: Vec<PartUrl>,
 }
 
-/// Address of one part.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct PartUrl {

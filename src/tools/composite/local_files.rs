@@ -100,12 +100,11 @@ impl From<UploadEnd> for UploadBuildAnswer {
 
 impl CompositeTool for UploadBuild {
     const TOOL: ToolInfo = ToolInfo::creates("upload_build", "Upload a build", Toolset::Builds)
-        .core()
         .needs("project:manage-build-storage")
         .requires_fields(&["status"])
         .recovery_hint("check with `tool:list_builds` before another upload")
         .asks_confirmation(deletion_question)
-        .rules(&[Rule::NeedsTrue("deletion_policy", "auto_delete")])
+        .rules(&[Rule::Needs("deletion_policy", "auto_delete")])
         .uses_local_files();
     type Answer = UploadBuildAnswer;
 
@@ -172,6 +171,7 @@ async fn require_agreement(path: &str, size: u64, context: &ToolContext) -> Resu
 impl CompositeTool for DownloadRunFiles {
     const TOOL: ToolInfo =
         ToolInfo::replaces("download_run_files", "Download the files of a run", Toolset::Artifacts)
+            .extra()
             .needs("project:read-runs")
             .rules(&[Rule::Excludes("files", "players"), Rule::Excludes("files", "patterns")])
             .uses_local_files()

@@ -152,7 +152,7 @@ async fn a_start_says_which_device_or_build_is_missing_or_does_not_fit() {
 const ASKING: [(&[&str], &str); 6] = [
     (
         &["call", "delete_build", "--build-id", seed::BUILD_ANDROID],
-        "his deletes the build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) and its file permanently",
+        "his would delete build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) permanently",
     ),
     (&["stop", seed::JOB_RUNNING], "his stops 1 job: `Beat the Cinder Golem`"),
     (

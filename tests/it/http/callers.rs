@@ -204,7 +204,7 @@ async fn listed_texts_name_offered_tools_only() {
     let service = Service::start().await;
     let variables = [&FREE_PORTS[..], &[("TAS_TOOLSETS", "all"), ("TAS_HTTP_RATE", "1000")]].concat();
     let server = HttpUnderTest::start(&service.settings("", &variables));
-    let words = ["lean", "default", "all"].into_iter().chain(Toolset::ALL.map(Toolset::name));
+    let words = ["lean", "default", "all"].into_iter().chain(Toolset::ALL.map(|(_, name)| name));
 
     for words in words {
         let selection = Selection::parse(words, false).expect("words").without_local_files();

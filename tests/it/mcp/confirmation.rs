@@ -257,7 +257,7 @@ async fn what_stops_or_multiplies_is_named_and_asked_for() {
         (
             "delete_build",
             json!({"build_id": seed::BUILD_ANDROID}),
-            "deletes the build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) and its file permanently",
+            "would delete build `Emberfall 1.4.0 nightly 413` (android, 700.00 MiB) permanently",
         ),
         (
             "update_test_plan",

@@ -22,7 +22,7 @@ const ID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// Returns the words that select each toolset alone, each tool alone, and the usual selections.
 fn selections() -> Vec<&'static str> {
-    let sets = Toolset::ALL.map(Toolset::name);
+    let sets = Toolset::ALL.map(|(_, name)| name);
     let tools = catalog::tools().map(|entry| entry.name);
     ["lean", "default", "all"].into_iter().chain(sets).chain(tools).collect()
 }

@@ -18,10 +18,7 @@ fn refused_options() -> [(Value, &'static [&'static str]); 6] {
         ),
         (
             position(json!({"lng": "8.5"})),
-            &[
-                "mobile_gpslocation.lat: is required, as a string",
-                "mobile_gpslocation.long: is required, as a string",
-            ],
+            &["mobile_gpslocation: must be `auto` or an object of the strings `lat` and `long`"],
         ),
         (
             json!({"performance_monitoring": "often"}),
@@ -115,7 +112,7 @@ async fn defaults_that_need_another_argument_are_not_sent() {
 #[tokio::test]
 async fn template_data_without_render_templates_is_a_warning() {
     let Session { service: _service, mut host, .. } = fixture().open().await;
-    let warning = "`template_data` has an effect only with `render_templates: true`";
+    let warning = "`template_data` requires `render_templates`";
     for more in [json!({}), json!({"render_templates": false})] {
         let arguments = start_with(merged(json!({"template_data": {"item": "key"}}), more));
         let started = host.succeed("start_run", arguments).await;

@@ -27,10 +27,7 @@ async fn values_beyond_a_limit_are_refused_before_any_request() {
             json!({"details": {"vcs": {"type": "cvs"}}}),
             "details.vcs.type: must be one of git, mercurial, svn",
         ),
-        (
-            json!({"deletion_policy": "oldest"}),
-            "deletion_policy: has an effect only with `auto_delete: true`",
-        ),
+        (json!({"deletion_policy": "oldest"}), "deletion_policy: requires `auto_delete`"),
     ];
 
     for (wrong, rule) in cases {

@@ -254,7 +254,7 @@ fn descriptions_state_limits_and_defaults() {
         }
     });
 
-    assert!(stated > 50, "{stated}");
+    assert!(stated > 40, "{stated}");
 }
 
 #[test]

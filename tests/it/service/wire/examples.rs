@@ -8,7 +8,6 @@ use tas_mcp::{
     service::{
         arguments::{self, Mode},
         catalog::OperationEntry,
-        rule::Severity,
     },
 };
 
@@ -67,7 +66,7 @@ fn arguments_of(entry: &OperationEntry, operation: &Operation, example: &Value, 
 
     let mut checked = arguments.clone();
     let mut violations = arguments::check(entry.input_schema(), &mut checked, Mode::Arguments).violations;
-    for rule in entry.rules.iter().filter(|rule| rule.severity() != Severity::Advice) {
+    for rule in entry.rules.iter().filter(|rule| !rule.is_advice()) {
         rule.check(&checked, &mut violations);
     }
     assert_eq!((violations, &checked), (Vec::new(), &arguments), "{label}");

@@ -6,7 +6,6 @@ use tas_mcp::{
     service::{
         arguments::{self, Mode},
         catalog::OperationEntry,
-        rule::Severity,
     },
 };
 
@@ -34,7 +33,7 @@ fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> boo
     let mode = if entry.request.denies_unknown_fields { Mode::ClosedBody } else { Mode::Body };
     let mut broken = arguments::check(entry.input_schema(), &mut fields, mode).violations;
 
-    for rule in entry.rules.iter().filter(|rule| rule.severity() == Severity::Service) {
+    for rule in entry.rules.iter().filter(|rule| rule.is_of_service()) {
         rule.check(&fields, &mut broken);
     }
 

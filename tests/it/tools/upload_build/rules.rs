@@ -20,10 +20,7 @@ async fn violations_of_rules_are_reported_before_any_request() {
         (json!({"path": "game.apk", "name": long}), "must have at most 255 characters, got 256"),
         (json!({"path": "game.apk", "tags": ["t".repeat(51)]}), "must have at most 50 characters, got 51"),
         (json!({"path": "game.apk", "upload_timeout": 1_441}), "must be from 1 to 1440, got 1441"),
-        (
-            json!({"path": "game.apk", "deletion_policy": "oldest"}),
-            "has an effect only with `auto_delete: true`",
-        ),
+        (json!({"path": "game.apk", "deletion_policy": "oldest"}), "requires `auto_delete`"),
         (
             json!({"path": "game.apk", "details": {"vcs": {"type": "cvs"}}}),
             "must be one of git, mercurial, svn",
