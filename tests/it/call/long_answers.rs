@@ -69,9 +69,12 @@ async fn a_failure_is_cut_to_the_limit() {
 }
 
 #[tokio::test]
-async fn hidden_characters_are_removed_from_names_and_error_texts() {
-    let reply = result(200, run("na\u{200b}me\u{202e}", json!("a\u{7}b"))).await;
-    assert_eq!(reply["structuredContent"]["name"], "ab", "{reply}");
+async fn hidden_characters_are_removed_from_names_and_texts() {
+    let hostile =
+        "Ship\u{202e}gnp\u{202c} \u{e0041}it\u{200b}\u{1b}[31m\u{0}\n\tnow \u{1f469}\u{200d}\u{1f680}";
+    let reply = result(200, run("na\u{200b}me\u{202e}", json!(hostile))).await;
+    let expected = "Shipgnp it[31m\n\tnow \u{1f469}\u{200d}\u{1f680}";
+    assert_eq!(reply["structuredContent"]["name"], expected, "{reply}");
 
     let failure = result(400, json!({"error": "n\u{202e}o\u{1b}[2J", "de\u{200b}tail": "x\u{e0041}"})).await;
     let text = failure["content"][0]["text"].as_str().expect("a text");
