@@ -138,12 +138,3 @@ async fn the_longest_strings_of_a_record_are_cut_next_with_a_mark() {
         json!({"path": "/template_data/a~1b~0c", "omitted_characters": 9_000 - kept})
     );
 }
-
-#[tokio::test]
-async fn hidden_characters_are_removed_from_texts() {
-    let hostile =
-        "Ship\u{202e}gnp\u{202c} \u{e0041}it\u{200b}\u{1b}[31m\u{0}\n\tnow \u{1f469}\u{200d}\u{1f680}";
-    let answer = json!({"multiplayer_run_id": "x", "test": {"name": hostile}});
-    let reply = reply("get_run", json!({"run_id": "x"}), answer).await;
-    assert_eq!(reply["test"]["name"], "Shipgnp it[31m\n\tnow \u{1f469}\u{200d}\u{1f680}");
-}
