@@ -29,20 +29,6 @@ async fn revisions_with_sessions_need_no_session() {
 }
 
 #[tokio::test]
-async fn each_request_of_the_newest_revision_stands_alone() {
-    let service = Service::start().await;
-    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-
-    let found = json_of(server.modern("/mcp", &[], "server/discover", json!({})).await).await;
-    assert!(found["result"]["supportedVersions"].as_array().expect("a list").contains(&json!("2026-07-28")));
-    let listed = json_of(server.modern("/mcp", &[], "tools/list", json!({})).await).await;
-    assert_eq!(listed["result"]["resultType"], "complete");
-    let called =
-        server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({"page_size": 1})).await;
-    assert_eq!(called["isError"], false, "{called}");
-}
-
-#[tokio::test]
 async fn an_error_of_the_newest_revision_has_its_status() {
     let service = Service::start().await;
     let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
