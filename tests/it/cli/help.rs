@@ -214,12 +214,3 @@ async fn the_program_explains_itself_on_a_terminal_and_exits_with_2() {
         }
     }
 }
-
-#[tokio::test]
-async fn the_program_serves_mcp_if_its_input_is_a_pipe() {
-    let ping = r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#;
-    let output = run_binary(&[], &[], &[ping]).await;
-
-    assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stdout).contains(r#""id":1"#));
-}
