@@ -11,6 +11,7 @@ pub(crate) use self::{
     answers::Answer,
     samples::{argument, is_comma_separated},
 };
+use super::schema::Validator;
 
 /// Prefix of every path of the main API.
 const PREFIX: &str = "/api/v1";
@@ -23,12 +24,19 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(text).expect("the contract is JSON")
 });
 
-static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
-
 /// Every operation of the document.
-pub(crate) struct Contract {
-    operations: Vec<Operation>,
-}
+pub(crate) static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| {
+    const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+    let mut operations = Vec::new();
+    for (path, item) in members(&DOCUMENT["paths"]) {
+        for (method, operation) in members(item).filter(|(name, _)| METHODS.contains(name)) {
+            operations.push(Operation::read(path, method, operation, item.get("servers").is_some()));
+        }
+    }
+
+    operations
+});
 
 /// One operation of the document.
 pub(crate) struct Operation {
@@ -43,21 +51,55 @@ pub(crate) struct Operation {
     pub(crate) parameters: Vec<&'static Value>,
     /// Schema of the JSON body, where there is one.
     pub(crate) body: Option<&'static Value>,
-    requests: Named,
-    answers: BTreeMap<u16, Answer>,
+    /// Examples of the body.
+    pub(crate) requests: Examples,
+    /// Answers by status.
+    pub(crate) answers: BTreeMap<u16, Answer>,
     /// Served by another host than the main API.
     pub(crate) elsewhere: bool,
 }
 
 /// Examples by name.
-pub(crate) type Named = BTreeMap<&'static str, &'static Value>;
+pub(crate) type Examples = BTreeMap<&'static str, &'static Value>;
 
-/// The examples that the document gives for an operation.
-pub(crate) struct Examples {
-    /// JSON bodies of requests.
-    pub(crate) requests: Named,
-    /// JSON bodies of answers by status.
-    pub(crate) answers: BTreeMap<u16, Named>,
+/// Returns the operation with this `operationId`.
+pub(crate) fn operation(id: &str) -> &'static Operation {
+    let found = OPERATIONS.iter().find(|operation| operation.id == id);
+    found.unwrap_or_else(|| panic!("`{id}` is not in the contract"))
+}
+
+/// Returns the operation that serves `path`. A literal segment takes precedence over a placeholder.
+pub(crate) fn find(method: &str, path: &str) -> Option<&'static Operation> {
+    let (path, main) = path.strip_prefix(PREFIX).map_or((path, false), |path| (path, true));
+    let serving = |path: &str| {
+        let segments: Vec<_> = path.split('/').skip(1).collect();
+        let candidates = OPERATIONS.iter().filter(|one| one.method == method && !(main && one.elsewhere));
+        let serving = candidates.filter_map(|one| Some((one.placeholders(&segments)?, one)));
+        serving.min_by(|one, other| one.0.cmp(&other.0)).map(|(_, operation)| operation)
+    };
+
+    serving(path).or_else(|| serving(&format!("/project/any{path}")))
+}
+
+/// Returns the violations of the document in an answer to `method` on `path_with_query`.
+pub(crate) fn violations(
+    method: &str,
+    path_with_query: &str,
+    status: u16,
+    content_type: Option<&str>,
+    body: &[u8],
+) -> Vec<String> {
+    let path = path_with_query.split('?').next().unwrap_or_default();
+    let broken = match find(method, path) {
+        Some(operation) => match operation.answers.get(&status) {
+            Some(answer) => answer.violations(content_type, body),
+            None => vec!["the status is not documented".to_owned()],
+        },
+        None if matches!(status, 404 | 405) => Vec::new(),
+        None => vec!["no such operation; it should answer 404 or 405".to_owned()],
+    };
+
+    broken.into_iter().map(|broken| format!("{method} {path} -> {status}: {broken}")).collect()
 }
 
 /// Returns the value, or the target of its `$ref`.
@@ -70,89 +112,21 @@ pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     }
 }
 
-/// Returns a schema of the document as a complete schema, with the components as targets of its `$ref`s.
-pub(crate) fn standalone(schema: &Value) -> Value {
+/// Compiles a schema of the document, with the components as targets of its `$ref`s.
+pub(crate) fn validator(schema: &Value) -> Validator {
     let mut schema = schema.clone();
     schema["components"] = DOCUMENT["components"].clone();
-    schema
+    Validator::new(&schema)
 }
 
-impl Contract {
-    /// Returns the document, which is read once.
-    pub(crate) fn load() -> &'static Self {
-        &CONTRACT
-    }
+/// The members of an object.
+pub(crate) fn members(object: &'static Value) -> impl Iterator<Item = (&'static str, &'static Value)> {
+    object.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+}
 
-    /// Returns the violations of the document in an answer to `method` on `path_with_query`.
-    pub(crate) fn violations(
-        &self,
-        method: &str,
-        path_with_query: &str,
-        status: u16,
-        content_type: Option<&str>,
-        body: &[u8],
-    ) -> Vec<String> {
-        let path = path_with_query.split('?').next().unwrap_or_default();
-        let broken = match self.find(method, path) {
-            Some(operation) => match operation.answers.get(&status) {
-                Some(answer) => answer.violations(content_type, body),
-                None => vec!["the status is not documented".to_owned()],
-            },
-            None if matches!(status, 404 | 405) => Vec::new(),
-            None => vec!["no such operation; it should answer 404 or 405".to_owned()],
-        };
-
-        broken.into_iter().map(|broken| format!("{method} {path} -> {status}: {broken}")).collect()
-    }
-
-    /// Returns the operation that serves `path`. A literal segment takes precedence over a placeholder.
-    pub(crate) fn find(&self, method: &str, path: &str) -> Option<&Operation> {
-        let (path, main) = path.strip_prefix(PREFIX).map_or((path, false), |path| (path, true));
-        let serving = |path: &str| {
-            let segments: Vec<_> = path.split('/').skip(1).collect();
-            let mut serving: Vec<_> = self
-                .operations
-                .iter()
-                .filter(|operation| operation.method == method && !(main && operation.elsewhere))
-                .filter_map(|operation| Some((operation.placeholders(&segments)?, operation)))
-                .collect();
-            serving.sort_by(|one, other| one.0.cmp(&other.0));
-            serving.first().map(|(_, operation)| *operation)
-        };
-
-        serving(path).or_else(|| serving(&format!("/project/any{path}")))
-    }
-
-    /// Returns the operation with this `operationId`.
-    pub(crate) fn operation(&self, id: &str) -> &Operation {
-        let found = self.operations.iter().find(|operation| operation.id == id);
-        found.unwrap_or_else(|| panic!("`{id}` is not in the contract"))
-    }
-
-    /// Every operation.
-    pub(crate) fn operations(&self) -> impl Iterator<Item = &Operation> {
-        self.operations.iter()
-    }
-
-    /// Returns the examples of the operation with this `operationId`.
-    pub(crate) fn examples(&self, id: &str) -> Examples {
-        let operation = self.operation(id);
-        let answers = operation.answers.iter().map(|(status, answer)| (*status, answer.examples()));
-        Examples { requests: operation.requests.clone(), answers: answers.collect() }
-    }
-
-    fn read() -> Self {
-        const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
-
-        let mut operations = Vec::new();
-        for (path, item) in members(&DOCUMENT["paths"]) {
-            for (method, operation) in members(item).filter(|(name, _)| METHODS.contains(name)) {
-                operations.push(Operation::read(path, method, operation, item.get("servers").is_some()));
-            }
-        }
-
-        Self { operations }
-    }
+/// The examples of a media type.
+fn examples(media: &'static Value) -> Examples {
+    members(&media["examples"]).map(|(name, example)| (name, &resolved(example)["value"])).collect()
 }
 
 impl Operation {
@@ -178,17 +152,9 @@ impl Operation {
         }
     }
 
-    /// The path without its project.
-    pub(crate) fn path_in_project(&self) -> &'static str {
-        self.path.strip_prefix(IN_PROJECT).unwrap_or(self.path)
-    }
-
-    /// Schemas of the answers with a status of success, by status.
+    /// The answers with a status of success, by status.
     pub(crate) fn successes(&self) -> impl Iterator<Item = (u16, &Answer)> {
-        self.answers
-            .iter()
-            .filter(|(status, _)| (200..300).contains(*status))
-            .map(|(status, answer)| (*status, answer))
+        self.answers.range(200..300).map(|(status, answer)| (*status, answer))
     }
 
     /// Returns which segments of the path are placeholders, if the path matches.
@@ -207,14 +173,4 @@ impl Operation {
 
         template.iter().zip(segments).map(fits).collect()
     }
-}
-
-/// The members of an object.
-pub(crate) fn members(object: &'static Value) -> impl Iterator<Item = (&'static str, &'static Value)> {
-    object.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
-}
-
-/// The examples of a media type.
-fn examples(media: &'static Value) -> Named {
-    members(&media["examples"]).map(|(name, example)| (name, &resolved(example)["value"])).collect()
 }

@@ -11,7 +11,7 @@ use tas_mcp::{
     settings::{self, Settings},
 };
 
-use super::{contract::Contract, time::START};
+use super::{contract, time::START};
 
 /// Returns the options of a sandbox whose clock stands still, so that records have the same times in every run of a test.
 pub(crate) fn still_sandbox() -> Options {
@@ -36,7 +36,7 @@ impl Service {
         let violations = Arc::new(Mutex::new(Vec::new()));
         let found = Arc::clone(&violations);
         let observer = move |exchange: &Exchange| {
-            let broken = Contract::load().violations(
+            let broken = contract::violations(
                 exchange.method.as_str(),
                 &exchange.path,
                 exchange.status,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::fields::Fields;
 
-use super::{Operation, resolved};
+use super::{IN_PROJECT, Operation, resolved};
 
 impl Operation {
     /// Returns the parameters in `place`: `path` (without the project) or `query`.
@@ -19,7 +19,7 @@ impl Operation {
 
     /// Returns the path within the project, with examples instead of placeholders.
     pub(crate) fn sample_path(&self) -> String {
-        let mut path = self.path_in_project().to_owned();
+        let mut path = self.path.strip_prefix(IN_PROJECT).unwrap_or(self.path).to_owned();
         for parameter in self.parameters_in("path") {
             let name = parameter["name"].as_str().expect("parameters have names");
             path = path.replace(&format!("{{{name}}}"), parameter["example"].as_str().unwrap_or("any"));
