@@ -74,17 +74,16 @@ impl Host {
     }
 
     pub(crate) async fn send(&mut self, message: &Value) {
-        self.send_line(&message.to_string()).await;
+        match &mut self.connection {
+            Connection::Pipe { .. } => self.send_line(&message.to_string()).await,
+            Connection::Http(host) => host.send(message),
+        }
     }
 
+    /// Sends a line, which need not be a message, over a pipe.
     pub(crate) async fn send_line(&mut self, line: &str) {
-        match &mut self.connection {
-            Connection::Pipe { input, .. } => {
-                input.write_all(line.as_bytes()).await.expect("the server reads");
-                input.write_all(b"\n").await.expect("the server reads");
-            }
-            Connection::Http(host) => host.send(line),
-        }
+        let Connection::Pipe { input, .. } = &mut self.connection else { panic!("HTTP has no lines") };
+        input.write_all(format!("{line}\n").as_bytes()).await.expect("the server reads");
     }
 
     /// Returns the next message of the server.
