@@ -10,7 +10,6 @@ mod backend;
 
 use std::{path::Path, sync::Arc};
 
-use serde_json::Value;
 use tas_mcp::{
     failure::Failure,
     mcp::Server,
@@ -33,11 +32,9 @@ pub(crate) struct Fixture {
     key: String,
     variables: Vec<(String, String)>,
     sandbox: Options,
-    faults: Vec<Value>,
     time: Time,
     upload_timing: Option<UploadTiming>,
-    has_files_root: bool,
-    has_state_directory: bool,
+    has_directories: bool,
 }
 
 /// The clock of the server.
@@ -54,10 +51,8 @@ pub(crate) struct Session<S = Arc<Service>> {
     pub(crate) service: S,
     /// The clock of the server, if the time is simulated.
     pub(crate) clock: Arc<SimulatedClock>,
-    /// The files root, if the fixture has one. The directory is removed with this value.
-    pub(crate) files_root: Option<TempDir>,
-    /// The state directory, if the fixture has one. The directory is removed with this value.
-    pub(crate) state_directory: Option<TempDir>,
+    /// The files root and the state directory, if the fixture has them. They are removed with this value.
+    directories: Option<[TempDir; 2]>,
     pub(crate) host: Host,
     fixture: Fixture,
 }
@@ -68,11 +63,9 @@ impl Fixture {
             key: keys::DEMO.to_owned(),
             variables: Vec::new(),
             sandbox: still_sandbox(),
-            faults: Vec::new(),
             time: Time::Real,
             upload_timing: None,
-            has_files_root: false,
-            has_state_directory: false,
+            has_directories: false,
         }
     }
 
@@ -91,22 +84,8 @@ impl Fixture {
         self.variables(&[("TAS_TOOLSETS", "all")])
     }
 
-    /// Sets the size of the parts of build uploads at the sandbox, in bytes.
-    pub(crate) fn part_size(self, part_size: u64) -> Self {
-        Self { sandbox: Options { part_size, ..self.sandbox }, ..self }
-    }
-
-    /// Sets the name of the test-management system for the sandbox and the server.
-    pub(crate) fn tmsys_name(self, name: &str) -> Self {
-        let mut fixture = self.variables(&[("TAS_TMSYS_NAME", name)]);
-        name.clone_into(&mut fixture.sandbox.tmsys_name);
-        fixture
-    }
-
-    /// Adds a fault of the sandbox; see `POST /_sandbox/faults`.
-    pub(crate) fn fault(mut self, fault: Value) -> Self {
-        self.faults.push(fault);
-        self
+    pub(crate) fn sandbox(self, sandbox: Options) -> Self {
+        Self { sandbox, ..self }
     }
 
     /// Lets pauses of the server end at once and advance the clock of the sandbox.
@@ -129,14 +108,9 @@ impl Fixture {
         Self { upload_timing: Some(timing), ..self }
     }
 
-    /// Sets the files root to a new temporary directory.
+    /// Sets the files root and the state directory to new temporary directories.
     pub(crate) fn files_root(self) -> Self {
-        Self { has_files_root: true, ..self }
-    }
-
-    /// Sets the directory of the journals of uploads to a new temporary directory.
-    pub(crate) fn state_directory(self) -> Self {
-        Self { has_state_directory: true, ..self }
+        Self { has_directories: true, ..self }
     }
 
     /// Starts the sandbox and the server, and initializes the session.
@@ -149,10 +123,6 @@ impl Fixture {
     /// Starts the sandbox and the server. The host has sent nothing yet.
     pub(crate) async fn connect(self) -> Session {
         let service = Arc::new(Service::with(self.sandbox.clone()).await);
-        for fault in &self.faults {
-            service.fault(fault.clone()).await;
-        }
-
         self.connect_with(service)
     }
 
@@ -163,16 +133,15 @@ impl Fixture {
         session
     }
 
-    /// Starts the server in front of `service`. The host has sent nothing yet.
-    pub(crate) fn connect_with<S: Backend>(mut self, service: S) -> Session<S> {
-        let [files_root, state_directory] = [self.has_files_root, self.has_state_directory]
-            .map(|is_wanted| is_wanted.then(|| tempfile::tempdir().expect("a directory")));
-
-        for (name, directory) in [("TAS_FILES_ROOT", &files_root), ("TAS_STATE_DIR", &state_directory)] {
-            if let Some(directory) = directory {
-                self = self.variables(&[(name, directory.path().to_str().expect("UTF-8"))]);
-            }
-        }
+    fn connect_with<S: Backend>(mut self, service: S) -> Session<S> {
+        let directories = self.has_directories.then(|| {
+            ["TAS_FILES_ROOT", "TAS_STATE_DIR"].map(|name| {
+                let directory = tempfile::tempdir().expect("a directory");
+                let path = directory.path().to_str().expect("UTF-8");
+                self.variables.push((name.to_owned(), path.to_owned()));
+                directory
+            })
+        });
 
         let clock = match &self.time {
             Time::Real => SimulatedClock::without_service(),
@@ -182,7 +151,7 @@ impl Fixture {
         let settings = self.settings(&service, &self.key, &[]);
         let host = Host::to(Server::new(self.tools(&settings, &clock), &settings));
 
-        Session { service, clock, files_root, state_directory, host, fixture: self }
+        Session { service, clock, directories, host, fixture: self }
     }
 
     fn settings(&self, service: &impl Backend, key: &str, more: &[(&str, &str)]) -> Settings {
@@ -209,12 +178,12 @@ impl Fixture {
 impl<S> Session<S> {
     /// Returns the path of the files root.
     pub(crate) fn root(&self) -> &Path {
-        self.files_root.as_ref().expect("a fixture with a files root").path()
+        self.directories.as_ref().expect("a fixture with a files root")[0].path()
     }
 
     /// Returns the path of the state directory.
     pub(crate) fn state(&self) -> &Path {
-        self.state_directory.as_ref().expect("a fixture with a state directory").path()
+        self.directories.as_ref().expect("a fixture with a files root")[1].path()
     }
 }
 
@@ -225,15 +194,11 @@ impl<S: Backend> Session<S> {
         self.fixture.tools(&settings, &self.clock).expect("usable settings")
     }
 
-    /// Returns another server for the service of this session, with another key and further variables.
-    pub(crate) fn another_server(&self, key: &str, variables: &[(&str, &str)]) -> Server {
-        let settings = self.fixture.settings(&self.service, key, variables);
-        Server::new(self.fixture.tools(&settings, &self.clock), &settings)
-    }
-
-    /// Starts [another server](Self::another_server), and initializes a session of another host.
+    /// Starts another server for the service of this session, with another key and further variables, and initializes a
+    /// session of another host.
     pub(crate) async fn another_host(&self, key: &str, variables: &[(&str, &str)]) -> Host {
-        let mut host = Host::to(self.another_server(key, variables));
+        let settings = self.fixture.settings(&self.service, key, variables);
+        let mut host = Host::to(Server::new(self.fixture.tools(&settings, &self.clock), &settings));
         host.initialize("2025-11-25").await;
         host
     }
