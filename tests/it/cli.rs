@@ -9,13 +9,14 @@ use tas_mcp::{
 use crate::support::{binary::run_binary, service::Service};
 
 mod account;
-#[cfg(unix)]
 #[cfg(target_os = "linux")]
 mod closed_streams;
 mod completions;
 mod docs;
 mod gates;
 mod help;
+#[cfg(target_os = "linux")]
+mod home;
 mod http;
 #[cfg(target_os = "linux")]
 mod install;
@@ -35,6 +36,8 @@ mod records;
 mod reruns;
 mod sandbox;
 mod status;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod waits;
 
 /// Runs a command with this service. Returns the exit code, standard output and standard error.

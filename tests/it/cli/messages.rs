@@ -5,11 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::run;
+use super::{run, terminal::run_in_terminal};
 use crate::support::{
     binary::{program, run_binary},
     service::Service,
-    terminal::run_in_terminal,
 };
 
 #[tokio::test]

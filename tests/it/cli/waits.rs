@@ -2,8 +2,8 @@
 
 use tas_mcp::sandbox::{keys, seed};
 
-use super::{run, run_with};
-use crate::support::{binary::program, service::Service, terminal::run_in_terminal};
+use super::{run, run_with, terminal::run_in_terminal};
+use crate::support::{binary::program, service::Service};
 
 /// Runs a command in a terminal with this service, and types each text after the text before it.
 async fn typing(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (Option<i32>, String) {
