@@ -18,6 +18,7 @@ mod examples;
 mod hostile_values;
 mod names;
 mod rules;
+mod samples;
 
 const PROJECT: &str = "demo-project";
 

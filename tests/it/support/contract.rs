@@ -1,23 +1,18 @@
 //! The OpenAPI document of the service: requests and answers of each operation. The document is independent of the code.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::BTreeMap,
+    sync::{LazyLock, OnceLock},
+};
 
 use serde_json::Value;
 
-mod answers;
-mod samples;
-
-pub(crate) use self::{
-    answers::Answer,
-    samples::{argument, is_comma_separated},
-};
 use super::schema::Validator;
 
 /// Prefix of every path of the main API.
 const PREFIX: &str = "/api/v1";
 
-/// Prefix of a path that names its project (service.md 1.1).
-const IN_PROJECT: &str = "/project/{projectId}";
+const JSON: &str = "application/json";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let text = include_str!("../../contract/service.openapi.json");
@@ -57,6 +52,16 @@ pub(crate) struct Operation {
     pub(crate) answers: BTreeMap<u16, Answer>,
     /// Served by another host than the main API.
     pub(crate) elsewhere: bool,
+}
+
+/// The answer of an operation with one status.
+pub(crate) struct Answer {
+    /// The content by its type, or null if there is no body.
+    content: &'static Value,
+    /// Whether the body may be missing although the document shows one.
+    uncertain: bool,
+    /// Of the JSON body; compiled at the first use.
+    validator: OnceLock<Validator>,
 }
 
 /// Examples by name.
@@ -134,7 +139,7 @@ impl Operation {
         let text =
             |name: &str| operation[name].as_str().unwrap_or_else(|| panic!("{method} {path}: `{name}`"));
         let parameters = operation["parameters"].as_array().into_iter().flatten().map(resolved).collect();
-        let request = operation.get("requestBody").map(|body| &resolved(body)["content"]["application/json"]);
+        let request = operation.get("requestBody").map(|body| &resolved(body)["content"][JSON]);
         let answers = members(&operation["responses"]).map(|(status, answer)| {
             (status.parse().expect("statuses are numbers"), Answer::read(resolved(answer)))
         });
@@ -172,5 +177,47 @@ impl Operation {
         };
 
         template.iter().zip(segments).map(fits).collect()
+    }
+}
+
+impl Answer {
+    fn read(answer: &'static Value) -> Self {
+        Self {
+            content: &answer["content"],
+            uncertain: answer["x-uncertain"] == true,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// Returns the schema of the JSON body, if there is one.
+    pub(crate) fn schema(&self) -> Option<&'static Value> {
+        self.content.get(JSON).map(|media| &media["schema"])
+    }
+
+    /// Returns the examples of the JSON body.
+    pub(crate) fn examples(&self) -> Examples {
+        examples(&self.content[JSON])
+    }
+
+    fn violations(&self, content_type: Option<&str>, body: &[u8]) -> Vec<String> {
+        if self.content.is_null() {
+            let broken = (!body.is_empty()).then(|| "the document has no body here".to_owned());
+            return broken.into_iter().collect();
+        }
+        if body.is_empty() && self.uncertain {
+            return Vec::new();
+        }
+
+        let essence = content_type.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        match self.content.get(essence).map(|media| &media["schema"]) {
+            // Raw bytes of any type.
+            None if self.content.get("*/*").is_some() => Vec::new(),
+            None => vec![format!("content type {content_type:?} is not documented")],
+            Some(_) if essence != JSON => Vec::new(),
+            Some(schema) => match serde_json::from_slice(body) {
+                Ok(body) => self.validator.get_or_init(|| validator(schema)).violations(&body),
+                Err(error) => vec![format!("the body is not JSON: {error}")],
+            },
+        }
     }
 }

@@ -6,8 +6,6 @@
 //! let mut session = Fixture::new().simulated_time_alone().open_with(stub).await;
 //! ```
 
-mod backend;
-
 use std::{path::Path, sync::Arc};
 
 use tas_mcp::{
@@ -19,10 +17,10 @@ use tas_mcp::{
 };
 use tempfile::TempDir;
 
-pub(crate) use self::backend::Backend;
 use super::{
     host::Host,
     service::{Service, still_sandbox},
+    stub::Stub,
     time::SimulatedClock,
 };
 
@@ -55,6 +53,33 @@ pub(crate) struct Session<S = Arc<Service>> {
     directories: Option<[TempDir; 2]>,
     pub(crate) host: Host,
     fixture: Fixture,
+}
+
+/// A service that a server can be configured for.
+pub(crate) trait Backend {
+    /// Returns settings with this key, and these variables.
+    fn settings(&self, key: &str, variables: &[(&str, &str)]) -> Settings;
+
+    /// Returns a simulated clock that the clock of the service follows, if the service has one.
+    fn clock(&self) -> Arc<SimulatedClock> {
+        Arc::default()
+    }
+}
+
+impl Backend for Arc<Service> {
+    fn settings(&self, key: &str, variables: &[(&str, &str)]) -> Settings {
+        Service::settings(self, key, variables)
+    }
+
+    fn clock(&self) -> Arc<SimulatedClock> {
+        SimulatedClock::with_service(self)
+    }
+}
+
+impl Backend for Stub {
+    fn settings(&self, key: &str, variables: &[(&str, &str)]) -> Settings {
+        Self::settings(self, key, variables)
+    }
 }
 
 impl Fixture {
@@ -95,7 +120,7 @@ impl Fixture {
 
     /// Lets pauses of the server end at once, while the clock of the sandbox stands still.
     pub(crate) fn simulated_time_alone(self) -> Self {
-        self.simulated_time_by(SimulatedClock::without_service())
+        self.simulated_time_by(Arc::default())
     }
 
     /// Sets the clock of the server, for a service that has to know the clock before the session is opened.
@@ -144,7 +169,7 @@ impl Fixture {
         });
 
         let clock = match &self.time {
-            Time::Real => SimulatedClock::without_service(),
+            Time::Real => Arc::default(),
             Time::Simulated => service.clock(),
             Time::SimulatedBy(clock) => clock.clone(),
         };

@@ -36,7 +36,7 @@ enum Connection {
         lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
         input: WriteHalf<DuplexStream>,
     },
-    Http(Box<HostOverHttp>),
+    Http(HostOverHttp),
 }
 
 impl Host {
@@ -50,7 +50,7 @@ impl Host {
         #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting")]
         let uses_http = std::env::var_os(TRANSPORT).is_some_and(|transport| transport == "http");
         let connection = if uses_http {
-            Connection::Http(Box::new(HostOverHttp::to(server)))
+            Connection::Http(HostOverHttp::to(server))
         } else {
             Connection::over_pipe(server)
         };

@@ -58,8 +58,7 @@ impl HttpUnderTest {
 
     /// Returns a request to a path, with the media types of the protocol.
     pub(crate) fn post(&self, path: &str) -> RequestBuilder {
-        let request = self.client.post(format!("http://{}{path}", self.address));
-        request
+        self.request("POST", path)
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
     }
