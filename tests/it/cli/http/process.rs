@@ -46,6 +46,11 @@ impl HttpProcess {
         Self { child, errors, url, client }
     }
 
+    /// Returns host and port of the endpoint.
+    pub(super) fn address(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+
     /// Calls a tool at a path below the endpoint, with one header. Returns the status.
     pub(super) async fn call(&self, path: &str, header: (&str, &str), params: &Value) -> u16 {
         self.send(path, header, params).await.status().as_u16()
