@@ -12,6 +12,4 @@ mod replicas;
 mod revisions;
 mod streams;
 mod tenants;
-#[cfg(all(unix, feature = "otlp"))]
-mod traces;
-mod users;
+pub(crate) mod users;

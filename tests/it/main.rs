@@ -5,7 +5,7 @@
 //! | `service` | schemas, request layout, and the contract of the service |
 //! | `client` | requests: key, addresses, limits, retries, TLS |
 //! | `sandbox` | the sandbox, request by request |
-//! | `call` | one call of an operation: arguments, project scope, duplicate guard, reply |
+//! | `call` | one call of an operation: arguments, project scope, reply |
 //! | `tools` | snapshots of all tools, and the composite tools |
 //! | `settings` | flags, environment variables and their problems |
 //! | `mcp` | the server as a host sees it |

@@ -3,19 +3,12 @@
 pub(crate) mod binary;
 pub(crate) mod contract;
 pub(crate) mod fixture;
-#[cfg(target_os = "linux")]
-pub(crate) mod home;
 pub(crate) mod host;
 pub(crate) mod http_client;
-#[cfg(unix)]
-pub(crate) mod http_process;
-pub(crate) mod issuer;
 pub(crate) mod peer;
 pub(crate) mod schema;
 pub(crate) mod service;
 pub(crate) mod stub;
-#[cfg(target_os = "linux")]
-pub(crate) mod terminal;
 pub(crate) mod time;
 pub(crate) mod tls;
 

@@ -1,10 +1,11 @@
 //! Writing tests, folders, plans and shared steps, as callers of the tools see it (service.md 4, 6, 7, 8).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed;
+use tas_mcp::sandbox::{Options, seed};
 
 use crate::support::{
     fixture::{Fixture, Session},
+    service::still_sandbox,
     stub::Stub,
 };
 
@@ -299,7 +300,9 @@ async fn fields_are_sent_in_the_query_or_the_body_as_the_service_requires() {
 
 #[tokio::test]
 async fn case_links_have_the_deployment_name_only_in_requests() {
-    let Session { service: _service, mut host, .. } = Fixture::new().tmsys_name("acme").open().await;
+    let acme = Options { tmsys_name: "acme".to_owned(), ..still_sandbox() };
+    let fixture = Fixture::new().sandbox(acme).variables(&[("TAS_TMSYS_NAME", "acme")]);
+    let Session { service: _service, mut host, .. } = fixture.open().await;
     let links = json!({"cases": [{"suite_id": 11, "case_id": 1041}]});
     let arguments = json!({
         "test_id": seed::TEST_ERRORS, "expected_version": 3, "patch": {"tmsys": links},

@@ -7,11 +7,9 @@ use tas_mcp::sandbox::{
 };
 
 use crate::support::{
-    binary::run_binary,
     fixture::{Fixture, Session},
     host::Host,
     peer::Peer,
-    service::Service,
 };
 
 /// Each deletion with its arguments, the loss that its question states, and the tool that reads the record.
@@ -191,26 +189,6 @@ async fn deletions_are_extra_tools_marked_as_destructive() {
     let list = host.request("tools/list", json!({})).await;
 
     assert!(!list.to_string().contains("delete_"), "a read-only server has no deletions");
-}
-
-#[tokio::test]
-async fn the_command_line_deletes_only_with_yes() {
-    let service = Service::start().await;
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let deletion = ["call", "delete_test", "--test-id", TEST_FAILS, "--force-delete", "true"];
-    let output = run_binary(&deletion, &variables, &[]).await;
-
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(service.writes().await, [""; 0]);
-
-    let output = run_binary(&[&deletion[..], &["--yes", "--json"]].concat(), &variables, &[]).await;
-
-    assert_eq!(output.status.code(), Some(0));
-
-    let printed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-
-    assert_eq!(printed, json!({"id": TEST_FAILS, "deleted": true}));
 }
 
 #[tokio::test]

@@ -24,19 +24,24 @@ fn without_new_run() -> Value {
 #[tokio::test]
 async fn each_source_has_its_type() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
+    let runs = [seed::RUN_PASSED, seed::RUN_BLOCKED];
+    // Cases of one suite become a run of the test-management system, and cases of several suites a plan.
     let sources = [
-        (json!({"multiplayer_run_id": seed::RUN_PASSED}), "single_run", json!([seed::RUN_PASSED])),
+        (json!({"multiplayer_run_id": runs[0]}), ["single_run", "single_suite"], &runs[..1], "tmsys_run_id"),
         (
-            json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::RUN_FAILED]}),
-            "multiple_runs",
-            json!([seed::RUN_PASSED, seed::RUN_FAILED]),
+            json!({"multiplayer_run_ids": runs}),
+            ["multiple_runs", "multi_suite_plan"],
+            &runs[..],
+            "tmsys_plan_id",
         ),
     ];
 
-    for (arguments, kind, runs) in sources {
+    for (arguments, kind, runs, entry) in sources {
         let result = host.succeed(TOOL, arguments).await;
-        assert_eq!([&result["export_type"], &result["export_trigger"]], [kind, "manual"]);
-        assert_eq!((&result["success"], &result["runs_processed"]), (&json!(true), &runs));
+        assert_eq!([&result["export_type"], &result["export_strategy"]], kind);
+        assert_eq!(result["export_trigger"], "manual");
+        assert_eq!((&result["success"], &result["runs_processed"]), (&json!(true), &json!(runs)));
+        assert!(result[entry].is_number(), "{result}");
         // The service leaves the field out of exports of runs, and nothing adds it.
         assert_eq!(result.get("already_exported"), None);
     }
@@ -49,7 +54,9 @@ async fn each_source_has_its_type() {
 async fn every_export_makes_a_new_entry_unless_the_call_excludes_it() {
     let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let entry = |result: &Value| [result["tmsys_run_id"].clone(), result["tmsys_plan_id"].clone()];
-    let first = host.succeed(TOOL, execution()).await;
+    let first = host.succeed(TOOL, without_new_run()).await;
+    assert_eq!(first["already_exported"], false, "there is nothing that a new entry could be left out for");
+
     let second = host.succeed(TOOL, execution()).await;
 
     assert_ne!(entry(&first), entry(&second));
@@ -106,10 +113,15 @@ async fn a_missing_permission_is_named() {
 }
 
 #[tokio::test]
-async fn a_run_of_another_project_is_not_found() {
+async fn a_source_that_the_project_does_not_have_is_not_found() {
     let Session { service: _service, mut host, .. } = Fixture::new().open().await;
-    let ids = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::ARENA_RUN_PASSED]});
-    assert_eq!(host.fail(TOOL, ids).await["code"], "not_found");
+    for source in [
+        json!({"multiplayer_run_id": seed::JOB_PASSED}),
+        json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::ARENA_RUN_PASSED]}),
+        json!({"test_plan_execution_id": seed::PLAN_SMOKE}),
+    ] {
+        assert_eq!(host.fail(TOOL, source).await["code"], "not_found");
+    }
 }
 
 #[tokio::test]

@@ -76,59 +76,6 @@ async fn each_scope_has_a_list_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_project_of_a_key_is_learned_once() {
-    for (key, project) in [(keys::DEMO, "demo"), (keys::ARENA, "arena")] {
-        let Session { service, mut host, .. } = Fixture::new().key(key).all_tools().open().await;
-        for _ in 0..2 {
-            assert_eq!(host.succeed("list_knowledge_files", json!({})).await["projectId"], project);
-        }
-
-        let listed = format!("GET /file-storage/{project} 200");
-
-        assert_eq!(
-            service.requests().await,
-            ["GET /runs?page_size=1 200".to_owned(), listed.clone(), listed]
-        );
-    }
-}
-
-#[tokio::test]
-async fn the_project_of_a_key_without_permission_to_read_runs_is_found() {
-    let Session { service: _service, mut host, .. } =
-        Fixture::new().key(keys::POWERLESS).all_tools().open().await;
-    assert_eq!(host.succeed("list_knowledge_files", json!({})).await["projectId"], "demo");
-}
-
-#[tokio::test]
-async fn an_organization_key_requires_a_project() {
-    let Session { service, mut host, .. } = Fixture::new()
-        .key(keys::ORGANIZATION)
-        .all_tools()
-        .variables(&[("TAS_PROJECTS", "demo,arena")])
-        .open()
-        .await;
-    let error = host.fail("list_knowledge_files", json!({})).await;
-
-    assert_eq!(
-        (&error["code"], &error["details"]["known_projects"]),
-        (&json!("project_required"), &json!(["demo", "arena"]))
-    );
-
-    let listing = host.succeed("list_knowledge_files", json!({"project_id": "arena"})).await;
-
-    assert_eq!(listing["projectId"], "arena");
-    assert_eq!(service.requests().await, ["GET /file-storage/arena 200"]);
-}
-
-#[tokio::test]
-async fn a_key_of_another_project_is_refused() {
-    let Session { service: _service, mut host, .. } =
-        Fixture::new().key(keys::ARENA).all_tools().open().await;
-    let error = host.fail("list_knowledge_files", json!({"project_id": "demo"})).await;
-    assert_eq!((&error["code"], &error["status"]), (&json!("permission_denied"), &json!(403)));
-}
-
-#[tokio::test]
 async fn a_project_that_would_lead_elsewhere_is_refused() {
     let Session { service, mut host, .. } = Fixture::new().key(keys::ORGANIZATION).all_tools().open().await;
     host.fail("list_knowledge_files", json!({"project_id": "demo/agent?x"})).await;

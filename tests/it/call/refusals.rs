@@ -36,6 +36,8 @@ async fn arguments_that_break_the_schema_are_refused_with_their_path() {
         ("list_runs", json!({"page": 1.5}), "page: must be an integer, got a number".to_owned()),
         ("list_runs", json!({"page": true}), "page: must be an integer, got a boolean".to_owned()),
         ("list_runs", json!({"page": "two"}), "page: must be an integer, got a string".to_owned()),
+        ("list_runs", json!({"page": "3.5"}), "page: must be an integer, got a number".to_owned()),
+        ("list_runs", json!({"page": "0x3"}), "page: must be an integer, got a string".to_owned()),
         ("list_runs", json!({"page_size": 0}), "page_size: must be from 1 to 100, got 0".to_owned()),
         ("list_runs", json!({"page_size": 101}), "page_size: must be from 1 to 100, got 101".to_owned()),
         ("list_runs", json!({"page_size": 1e300}), "page_size: must be an integer, got a number".to_owned()),

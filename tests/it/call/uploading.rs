@@ -2,8 +2,13 @@
 
 use reqwest::{Response, header};
 use serde_json::{Value, json};
+use tas_mcp::sandbox::Options;
 
-use crate::support::{fixture::Fixture, host::Host, service::Service};
+use crate::support::{
+    fixture::Fixture,
+    host::Host,
+    service::{Service, still_sandbox},
+};
 
 mod answers;
 mod deleting;
@@ -19,7 +24,7 @@ const PART: usize = 1_000;
 
 /// A sandbox with small parts, so that a short file has several of them.
 fn fixture() -> Fixture {
-    Fixture::new().all_tools().part_size(PART as u64)
+    Fixture::new().all_tools().sandbox(Options { part_size: PART as u64, ..still_sandbox() })
 }
 
 /// Bytes of a file. Their period of 251 is no divisor of the part size, so that exchanged parts are detected.

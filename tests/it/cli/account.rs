@@ -4,7 +4,7 @@ use std::fs;
 
 use tas_mcp::sandbox::keys;
 
-use super::{run, run_with};
+use super::run;
 use crate::support::service::Service;
 
 #[tokio::test]
@@ -37,14 +37,4 @@ async fn an_unreadable_key_file_is_an_error_for_every_command() {
         assert!(text.contains("names /nowhere/key, a file that cannot be read"), "{command:?}: {text}");
     }
     assert_eq!(service.requests().await, [""; 0]);
-}
-
-#[tokio::test]
-async fn the_status_names_the_permissions_that_the_key_lacks() {
-    let service = Service::start().await;
-    let (code, printed, error) =
-        run_with(&service, &["status", "--json"], &[("TAS_API_KEY", keys::POWERLESS)]).await;
-
-    assert_eq!(code, Some(0), "{error}");
-    assert!(printed.contains("permission_denied") && printed.contains("project:read-runs"), "{printed}");
 }

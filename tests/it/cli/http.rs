@@ -7,12 +7,23 @@ use tas_mcp::sandbox::keys;
 #[cfg(unix)]
 use tas_mcp::sandbox::seed;
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::TcpStream;
 
 use crate::support::binary::run_binary;
 #[cfg(unix)]
-use crate::support::{
-    http_client::json_of, http_process::HttpProcess, issuer::Issuer, service::Service, stub::Stub,
+use crate::{
+    http::users::issuer::Issuer,
+    support::{http_client::json_of, service::Service, stub::Stub},
 };
+
+#[cfg(unix)]
+mod process;
+#[cfg(all(unix, feature = "otlp"))]
+mod traces;
+
+#[cfg(unix)]
+use self::process::HttpProcess;
 
 #[cfg(unix)]
 #[tokio::test]
@@ -24,7 +35,7 @@ async fn each_request_is_one_line_of_the_log_without_secrets() {
     server.call("/demo", ("x-api-key", keys::DEMO), &params).await;
     server.client.get(format!("{}?token=planted", server.url)).send().await.expect("a response");
 
-    let (log, access) = server.stop().await;
+    let (log, access) = server.end("TERM").await;
     let [call, refused] = &access[..] else { panic!("{log}") };
     for (field, expected) in [
         ("method", "tools/call"),
@@ -58,7 +69,7 @@ async fn a_refused_request_is_logged_with_its_path_its_reason_and_the_id_of_its_
         let response = server.send(path, key, &call).await;
         ids.push(response.headers()["x-request-id"].to_str().expect("text").to_owned());
     }
-    let (log, access) = server.stop().await;
+    let (log, access) = server.end("TERM").await;
 
     let fields = |line: &Value| {
         ["id", "path", "status", "error", "level"].map(|name| line[name].to_string().replace('"', ""))
@@ -91,7 +102,7 @@ async fn a_call_that_writes_has_a_line_with_caller_records_and_outcome() {
     let shown = json!({"name": "create_test_folder", "arguments": {"name": "a", "dry_run": "true"}});
     server.call("/demo", key, &shown).await;
 
-    let (log, access) = server.stop().await;
+    let (log, access) = server.end("TERM").await;
     let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let audit: Vec<_> = lines.filter(|line| line["target"] == "audit").collect();
     let [stopped, folder, shown] = &audit[..] else { panic!("three lines: {log}") };
@@ -133,7 +144,7 @@ async fn the_page_names_the_address_and_the_credential() {
 
     let foreign = server.client.get(server.url.trim_end_matches("mcp")).header("host", "rebound.example");
     assert_eq!(foreign.send().await.expect("a response").status().as_u16(), 403);
-    server.stop().await;
+    server.end("TERM").await;
 }
 
 #[cfg(unix)]
@@ -149,7 +160,7 @@ async fn ctrl_c_ends_an_idle_server_at_once() {
     let start = std::time::Instant::now();
     server.end("INT").await;
     // An end with an announcement takes at least five seconds.
-    assert!(start.elapsed() < std::time::Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[cfg(unix)]
@@ -173,10 +184,13 @@ async fn a_call_under_way_is_answered_after_ctrl_c() {
     let call = server.send("", ("x-api-key", keys::DEMO), &params);
     let interrupt = async {
         while service.requests().is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            tokio::task::yield_now().await;
         }
         server.signal("INT");
-        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        // The call is under way while no further connection is accepted.
+        while TcpStream::connect(server.address()).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
         gate.add_permits(1);
     };
     let (answer, ()) = tokio::join!(call, interrupt);
@@ -212,7 +226,7 @@ async fn the_log_names_the_person_and_not_the_token() {
         statuses.push(server.call("", ("authorization", &bearer), &call).await);
     }
 
-    let (log, access) = server.stop().await;
+    let (log, access) = server.end("TERM").await;
     assert_eq!(statuses, [200, 403, 401]);
     let subjects: Vec<_> = access.iter().map(|line| line["subject"].clone()).collect();
     assert_eq!(subjects, ["alice", "", ""], "{log}");
@@ -291,7 +305,7 @@ async fn no_log_has_a_presigned_address_or_the_key() {
     let listed = call("list_run_artifacts", json!({"run_id": player})).await;
     assert!(listed.to_string().contains("X-Amz-Signature"), "{listed}");
 
-    let (log, _) = server.stop().await;
+    let (log, _) = server.end("TERM").await;
     assert!(log.lines().any(|line| line.contains("initiate_build_upload")), "{log}");
     for secret in ["X-Amz-Signature", keys::DEMO] {
         let line = log.lines().find(|line| line.contains(secret));

@@ -4,7 +4,8 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::{Value, json};
 
-use crate::support::{binary::run_binary, home::Home};
+use super::home::Home;
+use crate::support::binary::run_binary;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_tas-mcp");
 
@@ -48,7 +49,7 @@ async fn a_host_without_a_command_gets_the_entry_and_the_path_of_its_file() {
 
 #[tokio::test]
 async fn the_command_of_the_host_is_run_and_decides_the_exit_code() {
-    let home = Home::with(&[]);
+    let home = Home::new();
     let programs = home.at("programs");
     fs::create_dir_all(&programs).expect("a directory");
     let path = [("PATH", programs.to_str().expect("Unicode"))];

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tas_mcp::sandbox::{keys, seed};
 
-use super::run;
-use crate::support::{service::Service, terminal::run_in_terminal};
+use super::{run, terminal::run_in_terminal};
+use crate::support::service::Service;
 
 /// Runs a list command in a pipe. Returns the printed JSON.
 async fn records(service: &Service, arguments: &[&str]) -> Value {

@@ -8,12 +8,11 @@ use std::{
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use crate::support::{
-    binary::{binary, run_binary},
+use super::{
     home::{Home, Outcome},
-    service::Service,
     terminal::run_in_terminal,
 };
+use crate::support::{binary::binary, service::Service};
 
 const KEYS: &str = ".config/tas-mcp/keys.json";
 const CONFIGURATION: &str = ".config/tas-mcp/config.toml";
@@ -26,13 +25,12 @@ struct Person {
 
 impl Person {
     async fn new() -> Self {
-        Self { home: Home::with(&[]), service: Service::start().await }
+        Self { home: Home::new(), service: Service::start().await }
     }
 
     /// Runs a command and passes `input` to it. No output contains a key.
     async fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)], input: &[&str]) -> Outcome {
-        let output = run_binary(arguments, &self.home.variables(variables), input).await;
-        let end = Outcome::new(output);
+        let end = self.home.run_with(arguments, variables, input).await;
         for key in [keys::DEMO, keys::ARENA, "svc_planted"] {
             assert!(!end.output.contains(key) && !end.errors.contains(key), "{}{}", end.output, end.errors);
         }

@@ -5,11 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
-use super::run;
+use super::{run, terminal::run_in_terminal};
 use crate::support::{
     binary::{program, run_binary},
     service::Service,
-    terminal::run_in_terminal,
 };
 
 #[tokio::test]
@@ -83,15 +82,6 @@ async fn several_violations_are_a_line_each() {
 }
 
 #[tokio::test]
-async fn a_failure_is_json_only_with_the_flag() {
-    let service = Service::start().await;
-    let (code, _, error) = run(&service, &["call", "get_run", "--run-id", "nowhere", "--json"]).await;
-    let error: Value = serde_json::from_str(&error).expect("JSON");
-
-    assert_eq!((code, &error["error"]["code"]), (Some(1), &Value::from("not_found")));
-}
-
-#[tokio::test]
 async fn arguments_are_read_from_a_file_with_any_line_ends() {
     let service = Service::start().await;
     let directory = tempfile::tempdir().expect("a directory");
@@ -136,7 +126,7 @@ async fn a_stop_of_which_a_part_fails_is_no_success() {
 async fn a_reader_that_closes_the_output_is_no_failure() {
     let service = Service::start().await;
     let binary = env!("CARGO_BIN_EXE_tas-mcp");
-    for command in ["runs", "devices", "status", "tools", "help settings"] {
+    for command in ["runs", "devices", "status", "tools --json", "completions bash", "help settings"] {
         let script = format!("'{binary}' {command} | true; exit ${{PIPESTATUS[0]}}");
         let mut shell = program("bash", &["-c", &script], &[]);
         shell.env("TAS_BASE_URL", service.base_url()).env("TAS_API_KEY", keys::DEMO);

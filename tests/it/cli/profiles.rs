@@ -5,10 +5,8 @@ use std::fs;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use crate::support::{
-    home::{Home, column},
-    service::Service,
-};
+use super::home::Home;
+use crate::support::service::Service;
 
 /// The configuration file.
 const FILE: &str = ".config/tas-mcp/config.toml";
@@ -17,7 +15,12 @@ const ADDRESS: &str = "https://tas.example/api/v1";
 
 /// Returns a home directory with a configuration file, unless it is empty.
 fn home(configuration: &str) -> Home {
-    if configuration.is_empty() { Home::with(&[]) } else { Home::with(&[(FILE, configuration)]) }
+    let home = Home::new();
+    if !configuration.is_empty() {
+        fs::create_dir_all(home.at(".config/tas-mcp")).expect("a directory");
+        fs::write(home.at(FILE), configuration).expect("written");
+    }
+    home
 }
 
 /// Returns a profile for a service.
@@ -44,7 +47,7 @@ async fn a_profile_is_listed_chosen_and_removed() {
 
     let status = home.run(&["status", "--json"], &[]).await;
     let accounts = &status.printed["accounts"];
-    assert_eq!(column(accounts, "name"), ["other", "production"]);
+    assert_eq!([&accounts[0]["name"], &accounts[1]["name"]], ["other", "production"], "{accounts}");
     assert_eq!(accounts[1]["is_active"], true, "{accounts}");
 
     let removed = home.run(&["logout", "--profile", "production", "--json"], &[]).await;

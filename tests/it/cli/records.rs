@@ -3,7 +3,8 @@
 use serde_json::Value;
 use tas_mcp::sandbox::{keys, seed};
 
-use crate::support::{service::Service, terminal::run_in_terminal};
+use super::terminal::run_in_terminal;
+use crate::support::service::Service;
 
 /// Runs a command with this service. Returns the exit code, standard output and standard error.
 async fn run(service: &Service, arguments: &[&str]) -> (Option<i32>, String, String) {

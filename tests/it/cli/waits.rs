@@ -1,9 +1,10 @@
 //! Waits that end before the runs do, and questions at the terminal.
 
 use tas_mcp::sandbox::{keys, seed};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 
-use super::{run, run_with};
-use crate::support::{binary::program, service::Service, terminal::run_in_terminal};
+use super::{run, run_with, terminal::run_in_terminal};
+use crate::support::{binary::binary, service::Service};
 
 /// Runs a command in a terminal with this service, and types each text after the text before it.
 async fn typing(service: &Service, arguments: &[&str], typed: &[(&str, &str)]) -> (Option<i32>, String) {
@@ -48,12 +49,19 @@ async fn a_terminated_wait_says_how_to_continue() {
     let service = Service::start().await;
     let base_url = service.base_url();
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let script =
-        format!("timeout --preserve-status 2 '{}' wait {}", env!("CARGO_BIN_EXE_tas-mcp"), seed::JOB_RUNNING);
-    let output = program("sh", &["-c", &script], &variables).output().await.expect("a shell");
+    let mut child = binary(&["wait", seed::JOB_RUNNING], &variables).spawn().expect("the binary starts");
+    let mut errors = BufReader::new(child.stderr.take().expect("an output"));
+    let mut notes = String::new();
+    while !notes.contains("continue with: ") {
+        assert!(errors.read_line(&mut notes).await.expect("UTF-8") > 0, "{notes}");
+    }
 
-    let notes = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(143), "{notes}");
+    let id = child.id().expect("it runs").to_string();
+    let sent = tokio::process::Command::new("kill").args(["-TERM", &id]).status().await;
+    assert!(sent.expect("kill is there").success());
+    errors.read_to_string(&mut notes).await.expect("UTF-8");
+
+    assert_eq!(child.wait().await.expect("an end").code(), Some(143), "{notes}");
     assert_eq!(notes.matches("continue with: ").count(), 2, "{notes}");
 }
 

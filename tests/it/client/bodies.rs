@@ -118,5 +118,6 @@ async fn unknown_fields_pass_through_in_order() {
     let text = "{\"zeta\":1,\"multiplayer_run_id\":\"r\",\"alpha\":{\"b\":1.50,\"a\":null},\"project_id\":12345678901234567890}";
     service.fault(json!({"operation": "get_run", "body": text})).await;
     let result = host.call("get_run", run()).await;
-    assert_eq!(result["content"][0]["text"], text);
+    assert_eq!(result["content"], json!([{"type": "text", "text": text}]));
+    assert_eq!(result["structuredContent"].to_string(), text);
 }

@@ -58,15 +58,3 @@ async fn a_cancelled_call_aborts_its_request() {
 
     assert!(host.request("tools/list", json!({})).await["result"]["tools"].is_array());
 }
-
-#[tokio::test]
-async fn calls_run_concurrently() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    service.fault(json!({"operation": "get_run", "delay_ms": 60_000})).await;
-    let slow = host.start("tools/call", json!({"name": "get_run", "arguments": run()})).await;
-    let quick = host.start("tools/call", json!({"name": "list_runs", "arguments": {}})).await;
-
-    assert_ne!(slow, quick);
-    // Nothing releases the slow call: only a concurrent call can be answered.
-    assert_eq!(host.answer(quick).await["result"]["isError"], false);
-}

@@ -14,7 +14,7 @@ use tas_mcp::{
     },
 };
 
-use crate::support::{contract::Contract, host::Host, peer::Peer};
+use crate::support::{contract, host::Host, peer::Peer};
 
 use self::case::{Case, Target};
 
@@ -92,12 +92,12 @@ async fn open_host(peer: &Peer, case: &Case) -> Host {
 
 /// Arguments with which every check passes.
 fn arguments(entry: &OperationEntry) -> Fields {
-    let operation = Contract::load().operation(entry.name);
+    let operation = contract::operation(entry.name);
     let mut arguments = operation.sample("path");
     let required = entry.input_schema().get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|names| names.contains(&json!(name)));
     arguments.extend(operation.sample("query").into_iter().filter(|(name, _)| is_required(name)));
-    if let Some((_, example)) = Contract::load().examples(entry.name).requests.iter().next() {
+    if let Some((_, example)) = operation.requests.iter().next() {
         let body = entry.request.wrapper.map_or(*example, |wrapper| &example[wrapper]);
         arguments.extend(body.as_object().expect("examples are objects").clone());
         arguments.retain(|name, value| !value.is_null() && name != "project_id");

@@ -116,20 +116,3 @@ async fn a_pause_beyond_the_limit_of_the_call_is_reported_at_once() {
         }
     }
 }
-
-#[tokio::test]
-async fn retry_after_may_be_a_date() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    let fault = |at: &str| json!({"operation": "get_run", "status": 429, "headers": {"retry-after": at}});
-    service.fault(fault("Thu, 31 Dec 2099 23:59:59 GMT")).await;
-
-    let error = host.fail("get_run", run()).await;
-
-    assert!(error["details"]["retry_after_s"].as_u64().is_some_and(|wait| wait > 1_000_000_000), "{error}");
-
-    // A date in the past and invalid values leave the pause to the retry policy, which is short.
-    for at in ["Fri, 31 Dec 1999 23:59:59 GMT", "soon", "-5"] {
-        service.fault(fault(at)).await;
-        host.succeed("get_run", run()).await;
-    }
-}

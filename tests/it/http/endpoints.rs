@@ -42,16 +42,6 @@ async fn the_admin_listener_reports_health_and_numbers() {
 }
 
 #[tokio::test]
-async fn the_endpoint_serves_no_path_of_the_admin_listener() {
-    let service = Service::start().await;
-    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-    for path in ["/healthz", "/readyz", "/metrics"] {
-        let response = server.request("GET", path).send().await.expect("a response");
-        assert_eq!(response.status().as_u16(), 404, "{path}");
-    }
-}
-
-#[tokio::test]
 async fn readiness_says_which_host_of_the_service_has_not_answered_for_a_minute() {
     let dead = ("TAS_BASE_URL", "http://127.0.0.1:9/api/v1");
     let server = HttpUnderTest::start(&settings(&[&FREE_PORTS[..], &[dead]].concat()));

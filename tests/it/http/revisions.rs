@@ -8,6 +8,13 @@ use crate::support::{
     service::Service,
 };
 
+/// Sends a request of a host with a session, with these headers. Returns the answer.
+async fn legacy(server: &HttpUnderTest, headers: &[(&str, &str)], method: &str, params: Value) -> Value {
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let request = with_headers(server.message("/mcp", &message), headers);
+    json_of(request.send().await.expect("a response")).await
+}
+
 #[tokio::test]
 async fn revisions_with_sessions_need_no_session() {
     let service = Service::start().await;
@@ -16,30 +23,16 @@ async fn revisions_with_sessions_need_no_session() {
 
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let params = json!({"protocolVersion": revision, "capabilities": {}, "clientInfo": client});
-        let answer = server.legacy("/mcp", &[], "initialize", params).await;
+        let answer = legacy(&server, &[], "initialize", params).await;
         assert_eq!(answer["result"]["protocolVersion"], revision);
 
         let headers = [("mcp-protocol-version", revision), ("x-api-key", keys::DEMO)];
-        let listed = server.legacy("/mcp", &headers, "tools/list", json!({})).await;
+        let listed = legacy(&server, &headers, "tools/list", json!({})).await;
         assert_eq!(listed["result"]["resultType"], Value::Null);
         let call = json!({"name": "list_runs", "arguments": {"page_size": 1}});
-        let answer = server.legacy("/mcp", &headers, "tools/call", call).await;
+        let answer = legacy(&server, &headers, "tools/call", call).await;
         assert_eq!(answer["result"]["isError"], false, "{answer}");
     }
-}
-
-#[tokio::test]
-async fn each_request_of_the_newest_revision_stands_alone() {
-    let service = Service::start().await;
-    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-
-    let found = json_of(server.modern("/mcp", &[], "server/discover", json!({})).await).await;
-    assert!(found["result"]["supportedVersions"].as_array().expect("a list").contains(&json!("2026-07-28")));
-    let listed = json_of(server.modern("/mcp", &[], "tools/list", json!({})).await).await;
-    assert_eq!(listed["result"]["resultType"], "complete");
-    let called =
-        server.call("/mcp", &[("x-api-key", keys::DEMO)], "list_runs", json!({"page_size": 1})).await;
-    assert_eq!(called["isError"], false, "{called}");
 }
 
 #[tokio::test]
@@ -60,7 +53,7 @@ async fn an_error_of_the_newest_revision_has_its_status() {
         assert_eq!(json_of(response).await["error"]["code"], code, "{method}");
     }
 
-    let unknown = server.legacy("/mcp", &[], "no/such/method", json!({})).await;
+    let unknown = legacy(&server, &[], "no/such/method", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601);
 }
 

@@ -74,9 +74,8 @@ async fn closing_a_response_cancels_a_call_of_the_newest_revision_only() {
         let server = HttpUnderTest::start(&service.settings(keys::DEMO, &FREE_PORTS));
 
         let params = json!({"name": "list_runs", "arguments": {}});
-        let legacy = server
-            .post("/mcp")
-            .body(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
+        let legacy = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let legacy = server.message("/mcp", &legacy);
         let request = if is_newest { server.modern_request("/mcp", "tools/call", params) } else { legacy };
         tokio::select! {
             _ = request.send() => panic!("the service does not answer"),

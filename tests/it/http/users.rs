@@ -1,6 +1,7 @@
 //! Persons who sign in: tokens, grants and metadata.
 
 mod grants;
+pub(crate) mod issuer;
 mod keys_of_issuer;
 mod metadata;
 mod tokens;
@@ -12,9 +13,10 @@ use serde_json::{Value, json};
 
 use crate::support::{
     http_client::{FREE_PORTS, HttpUnderTest, json_of},
-    issuer::Issuer,
     service::Service,
 };
+
+use self::issuer::Issuer;
 
 /// Address under which clients reach the server.
 const PUBLIC_URL: &str = "https://tas.example.com";

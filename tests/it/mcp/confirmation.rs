@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{
-    binary::run_binary,
     fixture::{Fixture, Session},
     host::Host,
     service::Service,
@@ -69,13 +68,6 @@ async fn invalid_arguments_are_reported_before_the_question() {
     assert_eq!(host.fail("start_run", arguments).await["details"]["violations"][0]["path"], "confirm");
 }
 
-#[tokio::test]
-async fn the_setting_never_disables_confirmation() {
-    let Session { service: _service, mut host, .. } =
-        Fixture::new().variables(&[("TAS_CONFIRM", "never")]).open().await;
-    host.succeed("start_run", costly_start()).await;
-}
-
 /// Opens a session, with `initialize`, of a host that can ask.
 async fn open_asking_host(service: &Service) -> Host {
     let mut host = Host::connect(&service.settings(keys::DEMO, &[]));
@@ -90,33 +82,23 @@ async fn open_asking_host(service: &Service) -> Host {
 }
 
 #[tokio::test]
-async fn the_answer_of_the_person_decides() {
+async fn a_person_who_agrees_starts_the_call() {
+    let service = Service::start().await;
+    let mut host = open_asking_host(&service).await;
+    let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
+    let question = host.receive().await;
+
+    assert_eq!(question["method"], "elicitation/create");
+    assert_eq!(question["params"]["requestedSchema"]["required"], json!(["confirm"]));
+    let message = "This starts one run of the test `Finish the first level` on every device of `Android phones`; each attempt is billed. Do you agree?";
+    assert_eq!(question["params"]["message"], message);
+
     let accept = json!({"action": "accept", "content": {"confirm": true}});
-    let answers = [
-        (accept, true),
-        (json!({"action": "accept", "content": {"confirm": false}}), false),
-        (json!({"action": "accept"}), false),
-        (json!({"action": "decline"}), false),
-        (json!({"action": "cancel"}), false),
-    ];
+    host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accept})).await;
+    let result = host.answer(call).await["result"].clone();
 
-    for (answer, agrees) in answers {
-        let service = Service::start().await;
-        let mut host = open_asking_host(&service).await;
-        let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
-        let question = host.receive().await;
-
-        assert_eq!(question["method"], "elicitation/create");
-        assert_eq!(question["params"]["requestedSchema"]["required"], json!(["confirm"]));
-        let message = "This starts one run of the test `Finish the first level` on every device of `Android phones`; each attempt is billed. Do you agree?";
-        assert_eq!(question["params"]["message"], message);
-
-        host.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
-        let result = host.answer(call).await["result"].clone();
-
-        assert_eq!(result["isError"] != true, agrees, "{answer}: {result}");
-        assert_eq!(service.writes().await.len(), usize::from(agrees), "{answer}");
-    }
+    assert_ne!(result["isError"], true, "{result}");
+    assert_eq!(service.writes().await.len(), 1);
 }
 
 /// Calls `start_run` in the newest revision, from a host that can ask. `retry_fields` holds the fields of a repeated call.
@@ -147,21 +129,6 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
 
     let state = question["requestState"].clone();
     let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
-    let mut other = costly_start();
-
-    other["instances"] = json!(10);
-    let refused = [
-        (&other, json!({"requestState": state, "inputResponses": yes})),
-        (&costly_start(), json!({"requestState": "rs1.forged.state", "inputResponses": yes})),
-    ];
-
-    for (arguments, more) in refused {
-        let result = modern_call(&mut host, arguments, more.clone()).await;
-        assert_eq!(result["isError"], true, "{more}: {result}");
-    }
-
-    assert!(service.writes().await.is_empty());
-
     let confirmed = json!({"requestState": state, "inputResponses": yes});
     let result = modern_call(&mut host, &costly_start(), confirmed.clone()).await;
 
@@ -172,24 +139,6 @@ async fn the_newest_revision_asks_with_a_repeated_call() {
 
     assert!(repeated.to_string().contains("was used before"), "{repeated}");
     assert_eq!(service.writes().await, writes, "an answer counts once");
-}
-
-#[tokio::test]
-async fn a_server_with_the_same_key_and_scope_accepts_the_answer() {
-    let service = Service::start().await;
-    let mut asking = Host::connect(&service.settings(keys::DEMO, &[]));
-    let question = modern_call(&mut asking, &costly_start(), json!({})).await;
-    let yes = json!({"confirm": {"action": "accept", "content": {"confirm": true}}});
-    let retry = json!({"requestState": question["requestState"], "inputResponses": yes});
-
-    let other_scope = [("TAS_PROJECT_ID", seed::DEMO_PROJECT)];
-    for (key, variables, is_accepted) in
-        [(keys::ORGANIZATION, &[][..], false), (keys::DEMO, &other_scope, false), (keys::DEMO, &[], true)]
-    {
-        let mut replica = Host::connect(&service.settings(key, variables));
-        let result = modern_call(&mut replica, &costly_start(), retry.clone()).await;
-        assert_eq!(result["isError"] != true, is_accepted, "{key} {variables:?}: {result}");
-    }
 }
 
 #[tokio::test]
@@ -278,20 +227,4 @@ async fn what_stops_or_multiplies_is_named_and_asked_for() {
     let mut host = Host::connect(&service.settings("svc_unknown", &[]));
     let failed = modern_call(&mut host, &costly_start(), json!({})).await;
     assert!(failed.to_string().contains("unauthenticated"), "{failed}");
-}
-
-#[tokio::test]
-async fn the_command_line_takes_yes_as_confirmation() {
-    let service = Service::start().await;
-    let base_url = service.base_url();
-    let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];
-    let json = costly_start().to_string();
-    let output = run_binary(&["call", "start_run", "--args", &json], &variables, &[]).await;
-
-    assert_eq!(output.status.code(), Some(2));
-    assert!(service.writes().await.is_empty());
-
-    let output = run_binary(&["call", "start_run", "--args", &json, "--yes"], &variables, &[]).await;
-
-    assert_eq!(output.status.code(), Some(0));
 }

@@ -22,20 +22,6 @@ pub(crate) fn modern(revision: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_reply_contains_the_complete_answer_of_the_service_in_order() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    service
-        .fault(json!({"operation": "get_run", "body": {"zebra": 1, "multiplayer_run_id": "x", "apple": {"b": null, "a": 2.5}}}))
-        .await;
-
-    let result = host.call("get_run", json!({"run_id": "x"})).await;
-    let complete = r#"{"zebra":1,"multiplayer_run_id":"x","apple":{"b":null,"a":2.5}}"#;
-
-    assert_eq!(result["content"], json!([{"type": "text", "text": complete}]));
-    assert_eq!(result["structuredContent"].to_string(), complete);
-}
-
-#[tokio::test]
 async fn a_failure_is_one_text_block_without_structure() {
     let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let error = host.fail("get_run", json!({"run_id": "nowhere"})).await;

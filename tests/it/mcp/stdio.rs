@@ -172,32 +172,12 @@ async fn the_demo_succeeds_and_has_no_colors_in_a_pipe() {
     assert!(text.contains("project_scope_mismatch") && !text.contains('\u{1b}'), "{text}");
 }
 
-#[tokio::test]
-async fn the_sandbox_prints_its_address() {
-    let mut child = binary(&["sandbox", "--listen", "127.0.0.1:0"], &[]).spawn().expect("the binary starts");
-    let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
-    lines.next_line().await.expect("a title").expect("a title");
-
-    let second = lines.next_line().await.expect("a line").expect("an address");
-    let base_url = second.split_whitespace().next().expect("the address comes first").to_owned();
-
-    let client = crate::support::plain_client().build().expect("a client");
-    let answer = client
-        .get(format!("{base_url}/runs/{}", seed::RUN_FAILED))
-        .header("x-api-key", keys::DEMO)
-        .send()
-        .await;
-
-    assert_eq!(answer.expect("an answer").status(), 200);
-}
-
 /// The shell keeps the standard input of the server open in another process.
 #[cfg(unix)]
 #[tokio::test]
 async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     let program = env!("CARGO_BIN_EXE_tas-mcp");
-    let script =
-        format!("mkfifo pipe; sleep 60 > pipe & echo $!; {program} < pipe > /dev/null & echo $!; sleep 60");
+    let script = format!("mkfifo pipe; sleep 60 > pipe & echo $!; {program} < pipe & echo $!; sleep 60");
     let directory = tempfile::tempdir().expect("a directory");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(directory.path()).stdout(std::process::Stdio::piped());
@@ -210,13 +190,15 @@ async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     let [writer, server] = &ids[..] else { panic!("two ids") };
     let signal = |kind: &'static str, id: &String| Command::new("kill").args([kind, id]).output();
 
-    // The server has read who its parent is.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    // With its answer, the server has read who its parent is.
+    let pipe = tokio::fs::OpenOptions::new().write(true).open(directory.path().join("pipe")).await;
+    pipe.expect("a pipe").write_all(format!("{INITIALIZE}\n").as_bytes()).await.expect("it reads");
+    lines.next_line().await.expect("a line").expect("an answer");
+
     shell.kill().await.expect("it ends");
     let since = Instant::now();
     while signal("-0", server).await.expect("kill is there").status.success() {
         assert!(since.elapsed() < Duration::from_secs(20), "it runs on");
-        tokio::time::sleep(Duration::from_millis(200)).await;
     }
     signal("-TERM", writer).await.expect("kill is there");
 }

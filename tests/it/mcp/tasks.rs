@@ -16,7 +16,6 @@ use tokio::{
 use crate::support::{
     binary::binary,
     fixture::{Fixture, Session},
-    host::Host,
     service::Service,
 };
 
@@ -262,11 +261,11 @@ async fn an_id_is_valid_for_the_credential_and_its_lifetime_only() {
         }
     }
 
-    session.host = Host::to(session.another_server(keys::READ_ONLY, &[]));
+    session.host = session.another_host(keys::READ_ONLY, &[]).await;
     let refused = session.request_with_tasks("tasks/get", json!({"taskId": id})).await;
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
 
-    session.host = Host::to(session.another_server(keys::DEMO, &[]));
+    session.host = session.another_host(keys::DEMO, &[]).await;
     session.pass_seconds(200 + 36 * 3_600).await;
     assert_eq!(session.get_task(&id).await["status"], "completed");
     session.pass_seconds(1).await;

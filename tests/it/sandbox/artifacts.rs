@@ -46,12 +46,6 @@ async fn listed_files_match_the_served_files() {
 }
 
 #[tokio::test]
-async fn an_empty_list_has_no_other_fields() {
-    let listing = Client::demo().await.read(&list(seed::RUN_RUNNING)).await;
-    assert_eq!(listing, json!({"artifacts": []}));
-}
-
-#[tokio::test]
 async fn a_requested_range_is_served_and_one_outside_is_not_satisfiable() {
     let client = Client::demo().await;
     let complete = file(&client, LOG, &[]).await.bytes().await.unwrap();
@@ -115,22 +109,6 @@ async fn a_large_file_is_served_from_storage_without_a_key() {
 }
 
 #[tokio::test]
-async fn a_screenshot_is_a_valid_picture() {
-    let client = Client::demo().await;
-    let picture = file(&client, "screenshots/end.png", &[]).await;
-
-    assert_eq!(text(picture.headers(), "content-type"), "image/png");
-
-    let bytes = picture.bytes().await.unwrap();
-
-    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x60\0\0\0\x36"), "{bytes:?}");
-    assert!(
-        bytes.ends_with(b"\0\0\0\0IEND\xae\x42\x60\x82"),
-        "its last chunk has a known checksum: {bytes:?}"
-    );
-}
-
-#[tokio::test]
 async fn unknown_artifacts_are_not_found() {
     let client = Client::demo().await;
     let unknown = format!("/runs/{}-2/artifacts", seed::RUN_FAILED);
@@ -139,27 +117,5 @@ async fn unknown_artifacts_are_not_found() {
     for name in ["nothing", "deliverables", "agent.log/x"] {
         let path = format!("{}/{name}", list(seed::RUN_FAILED));
         assert_eq!(client.get(&path).await, error(404, "artifact not found"), "{name}");
-    }
-}
-
-#[tokio::test]
-async fn only_keys_of_the_project_of_the_run_may_read() {
-    let path = list(seed::RUN_FAILED);
-    for key in [keys::DEMO, keys::READ_ONLY, keys::ORGANIZATION] {
-        assert_eq!(Client::demo().await.key(key).get(&path).await.status, 200, "{key}");
-    }
-
-    let foreign = Client::demo().await.key(keys::ARENA).get(&path).await;
-
-    assert_eq!(foreign, error(403, "API key does not match the project"));
-
-    let lacking = error(403, "API key missing required permission: project:read-runs");
-
-    assert_eq!(Client::demo().await.key(keys::POWERLESS).get(&path).await, lacking);
-    assert_eq!(Client::demo().await.without_key().get(&path).await, error(401, "API key required"));
-
-    for key in [keys::DEMO, keys::ORGANIZATION] {
-        let unknown = Client::demo().await.key(key).get(&list("nosuchrun01")).await;
-        assert_eq!(unknown, error(404, "run not found"), "{key}");
     }
 }

@@ -166,20 +166,6 @@ async fn a_deleted_plan_disappears_and_its_executions_stay() {
 }
 
 #[tokio::test]
-async fn a_shared_step_without_references_is_deleted() {
-    let client = Client::demo().await;
-    let path = format!("/shared-steps/{STEPS_UNUSED}");
-
-    assert_eq!(client.delete(&path).await, deletion_of(&json!(STEPS_UNUSED)));
-    for read in [path.clone(), format!("{path}?version=1")] {
-        assert_eq!(client.get(&read).await, error(404, "shared step not found"));
-    }
-
-    assert!(!ids(&client.read("/shared-steps").await, "id").contains(&json!(STEPS_UNUSED)));
-    assert_eq!(client.delete(&path).await, error(404, "shared step not found"));
-}
-
-#[tokio::test]
 async fn a_shared_step_with_references_is_not_deleted() {
     let client = Client::demo().await;
     for (steps, test) in [(STEPS_START_LEVEL, TEST_FAILS), (STEPS_SIGN_IN, TEST_BLOCKED)] {

@@ -4,9 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{
     keys,
-    seed::{
-        ARENA_RUN_RUNNING, CONFIG_WINDOWS, JOB_RUNNING, RUN_PASSED, RUN_RUNNING, TEST_FLAKY, TEST_TWO_PLAYERS,
-    },
+    seed::{ARENA_RUN_RUNNING, CONFIG_WINDOWS, JOB_RUNNING, RUN_RUNNING, TEST_FLAKY, TEST_TWO_PLAYERS},
 };
 
 use super::client::{Client, error};
@@ -54,18 +52,6 @@ async fn the_live_state_follows_the_clock() {
 }
 
 #[tokio::test]
-async fn a_completed_run_has_no_screenshot() {
-    let run = live(&Client::demo().await, RUN_PASSED).await;
-
-    assert_eq!(run["state"], "COMPLETED");
-    for player in run["players"].as_array().unwrap() {
-        for field in ["current_run_id", "current_step", "game_state", "screenshot"] {
-            assert_eq!(player.get(field), Some(&json!(null)), "{field}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn each_player_has_its_own_step_and_a_run_that_has_not_started_has_none() {
     let client = Client::demo().await;
     let body = json!({"multiplayer_test_id": TEST_TWO_PLAYERS, "deployment_config_id": CONFIG_WINDOWS});
@@ -96,29 +82,6 @@ async fn each_player_has_its_own_step_and_a_run_that_has_not_started_has_none() 
     });
 
     assert_eq!(numbers, [(json!(0), json!(format!("{run}-1"))), (json!(1), json!(format!("{run}-2")))]);
-}
-
-#[tokio::test]
-async fn screenshots_are_omitted_on_request() {
-    let client = Client::demo().await;
-    let path = format!("/runs/{RUN_RUNNING}/live");
-    let without = client.read(&format!("{path}?include_screenshot=false")).await;
-
-    assert_eq!(without["players"][0]["screenshot"], json!(null));
-
-    let mut with = client.read(&format!("{path}?include_screenshot=true")).await;
-
-    assert_eq!(client.read(&path).await, with);
-
-    with["players"][0]["screenshot"] = json!(null);
-
-    assert_eq!(without, with);
-}
-
-#[tokio::test]
-async fn screens_differ_in_size() {
-    let client = Client::demo().await.key(keys::ARENA);
-    assert_eq!(size(&live(&client, ARENA_RUN_RUNNING).await["players"][0]), (1_920, 1_080));
 }
 
 #[tokio::test]

@@ -1,14 +1,9 @@
 //! Stopping jobs (service.md 2.6).
 
 use serde_json::json;
-use tas_mcp::sandbox::{
-    keys,
-    seed::{CONFIG_PHONES, JOB_PASSED, JOB_QUEUED, JOB_RUNNING, RUN_RUNNING, TEST_FLAKY},
-};
+use tas_mcp::sandbox::seed::{CONFIG_PHONES, JOB_QUEUED, JOB_RUNNING, RUN_RUNNING, TEST_FLAKY};
 
 use super::client::{Answer, Client};
-
-const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
 #[tokio::test]
 async fn stopping_takes_effect_at_once() {
@@ -64,29 +59,4 @@ async fn a_stopped_queued_job_never_runs() {
     client.sandbox.advance(60.0);
     let job = client.read(&format!("/jobs/{JOB_QUEUED}")).await;
     assert_eq!((&job["status"], &job["runs"]), (&json!("COMPLETED"), &json!([])));
-}
-
-#[tokio::test]
-async fn a_completed_job_makes_the_result_partial() {
-    let stopped =
-        Client::demo().await.post("/runs/stop", json!({"job_ids": [JOB_RUNNING, JOB_PASSED]})).await;
-    assert_eq!((stopped.status, &stopped.body["ok"]), (207, &json!(false)));
-    assert_eq!(stopped.body["message"], "Stopped 1/2 job(s)");
-    let row = json!({"job_id": JOB_PASSED, "ok": false, "status": 500, "message": null, "error": "Job already completed"});
-    assert_eq!(stopped.body["results"][1], row);
-}
-
-#[tokio::test]
-async fn no_matching_job_is_404() {
-    let client = Client::demo().await;
-    let missing = client.post("/runs/stop", json!({"job_ids": [NOWHERE]})).await;
-    assert_eq!((missing.status, &missing.body["results"]), (404, &json!([])));
-}
-
-#[tokio::test]
-async fn jobs_of_other_projects_are_not_touched() {
-    let client = Client::demo().await.key(keys::ARENA);
-    assert_eq!(client.post("/runs/stop", json!({"job_ids": [JOB_RUNNING]})).await.status, 404);
-    let job = client.key(keys::DEMO).read(&format!("/jobs/{JOB_RUNNING}")).await;
-    assert_eq!(job["status"], "RUNNING");
 }

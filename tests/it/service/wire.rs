@@ -12,18 +12,19 @@ use tas_mcp::{
 };
 use url::Url;
 
-use crate::support::contract::{Contract, Operation, resolved};
+use crate::support::contract::{self, Operation, resolved};
 
 mod examples;
 mod hostile_values;
 mod names;
 mod rules;
+mod samples;
 
 const PROJECT: &str = "demo-project";
 
 /// Each operation of the crate with its operation of the contract.
 fn operations_with_contract() -> impl Iterator<Item = (&'static OperationEntry, &'static Operation)> {
-    OPERATIONS.iter().map(|entry| (entry, Contract::load().operation(entry.name)))
+    OPERATIONS.iter().map(|entry| (entry, contract::operation(entry.name)))
 }
 
 /// Schema of the object that holds the fields of a body.

@@ -1,15 +1,20 @@
 //! The selection of tools.
 
+use serde_json::json;
 use tas_mcp::{
     service::tool::{Tier, Toolset},
     tools::catalog,
 };
 
 use super::{good_but, problems, settings};
+use crate::support::host::Host;
 
-/// Returns the tools that these words select, in the order of the catalog.
-fn selected_tools(words: &str) -> Vec<&'static str> {
-    settings(&[("TAS_TOOLSETS", words)]).selection().tools().map(|tool| tool.name).collect()
+/// Returns the tools that a server with these words lists.
+async fn listed_tools(words: &str) -> Vec<String> {
+    let mut host = Host::open(&settings(&[("TAS_TOOLSETS", words)])).await;
+    let list = host.request("tools/list", json!({})).await;
+    let tools = list["result"]["tools"].as_array().expect("tools").iter();
+    tools.map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 /// Returns the tools of these sets, of both tiers.
@@ -28,8 +33,8 @@ fn without<'a>(mut tools: Vec<&'a str>, names: &[&str]) -> Vec<&'a str> {
     tools
 }
 
-#[test]
-fn words_are_applied_from_left_to_right() {
+#[tokio::test]
+async fn words_are_applied_from_left_to_right() {
     let all = tools_of(&Toolset::ALL.map(|(set, _)| set));
 
     assert!(core_tools().len() < all.len());
@@ -53,7 +58,7 @@ fn words_are_applied_from_left_to_right() {
         ("-all,exports", vec!["export_tmsys_run"]),
         ("exports,-exports", vec![]),
     ] {
-        assert_eq!(selected_tools(words), expected, "{words}");
+        assert_eq!(listed_tools(words).await, expected, "{words}");
     }
 }
 

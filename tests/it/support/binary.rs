@@ -62,10 +62,3 @@ pub(crate) async fn run_binary(arguments: &[&str], variables: &[(&str, &str)], l
 
     tokio::time::timeout(TIME_LIMIT, child.wait_with_output()).await.expect("an end").expect("an output")
 }
-
-/// Splits a command line into words as a shell does.
-pub(crate) async fn shell_words(command_line: &str) -> Vec<String> {
-    let shell = format!("printf '%s\\n' {command_line}");
-    let output = Command::new("sh").args(["-c", &shell]).output().await.expect("a shell");
-    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
-}

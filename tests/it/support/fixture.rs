@@ -6,11 +6,8 @@
 //! let mut session = Fixture::new().simulated_time_alone().open_with(stub).await;
 //! ```
 
-mod backend;
-
 use std::{path::Path, sync::Arc};
 
-use serde_json::Value;
 use tas_mcp::{
     failure::Failure,
     mcp::Server,
@@ -20,10 +17,10 @@ use tas_mcp::{
 };
 use tempfile::TempDir;
 
-pub(crate) use self::backend::Backend;
 use super::{
     host::Host,
     service::{Service, still_sandbox},
+    stub::Stub,
     time::SimulatedClock,
 };
 
@@ -33,11 +30,9 @@ pub(crate) struct Fixture {
     key: String,
     variables: Vec<(String, String)>,
     sandbox: Options,
-    faults: Vec<Value>,
     time: Time,
     upload_timing: Option<UploadTiming>,
-    has_files_root: bool,
-    has_state_directory: bool,
+    has_directories: bool,
 }
 
 /// The clock of the server.
@@ -54,12 +49,37 @@ pub(crate) struct Session<S = Arc<Service>> {
     pub(crate) service: S,
     /// The clock of the server, if the time is simulated.
     pub(crate) clock: Arc<SimulatedClock>,
-    /// The files root, if the fixture has one. The directory is removed with this value.
-    pub(crate) files_root: Option<TempDir>,
-    /// The state directory, if the fixture has one. The directory is removed with this value.
-    pub(crate) state_directory: Option<TempDir>,
+    /// The files root and the state directory, if the fixture has them. They are removed with this value.
+    directories: Option<[TempDir; 2]>,
     pub(crate) host: Host,
     fixture: Fixture,
+}
+
+/// A service that a server can be configured for.
+pub(crate) trait Backend {
+    /// Returns settings with this key, and these variables.
+    fn settings(&self, key: &str, variables: &[(&str, &str)]) -> Settings;
+
+    /// Returns a simulated clock that the clock of the service follows, if the service has one.
+    fn clock(&self) -> Arc<SimulatedClock> {
+        Arc::default()
+    }
+}
+
+impl Backend for Arc<Service> {
+    fn settings(&self, key: &str, variables: &[(&str, &str)]) -> Settings {
+        Service::settings(self, key, variables)
+    }
+
+    fn clock(&self) -> Arc<SimulatedClock> {
+        SimulatedClock::with_service(self)
+    }
+}
+
+impl Backend for Stub {
+    fn settings(&self, key: &str, variables: &[(&str, &str)]) -> Settings {
+        Self::settings(self, key, variables)
+    }
 }
 
 impl Fixture {
@@ -68,11 +88,9 @@ impl Fixture {
             key: keys::DEMO.to_owned(),
             variables: Vec::new(),
             sandbox: still_sandbox(),
-            faults: Vec::new(),
             time: Time::Real,
             upload_timing: None,
-            has_files_root: false,
-            has_state_directory: false,
+            has_directories: false,
         }
     }
 
@@ -91,22 +109,8 @@ impl Fixture {
         self.variables(&[("TAS_TOOLSETS", "all")])
     }
 
-    /// Sets the size of the parts of build uploads at the sandbox, in bytes.
-    pub(crate) fn part_size(self, part_size: u64) -> Self {
-        Self { sandbox: Options { part_size, ..self.sandbox }, ..self }
-    }
-
-    /// Sets the name of the test-management system for the sandbox and the server.
-    pub(crate) fn tmsys_name(self, name: &str) -> Self {
-        let mut fixture = self.variables(&[("TAS_TMSYS_NAME", name)]);
-        name.clone_into(&mut fixture.sandbox.tmsys_name);
-        fixture
-    }
-
-    /// Adds a fault of the sandbox; see `POST /_sandbox/faults`.
-    pub(crate) fn fault(mut self, fault: Value) -> Self {
-        self.faults.push(fault);
-        self
+    pub(crate) fn sandbox(self, sandbox: Options) -> Self {
+        Self { sandbox, ..self }
     }
 
     /// Lets pauses of the server end at once and advance the clock of the sandbox.
@@ -116,7 +120,7 @@ impl Fixture {
 
     /// Lets pauses of the server end at once, while the clock of the sandbox stands still.
     pub(crate) fn simulated_time_alone(self) -> Self {
-        self.simulated_time_by(SimulatedClock::without_service())
+        self.simulated_time_by(Arc::default())
     }
 
     /// Sets the clock of the server, for a service that has to know the clock before the session is opened.
@@ -129,14 +133,9 @@ impl Fixture {
         Self { upload_timing: Some(timing), ..self }
     }
 
-    /// Sets the files root to a new temporary directory.
+    /// Sets the files root and the state directory to new temporary directories.
     pub(crate) fn files_root(self) -> Self {
-        Self { has_files_root: true, ..self }
-    }
-
-    /// Sets the directory of the journals of uploads to a new temporary directory.
-    pub(crate) fn state_directory(self) -> Self {
-        Self { has_state_directory: true, ..self }
+        Self { has_directories: true, ..self }
     }
 
     /// Starts the sandbox and the server, and initializes the session.
@@ -149,10 +148,6 @@ impl Fixture {
     /// Starts the sandbox and the server. The host has sent nothing yet.
     pub(crate) async fn connect(self) -> Session {
         let service = Arc::new(Service::with(self.sandbox.clone()).await);
-        for fault in &self.faults {
-            service.fault(fault.clone()).await;
-        }
-
         self.connect_with(service)
     }
 
@@ -163,26 +158,25 @@ impl Fixture {
         session
     }
 
-    /// Starts the server in front of `service`. The host has sent nothing yet.
-    pub(crate) fn connect_with<S: Backend>(mut self, service: S) -> Session<S> {
-        let [files_root, state_directory] = [self.has_files_root, self.has_state_directory]
-            .map(|is_wanted| is_wanted.then(|| tempfile::tempdir().expect("a directory")));
-
-        for (name, directory) in [("TAS_FILES_ROOT", &files_root), ("TAS_STATE_DIR", &state_directory)] {
-            if let Some(directory) = directory {
-                self = self.variables(&[(name, directory.path().to_str().expect("UTF-8"))]);
-            }
-        }
+    fn connect_with<S: Backend>(mut self, service: S) -> Session<S> {
+        let directories = self.has_directories.then(|| {
+            ["TAS_FILES_ROOT", "TAS_STATE_DIR"].map(|name| {
+                let directory = tempfile::tempdir().expect("a directory");
+                let path = directory.path().to_str().expect("UTF-8");
+                self.variables.push((name.to_owned(), path.to_owned()));
+                directory
+            })
+        });
 
         let clock = match &self.time {
-            Time::Real => SimulatedClock::without_service(),
+            Time::Real => Arc::default(),
             Time::Simulated => service.clock(),
             Time::SimulatedBy(clock) => clock.clone(),
         };
         let settings = self.settings(&service, &self.key, &[]);
         let host = Host::to(Server::new(self.tools(&settings, &clock), &settings));
 
-        Session { service, clock, files_root, state_directory, host, fixture: self }
+        Session { service, clock, directories, host, fixture: self }
     }
 
     fn settings(&self, service: &impl Backend, key: &str, more: &[(&str, &str)]) -> Settings {
@@ -209,12 +203,12 @@ impl Fixture {
 impl<S> Session<S> {
     /// Returns the path of the files root.
     pub(crate) fn root(&self) -> &Path {
-        self.files_root.as_ref().expect("a fixture with a files root").path()
+        self.directories.as_ref().expect("a fixture with a files root")[0].path()
     }
 
     /// Returns the path of the state directory.
     pub(crate) fn state(&self) -> &Path {
-        self.state_directory.as_ref().expect("a fixture with a state directory").path()
+        self.directories.as_ref().expect("a fixture with a files root")[1].path()
     }
 }
 
@@ -225,15 +219,11 @@ impl<S: Backend> Session<S> {
         self.fixture.tools(&settings, &self.clock).expect("usable settings")
     }
 
-    /// Returns another server for the service of this session, with another key and further variables.
-    pub(crate) fn another_server(&self, key: &str, variables: &[(&str, &str)]) -> Server {
-        let settings = self.fixture.settings(&self.service, key, variables);
-        Server::new(self.fixture.tools(&settings, &self.clock), &settings)
-    }
-
-    /// Starts [another server](Self::another_server), and initializes a session of another host.
+    /// Starts another server for the service of this session, with another key and further variables, and initializes a
+    /// session of another host.
     pub(crate) async fn another_host(&self, key: &str, variables: &[(&str, &str)]) -> Host {
-        let mut host = Host::to(self.another_server(key, variables));
+        let settings = self.fixture.settings(&self.service, key, variables);
+        let mut host = Host::to(Server::new(self.fixture.tools(&settings, &self.clock), &settings));
         host.initialize("2025-11-25").await;
         host
     }

@@ -36,7 +36,7 @@ enum Connection {
         lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
         input: WriteHalf<DuplexStream>,
     },
-    Http(Box<HostOverHttp>),
+    Http(HostOverHttp),
 }
 
 impl Host {
@@ -50,7 +50,7 @@ impl Host {
         #[expect(clippy::disallowed_methods, reason = "a switch of the tests, not a setting")]
         let uses_http = std::env::var_os(TRANSPORT).is_some_and(|transport| transport == "http");
         let connection = if uses_http {
-            Connection::Http(Box::new(HostOverHttp::to(server)))
+            Connection::Http(HostOverHttp::to(server))
         } else {
             Connection::over_pipe(server)
         };
@@ -74,17 +74,16 @@ impl Host {
     }
 
     pub(crate) async fn send(&mut self, message: &Value) {
-        self.send_line(&message.to_string()).await;
+        match &mut self.connection {
+            Connection::Pipe { .. } => self.send_line(&message.to_string()).await,
+            Connection::Http(host) => host.send(message),
+        }
     }
 
+    /// Sends a line, which need not be a message, over a pipe.
     pub(crate) async fn send_line(&mut self, line: &str) {
-        match &mut self.connection {
-            Connection::Pipe { input, .. } => {
-                input.write_all(line.as_bytes()).await.expect("the server reads");
-                input.write_all(b"\n").await.expect("the server reads");
-            }
-            Connection::Http(host) => host.send(line),
-        }
+        let Connection::Pipe { input, .. } = &mut self.connection else { panic!("HTTP has no lines") };
+        input.write_all(format!("{line}\n").as_bytes()).await.expect("the server reads");
     }
 
     /// Returns the next message of the server.

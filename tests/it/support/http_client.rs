@@ -35,7 +35,11 @@ pub(crate) struct HttpUnderTest {
 impl HttpUnderTest {
     /// Starts a server with these settings, which contain [`FREE_PORTS`]. Call it in a Tokio runtime.
     pub(crate) fn start(settings: &Settings) -> Self {
-        let application = Application::from_settings(settings).expect("usable settings");
+        Self::serve(Application::from_settings(settings).expect("usable settings"))
+    }
+
+    /// Starts a server of this application, as [`Self::start`] does.
+    pub(crate) fn serve(application: Application) -> Self {
         let server = HttpServer::bind(application).expect("free ports");
         let address = server.address().expect("an address");
         let admin = server.admin_address().expect("an address").expect("an admin listener");
@@ -54,8 +58,7 @@ impl HttpUnderTest {
 
     /// Returns a request to a path, with the media types of the protocol.
     pub(crate) fn post(&self, path: &str) -> RequestBuilder {
-        let request = self.client.post(format!("http://{}{path}", self.address));
-        request
+        self.request("POST", path)
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
     }
@@ -73,17 +76,17 @@ impl HttpUnderTest {
         (response.status().as_u16(), response.text().await.expect("text"))
     }
 
-    /// Sends a request of a host with a session, with these headers. Returns the answer.
-    pub(crate) async fn legacy(
-        &self,
-        path: &str,
-        headers: &[(&str, &str)],
-        method: &str,
-        params: Value,
-    ) -> Value {
-        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let response = with_headers(self.post(path), headers).body(message.to_string()).send().await;
-        json_of(response.expect("a response")).await
+    /// Returns a request with this message. Its metadata decides about the headers of the newest revision.
+    pub(crate) fn message(&self, path: &str, message: &Value) -> RequestBuilder {
+        let (request, params) = (self.post(path).body(message.to_string()), &message["params"]);
+        let Some(version) = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str() else {
+            return request;
+        };
+
+        let method = message["method"].as_str().expect("a method");
+        let request = request.header("mcp-protocol-version", version).header("mcp-method", method);
+        let name = ["name", "uri", "taskId"].iter().find_map(|field| params[field].as_str());
+        name.into_iter().fold(request, |request, name| request.header("mcp-name", name))
     }
 
     /// Sends a request of the newest revision, with these headers. Returns the response.
@@ -100,21 +103,13 @@ impl HttpUnderTest {
 
     /// Returns a request of the newest revision.
     pub(crate) fn modern_request(&self, path: &str, method: &str, mut params: Value) -> RequestBuilder {
-        let name =
-            ["name", "uri", "taskId"].iter().find_map(|field| params[field].as_str().map(str::to_owned));
         let mut metadata = modern_metadata();
         if let Some(more) = params["_meta"].as_object() {
             metadata.as_object_mut().expect("an object").extend(more.clone());
         }
         params["_meta"] = metadata;
 
-        let request =
-            self.post(path).header("mcp-protocol-version", "2026-07-28").header("mcp-method", method);
-        let request = match name {
-            Some(name) => request.header("mcp-name", name),
-            None => request,
-        };
-        request.body(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string())
+        self.message(path, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
     }
 
     /// Calls a tool in the newest revision, and returns the result.
@@ -129,6 +124,12 @@ impl HttpUnderTest {
         let response = self.modern(path, headers, "tools/call", params).await;
         assert_eq!(response.status().as_u16(), 200);
         json_of(response).await["result"].clone()
+    }
+}
+
+impl Drop for HttpUnderTest {
+    fn drop(&mut self) {
+        self.serving.abort();
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::AbortHandle,
 };
+use tokio_rustls::TlsAcceptor;
 
 use super::service::settings;
 
@@ -23,12 +24,6 @@ pub(crate) enum Event {
     Request(String),
     /// The other side closed the connection.
     Closed,
-}
-
-impl Event {
-    pub(crate) fn into_request(self) -> Option<String> {
-        if let Self::Request(request) = self { Some(request) } else { None }
-    }
 }
 
 /// A step of an answer.
@@ -60,12 +55,25 @@ impl Peer {
 
     /// Answers each request with these steps and closes the connection.
     pub(crate) async fn serving(answers: Answers) -> Self {
+        Self::start(answers, None).await
+    }
+
+    /// Does the same over TLS, if there is an acceptor.
+    pub(super) async fn start(answers: Answers, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (sender, events) = unbounded_channel();
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(converse(stream, Arc::clone(&answers), sender.clone()));
+                let (answers, sender) = (Arc::clone(&answers), sender.clone());
+                match &tls {
+                    None => drop(tokio::spawn(converse(stream, answers, sender))),
+                    Some(tls) => {
+                        if let Ok(stream) = tls.accept(stream).await {
+                            tokio::spawn(converse(stream, answers, sender));
+                        }
+                    }
+                }
             }
         });
 
@@ -91,7 +99,8 @@ impl Peer {
     /// Returns the requests so far.
     pub(crate) fn requests(&mut self) -> Vec<String> {
         let events = std::iter::from_fn(|| self.events.try_recv().ok());
-        events.filter_map(Event::into_request).collect()
+        let request = |event| if let Event::Request(request) = event { Some(request) } else { None };
+        events.filter_map(request).collect()
     }
 }
 
@@ -108,7 +117,7 @@ pub(crate) fn same_answer(answer: Vec<u8>) -> Answers {
 }
 
 /// Reads a request, answers it, and waits for the other side to close.
-pub(crate) async fn converse(
+async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answers: Answers,
     sender: UnboundedSender<Event>,

@@ -19,8 +19,9 @@ use super::service::Service;
 pub(crate) const START: Timestamp = Timestamp::constant(1_772_442_900, 0);
 
 /// A clock whose pauses end at once and advance it by their length.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SimulatedClock {
+    /// The sandbox whose clock follows, if there is one.
     service: Weak<Service>,
     now: Mutex<Duration>,
     pauses: Mutex<Vec<Duration>>,
@@ -32,22 +33,7 @@ pub(crate) struct SimulatedClock {
 impl SimulatedClock {
     /// Creates a clock that the clock of the sandbox follows.
     pub(crate) fn with_service(service: &Arc<Service>) -> Arc<Self> {
-        Self::with(Arc::downgrade(service))
-    }
-
-    /// Creates a clock that advances no sandbox.
-    pub(crate) fn without_service() -> Arc<Self> {
-        Self::with(Weak::new())
-    }
-
-    fn with(service: Weak<Service>) -> Arc<Self> {
-        Arc::new(Self {
-            service,
-            now: Mutex::default(),
-            pauses: Mutex::default(),
-            time_limits_expire: watch::Sender::new(false),
-            stands_still: AtomicBool::new(false),
-        })
+        Arc::new(Self { service: Arc::downgrade(service), ..Self::default() })
     }
 
     /// Returns the pauses so far.
@@ -62,10 +48,6 @@ impl SimulatedClock {
 
     fn advance(&self, span: Duration) {
         *self.now.lock().expect("no test panics here") += span;
-        self.advance_service(span);
-    }
-
-    fn advance_service(&self, span: Duration) {
         if let Some(service) = self.service.upgrade() {
             service.advance(span.as_secs_f64());
         }

@@ -4,13 +4,9 @@ use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _};
 use tempfile::NamedTempFile;
-use tokio::{
-    net::TcpListener,
-    sync::mpsc::{UnboundedReceiver, unbounded_channel},
-};
 use tokio_rustls::TlsAcceptor;
 
-use super::peer::{self, Event};
+use super::peer::{Peer, same_answer};
 
 /// A server on the loopback that answers every request with the same bytes.
 pub(crate) struct Secure {
@@ -18,7 +14,7 @@ pub(crate) struct Secure {
     pub(crate) address: String,
     /// The certificate of its authority, in PEM form.
     authority: NamedTempFile,
-    events: UnboundedReceiver<Event>,
+    peer: Peer,
 }
 
 impl Secure {
@@ -28,21 +24,9 @@ impl Secure {
         let authority = NamedTempFile::new().expect("a file");
         std::fs::write(authority.path(), pem).expect("a writable file");
 
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = format!("https://{}", listener.local_addr().expect("an address"));
-        let (sender, events) = unbounded_channel();
+        let peer = Peer::start(same_answer(answer.into_bytes()), Some(acceptor)).await;
 
-        let answers = peer::same_answer(answer.into_bytes());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (answers, sender) = (Arc::clone(&answers), sender.clone());
-                if let Ok(stream) = acceptor.accept(stream).await {
-                    tokio::spawn(peer::converse(stream, answers, sender));
-                }
-            }
-        });
-
-        Self { address, authority, events }
+        Self { address: format!("https://{}", peer.address()), authority, peer }
     }
 
     /// Returns the path of the certificate of its authority.
@@ -52,8 +36,7 @@ impl Secure {
 
     /// Returns the requests so far.
     pub(crate) fn requests(&mut self) -> Vec<String> {
-        let events = std::iter::from_fn(|| self.events.try_recv().ok());
-        events.filter_map(Event::into_request).collect()
+        self.peer.requests()
     }
 }
 

@@ -111,7 +111,7 @@ async fn a_record_of_the_other_project_is_found_by_its_id_in_global_scope() {
 
 #[tokio::test]
 async fn what_is_not_answered_within_the_time_limit_is_named() {
-    let clock = SimulatedClock::without_service();
+    let clock = Arc::<SimulatedClock>::default();
     let expiring = Arc::clone(&clock);
     let stub = Stub::start(move |target| {
         let clock = Arc::clone(&expiring);

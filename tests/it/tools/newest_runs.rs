@@ -99,7 +99,7 @@ async fn the_newest_runs_have_no_pages() {
 
 #[tokio::test]
 async fn pages_that_are_not_read_within_the_time_limit_are_reported() {
-    let clock = SimulatedClock::without_service();
+    let clock = Arc::<SimulatedClock>::default();
     let expiring = Arc::clone(&clock);
     let stub = Stub::start(move |target: String| {
         let clock = Arc::clone(&expiring);

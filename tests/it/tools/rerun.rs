@@ -218,8 +218,8 @@ async fn a_repeated_call_starts_what_was_too_much_for_one_call() {
 
 #[tokio::test]
 async fn the_devices_need_not_be_readable_if_one_is_given() {
-    let fault = json!({"operation": "list_deployment_configs", "status": 403});
-    let Session { service, mut host, .. } = Fixture::new().fault(fault).open().await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    service.fault(json!({"operation": "list_deployment_configs", "status": 403})).await;
 
     let rerun = host.succeed("rerun_results", of_execution(&json!({"which": "failed"}))).await;
 
@@ -229,8 +229,8 @@ async fn the_devices_need_not_be_readable_if_one_is_given() {
 
 #[tokio::test]
 async fn a_start_that_fails_is_named_and_the_others_remain() {
-    let fault = json!({"operation": "start_run", "status": 400, "times": 1});
-    let Session { service: _service, mut host, .. } = Fixture::new().fault(fault).open().await;
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    service.fault(json!({"operation": "start_run", "status": 400, "times": 1})).await;
 
     let error = host.fail("rerun_results", of_execution(&json!({"which": "failed"}))).await;
     assert_eq!(error["code"], "rejected", "{error}");

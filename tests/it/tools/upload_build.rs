@@ -5,13 +5,13 @@ use std::{path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 use tas_mcp::{
     backoff::{Backoff, RetryPolicy},
-    sandbox::keys,
+    sandbox::{Options, keys},
     tools::upload::UploadTiming,
 };
 
 use crate::support::{
     fixture::{Fixture, Session},
-    service::Service,
+    service::{Service, still_sandbox},
 };
 
 mod answers;
@@ -38,9 +38,8 @@ const PART: usize = 1_000;
 fn fixture() -> Fixture {
     Fixture::new()
         .all_tools()
-        .part_size(PART as u64)
+        .sandbox(Options { part_size: PART as u64, ..still_sandbox() })
         .files_root()
-        .state_directory()
         .upload_timing(short_pauses())
 }
 

@@ -12,6 +12,8 @@ use crate::support::{
 
 const TOOL: &str = "initiate_build_upload";
 
+const FILES: &str = "list_knowledge_files";
+
 fn build() -> Value {
     json!({"name": "nightly", "file_name": "app.apk", "file_size": 10, "platform": "android"})
 }
@@ -39,8 +41,11 @@ async fn the_project_of_the_key_is_looked_up_once() {
     let upload = host.succeed(TOOL, build()).await;
     assert!(upload["object_key"].as_str().is_some_and(|key| key.starts_with("arena/")), "{upload}");
     host.succeed(TOOL, build()).await;
+    assert_eq!(host.succeed(FILES, json!({})).await["projectId"], "arena");
     let upload_request = "POST /project/arena/builds/upload 200";
-    assert_eq!(service.requests().await, ["GET /runs?page_size=1 200", upload_request, upload_request]);
+    let expected =
+        ["GET /runs?page_size=1 200", upload_request, upload_request, "GET /file-storage/arena 200"];
+    assert_eq!(service.requests().await, expected);
 }
 
 #[tokio::test]
@@ -93,15 +98,21 @@ async fn the_error_of_a_failed_look_up_is_reported() {
 async fn an_organization_key_requires_a_project() {
     let Session { service, mut host, .. } =
         Fixture::new().all_tools().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
-    let error = host.fail(TOOL, build()).await;
+    let calls = [(TOOL, build()), (FILES, json!({}))];
+    for (tool, arguments) in calls.clone() {
+        let error = host.fail(tool, arguments).await;
+        assert_eq!(error["code"], "project_required");
+        assert_eq!(error["details"]["known_projects"], json!(["demo", "arena"]));
+    }
 
-    assert_eq!(error["code"], "project_required");
-    assert_eq!(error["details"]["known_projects"], json!(["demo", "arena"]));
     assert_eq!(service.requests().await, [""; 0]);
 
-    host.succeed(TOOL, within("arena", build())).await;
+    for (tool, arguments) in calls {
+        host.succeed(tool, within("arena", arguments)).await;
+    }
 
-    assert_eq!(service.requests().await, ["POST /project/arena/builds/upload 200"]);
+    let expected = ["POST /project/arena/builds/upload 200", "GET /file-storage/arena 200"];
+    assert_eq!(service.requests().await, expected);
 }
 
 #[tokio::test]
@@ -109,8 +120,13 @@ async fn a_named_project_is_not_looked_up() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
     host.succeed(TOOL, within("demo", build())).await;
     assert_eq!(host.fail(TOOL, within("arena", build())).await["code"], "permission_denied");
-    let posted = ["demo/builds/upload 200", "arena/builds/upload 403"];
-    assert_eq!(service.requests().await, posted.map(|rest| format!("POST /project/{rest}")));
+    assert_eq!(host.fail(FILES, within("arena", json!({}))).await["code"], "permission_denied");
+    let expected = [
+        "POST /project/demo/builds/upload 200",
+        "POST /project/arena/builds/upload 403",
+        "GET /file-storage/arena 403",
+    ];
+    assert_eq!(service.requests().await, expected);
 }
 
 #[tokio::test]

@@ -9,8 +9,8 @@ use crate::support::fixture::Session;
 async fn an_upload_above_the_quota_is_refused_with_the_numbers() {
     let numbers = json!({"used": 1_468_006_400, "capacity": 2_000_000_000, "needed": 600_000_000});
     let body = json!({"error": "Storage capacity exceeded", "code": "QUOTA_EXCEEDED", "details": numbers});
-    let Session { service: _service, mut host, .. } =
-        fixture().fault(json!({"status": 402, "body": body})).open().await;
+    let Session { service, mut host, .. } = fixture().open().await;
+    service.fault(json!({"status": 402, "body": body})).await;
     let error = host.fail("initiate_build_upload", build(600_000_000)).await;
 
     assert_eq!((&error["code"], &error["status"]), (&json!("quota_exceeded"), &json!(402)));

@@ -5,12 +5,11 @@ use tas_mcp::{
     sandbox::{Options, keys},
 };
 
-use super::pages::{blocks, pages};
-use crate::support::{
-    binary::{program, shell_words},
-    service::Service,
-    terminal::run_in_terminal,
+use super::{
+    super::terminal::run_in_terminal,
+    pages::{blocks, pages},
 };
+use crate::support::{binary::program, service::Service};
 
 /// Commands that build and test the program.
 const CARGO_COMMANDS: [&str; 2] = ["cargo test", "cargo install --path ."];
@@ -107,15 +106,15 @@ async fn the_outputs_in_the_pages_are_those_of_the_program() {
     assert!(compared >= 2, "{compared}");
 }
 
-#[tokio::test]
-async fn the_commands_in_sentences_and_tables_are_valid() {
+#[test]
+fn the_commands_in_sentences_and_tables_are_valid() {
     let mut checked = 0;
     for command in quoted_commands() {
         let is_template = ["<", "[", "|", "COMMAND", "HOST", "\n"].iter().any(|part| command.contains(part));
         if is_template {
             continue;
         }
-        let parsed = cli::program().try_get_matches_from(shell_words(&command).await);
+        let parsed = cli::program().try_get_matches_from(shlex::split(&command).expect("words"));
 
         // A command may be named without its required arguments.
         let is_valid = parsed.map_or_else(

@@ -6,7 +6,7 @@ use tas_mcp::service::catalog::{self, OPERATIONS, OperationEntry};
 
 use super::MAX_REQUESTS;
 use crate::support::{
-    contract::Contract,
+    contract,
     peer::{Answers, Step, same_answer},
 };
 
@@ -137,13 +137,12 @@ pub(super) fn operation_of(request: &str) -> Option<&'static OperationEntry> {
     let (method, target) = (words.next()?, words.next()?);
     let path = target.split('?').next().unwrap_or_default();
 
-    catalog::find(Contract::load().find(method, path)?.id)
+    catalog::find(contract::find(method, path)?.id)
 }
 
 /// Returns the example of the contract for the successful answer to a request.
 pub(super) fn example(request: &str) -> String {
-    let examples = operation_of(request).map(|entry| Contract::load().examples(entry.name).answers);
-    let success = examples.into_iter().flatten().find(|(status, _)| (200..300).contains(status));
-    let first = success.and_then(|(_, examples)| examples.into_values().next());
+    let success = operation_of(request).and_then(|entry| contract::operation(entry.name).successes().next());
+    let first = success.and_then(|(_, answer)| answer.examples().into_values().next());
     first.map_or_else(|| "{}".to_owned(), ToString::to_string)
 }

@@ -4,10 +4,7 @@ use serde_json::json;
 use tas_mcp::sandbox::keys;
 
 use super::TeamServer;
-use crate::support::{
-    http_client::{FREE_PORTS, HttpUnderTest, json_of},
-    service::Service,
-};
+use crate::support::http_client::json_of;
 
 #[tokio::test]
 async fn a_request_without_a_credential_is_told_where_to_sign_in() {
@@ -41,15 +38,6 @@ async fn the_metadata_names_the_endpoint_and_the_issuer() {
         let request = team.server.request("GET", &format!("/.well-known/oauth-protected-resource{path}"));
         assert_eq!(request.send().await.expect("a response").status().as_u16(), 404, "{path}");
     }
-}
-
-#[tokio::test]
-async fn without_an_issuer_there_is_no_metadata() {
-    let service = Service::start().await;
-    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-    let request = server.request("GET", "/.well-known/oauth-protected-resource/mcp");
-
-    assert_eq!(request.send().await.expect("a response").status().as_u16(), 404);
 }
 
 #[tokio::test]

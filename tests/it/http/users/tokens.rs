@@ -1,14 +1,16 @@
 //! Which tokens are accepted.
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
+use ring::hmac;
 use serde_json::{Value, json};
 use tas_mcp::sandbox::keys;
 
-use super::{AUDIENCE, TeamServer};
-use crate::support::{
-    http_client::json_of,
+use super::{
+    AUDIENCE, TeamServer,
     issuer::{SigningKey, unsigned},
 };
+use crate::support::http_client::json_of;
 
 /// Returns the status of a request with a token, its challenge, and the message of the refusal.
 async fn answer(team: &TeamServer, token: &str) -> (u16, String, String) {
@@ -61,10 +63,14 @@ async fn a_token_needs_a_signature_of_the_issuer() {
     let valid = team.issuer.token(AUDIENCE, &json!({}));
     let (message, signature) = valid.rsplit_once('.').expect("a token");
     let other_subject = unsigned(&json!({"alg": "ES256", "kid": "first"}), &json!({"sub": "bob"}));
+    // The public key in place of a secret.
+    let public = unsigned(&json!({"alg": "HS256", "kid": "first"}), &claims);
+    let secret = hmac::Key::new(hmac::HMAC_SHA256, team.issuer.state().key.point());
+    let signed = URL_SAFE_NO_PAD.encode(hmac::sign(&secret, public.as_bytes()));
     let forged = [
-        SigningKey::new("first").sign(&claims),
-        team.issuer.token_signed_with_public_key(AUDIENCE),
-        team.issuer.token_with_header(AUDIENCE, &json!({"crit": ["tenant"], "tenant": "a"})),
+        SigningKey::new("first").sign(&json!({}), &claims),
+        format!("{public}.{signed}"),
+        team.issuer.state().key.sign(&json!({"crit": ["tenant"], "tenant": "a"}), &claims),
         format!("{}.", unsigned(&json!({"alg": "none"}), &claims)),
         format!("{message}."),
         format!("{other_subject}.{signature}"),
@@ -85,6 +91,7 @@ async fn a_token_needs_a_signature_of_the_issuer() {
 #[tokio::test]
 async fn a_token_of_another_kind_than_an_access_token_is_refused() {
     let team = TeamServer::start(&[(keys::DEMO, "")], &[]).await;
+    let claims = team.issuer.claims(AUDIENCE, &json!({}));
     for (kind, expected) in [
         (json!("at+jwt"), 200),
         (json!("application/AT+JWT"), 200),
@@ -94,7 +101,7 @@ async fn a_token_of_another_kind_than_an_access_token_is_refused() {
         (json!("dpop+jwt"), 401),
         (json!(""), 401),
     ] {
-        let token = team.issuer.token_with_header(AUDIENCE, &json!({"typ": kind}));
+        let token = team.issuer.state().key.sign(&json!({"typ": kind}), &claims);
         assert_eq!(answer(&team, &token).await.0, expected, "{kind}");
     }
 

@@ -31,7 +31,7 @@ async fn a_declined_question_and_a_failed_host_have_different_hints() {
         (json!({"result": {"action": "cancel"}}), "closed the question"),
         (json!({"result": {"action": "accept"}}), "do not call again, the person can make the call"),
         (json!({"result": {"action": "accept", "content": {}}}), "is no agreement"),
-        (json!({"error": {"code": -32601, "message": "no such window"}}), "failed to ask"),
+        (json!({"error": {"code": -32603, "message": "no such window"}}), "failed to ask"),
         (json!({"result": {"action": "dance"}}), "returned no answer"),
     ];
     for (mut answer, hint) in cases {
@@ -51,22 +51,9 @@ async fn a_declined_question_and_a_failed_host_have_different_hints() {
             code_and_hint(&error).1.contains(hint) && code_and_hint(&error).1.contains("nothing was sent"),
             "{error}"
         );
+        assert_eq!(error["details"]["host_error"], answer["error"]["message"], "{error}");
         assert_eq!(service.writes().await, [""; 0]);
     }
-}
-
-#[tokio::test]
-async fn the_error_of_the_host_is_quoted() {
-    let service = Service::start().await;
-    let mut host = open_asking_host(&service).await;
-    let call = host.start("tools/call", json!({"name": "start_run", "arguments": costly_start()})).await;
-    let id = host.receive().await["id"].clone();
-    let failed = json!({"code": -32603, "message": "no such window"});
-
-    host.send(&json!({"jsonrpc": "2.0", "id": id, "error": failed})).await;
-    let error = error(&host.answer(call).await["result"]);
-
-    assert_eq!(error["details"]["host_error"], "no such window");
 }
 
 #[tokio::test]

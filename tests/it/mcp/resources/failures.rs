@@ -89,15 +89,3 @@ async fn a_resource_without_an_offered_tool_names_the_setting() {
     assert!(message.contains("TAS_TOOLSETS") && !message.contains("/bugs/{bug}"), "{message}");
     assert_eq!(service.requests().await, [""; 0]);
 }
-
-#[tokio::test]
-async fn malformed_parameters_are_invalid_params() {
-    let mut host = Host::open(&settings(&[])).await;
-    for (method, params) in [
-        ("resources/read", json!({})),
-        ("resources/read", json!({"uri": 7})),
-        ("completion/complete", json!({"ref": {"type": "ref/what"}})),
-    ] {
-        assert_eq!(host.request(method, params.clone()).await["error"]["code"], -32602, "{method} {params}");
-    }
-}

@@ -114,11 +114,3 @@ async fn a_long_record_is_shortened_like_a_reply() {
 
     assert_eq!(read, called);
 }
-
-#[tokio::test]
-async fn invisible_characters_are_removed() {
-    let (service, mut host) = open(keys::DEMO, &[]).await;
-    let body = json!({"id": "bug_x", "project_id": "demo", "title": "a\u{202e}b\u{200b}c"});
-    service.fault(json!({"operation": "get_bug", "body": body})).await;
-    assert_eq!(host.read("tas://projects/demo/bugs/bug_x").await["title"], "abc");
-}

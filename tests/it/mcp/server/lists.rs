@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{
     sandbox::keys,
-    service::tool::{Tier, ToolDefinition, Toolset},
+    service::tool::{Tier, ToolDefinition},
     tools::catalog,
 };
 
@@ -23,26 +23,8 @@ fn names(wanted: impl Fn(&ToolDefinition) -> bool) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn core_tools_are_the_default_and_all_adds_the_extras() {
+async fn core_tools_are_the_default() {
     assert_eq!(listed_tools(&[]).await, names(|entry| entry.tier == Tier::Core));
-    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "all")]).await, names(|_| true));
-}
-
-#[tokio::test]
-async fn words_combine_from_left_to_right() {
-    let runs = names(|entry| entry.toolset == Toolset::Runs);
-
-    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "runs")]).await, runs);
-    assert_eq!(listed_tools(&[("TAS_TOOLSETS", " get_bug , ")]).await, ["get_bug"]);
-
-    let without = names(|entry| entry.tier == Tier::Core && entry.toolset != Toolset::Exports);
-
-    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "-exports")]).await, without);
-
-    let selected =
-        names(|entry| entry.toolset == Toolset::Bugs && entry.name != "get_bug" || entry.name == "get_run");
-
-    assert_eq!(listed_tools(&[("TAS_TOOLSETS", "bugs,-get_bug,get_run")]).await, selected);
 }
 
 #[tokio::test]

@@ -22,11 +22,21 @@ async fn messages_other_than_requests_are_skipped_before_the_session() {
 }
 
 #[tokio::test]
-async fn malformed_parameters_of_a_known_method_are_invalid_params() {
+async fn an_unknown_method_and_malformed_parameters_have_different_codes() {
     let mut host = Host::open(&settings(&[])).await;
-    for params in [json!({"name": 7}), json!({}), json!({"name": "get_run", "arguments": "["})] {
-        let answer = host.request("tools/call", params.clone()).await;
-        assert_eq!(answer["error"]["code"], -32602, "{params}: {answer}");
+    for (method, params, code) in [
+        ("tools/destroy", json!({}), -32601),
+        ("resources/subscribe", json!({}), -32601),
+        ("prompts/get", json!({}), -32602),
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({"name": 7}), -32602),
+        ("tools/call", json!({"name": "get_run", "arguments": "["}), -32602),
+        ("resources/read", json!({}), -32602),
+        ("resources/read", json!({"uri": 7}), -32602),
+        ("completion/complete", json!({"ref": {"type": "ref/what"}}), -32602),
+    ] {
+        let answer = host.request(method, params.clone()).await;
+        assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
     }
 }
 
@@ -85,17 +95,6 @@ async fn a_second_initialize_does_not_end_the_session() {
     let mut host = Host::open(&settings(&[])).await;
     host.initialize("2025-06-18").await;
     assert_eq!(host.request("ping", json!({})).await["result"], json!({}));
-}
-
-#[tokio::test]
-async fn an_unknown_method_and_malformed_parameters_have_different_codes() {
-    let mut host = Host::open(&settings(&[])).await;
-    for (method, code) in
-        [("tools/destroy", -32601), ("prompts/get", -32602), ("resources/subscribe", -32601)]
-    {
-        let error = host.request(method, json!({})).await["error"].take();
-        assert_eq!(error["code"], code, "{method}: {error}");
-    }
 }
 
 #[tokio::test]

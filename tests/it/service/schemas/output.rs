@@ -7,7 +7,7 @@ use tas_mcp::service::{
 };
 
 use crate::support::{
-    contract::{Contract, resolved},
+    contract::{self, members, resolved},
     schema::Validator,
 };
 
@@ -22,15 +22,13 @@ fn alternatives(schema: &'static Value) -> Vec<&'static Value> {
 
 /// Every example of a successful answer in the contract: its name, its schema and its value.
 fn examples(entry: &OperationEntry) -> Vec<(String, &'static Value, &'static Value)> {
-    let contract = Contract::load();
-    let examples = contract.examples(entry.name).answers;
     let mut found = Vec::new();
 
-    for (status, answer) in contract.operation(entry.name).successes() {
+    for (status, answer) in contract::operation(entry.name).successes() {
         // Answers without a schema are files.
         let Some(schema) = answer.schema() else { continue };
-        for (name, example) in &examples[&status] {
-            found.push((format!("{} {status} {name}", entry.name), schema, *example));
+        for (name, example) in answer.examples() {
+            found.push((format!("{} {status} {name}", entry.name), schema, example));
         }
     }
 
@@ -71,7 +69,7 @@ fn only_required_fields_of_the_contract_are_required() {
 
         for field in entry.required_fields {
             assert!(output_schema["properties"].get(field).is_some(), "{}: {field}", entry.name);
-            for (status, answer) in Contract::load().operation(entry.name).successes() {
+            for (status, answer) in contract::operation(entry.name).successes() {
                 let required = |one: &&'static Value| {
                     let names = resolved(one)["required"].as_array();
                     names.is_some_and(|names| names.contains(&json!(field)))
@@ -88,7 +86,7 @@ fn every_field_of_the_contract_is_described() {
     for entry in &OPERATIONS {
         for (name, schema, _) in examples(entry) {
             for one in alternatives(schema) {
-                for (field, _) in crate::support::contract::members(&resolved(one)["properties"]) {
+                for (field, _) in members(&resolved(one)["properties"]) {
                     assert!(output_schema(entry)["properties"].get(field).is_some(), "{name}: {field}");
                 }
             }

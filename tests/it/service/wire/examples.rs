@@ -12,7 +12,7 @@ use tas_mcp::{
 };
 
 use super::{laid_out, operations_with_contract, unwrapped, wrapped};
-use crate::support::contract::{Contract, Operation};
+use crate::support::contract::Operation;
 
 /// Number of request examples of each operation with a body.
 const EXAMPLES: [(&str, usize); 14] = [
@@ -37,7 +37,7 @@ fn every_request_example_is_sent_unchanged() {
     let mut counts = BTreeMap::new();
 
     for (entry, operation) in operations_with_contract().filter(|(_, operation)| operation.body.is_some()) {
-        for (name, example) in Contract::load().examples(entry.name).requests {
+        for (name, example) in &operation.requests {
             let label = format!("{} {name}", entry.name);
             let arguments = arguments_of(entry, operation, example, &label);
             let (body, query) = sent_body_and_query(entry, &arguments, &label);

@@ -12,8 +12,11 @@ use tas_mcp::{
     },
 };
 
-use super::{fields_schema, operations_with_contract};
-use crate::support::contract::{Operation, argument, is_comma_separated, members, resolved};
+use super::{
+    fields_schema, operations_with_contract,
+    samples::{argument, is_comma_separated},
+};
+use crate::support::contract::{Operation, members, resolved};
 
 /// Argument that is a word or an object. The contract uses `oneOf`, which hosts do not support.
 const WORD_OR_OBJECT: &str = "mobile_gpslocation";

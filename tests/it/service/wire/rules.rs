@@ -11,7 +11,7 @@ use tas_mcp::{
 
 use super::{fields_schema, operations_with_contract, unwrapped, wrapped};
 use crate::support::{
-    contract::{Contract, Operation, members, resolved, standalone},
+    contract::{self, Operation, members, resolved},
     schema::Validator,
 };
 
@@ -41,12 +41,12 @@ fn we_accept(entry: &OperationEntry, operation: &Operation, body: &Value) -> boo
 }
 
 fn validator(operation: &Operation) -> Option<Validator> {
-    Some(Validator::new(&standalone(operation.body?)))
+    Some(contract::validator(operation.body?))
 }
 
 /// A good value for every property of the body.
 fn samples(entry: &OperationEntry, fields_schema: &'static Value) -> Vec<(String, Value)> {
-    let requests = Contract::load().examples(entry.name).requests;
+    let requests = &contract::operation(entry.name).requests;
     let sample = |name: &str, schema: &'static Value| {
         let example = requests.values().find_map(|request| unwrapped(entry, request)?.shift_remove(name));
         match (resolved(schema)["type"].as_str(), resolved(schema)["format"].as_str()) {
@@ -228,7 +228,7 @@ fn every_value_in_every_example_is_accepted_or_refused_as_by_the_contract() {
         };
         let mut verdicts = [0, 0];
 
-        for example in Contract::load().examples(entry.name).requests.into_values() {
+        for example in operation.requests.values() {
             let example = unwrapped(entry, example).unwrap();
             let check = |fields| assert_agreement(entry, operation, &validator, &wrapped(entry, fields));
 

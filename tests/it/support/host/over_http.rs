@@ -1,20 +1,14 @@
 //! The messages of a host over HTTP, each in a request of its own.
 
-use std::net::SocketAddr;
-
-use reqwest::Client;
 use serde_json::Value;
-use tas_mcp::{
-    http::{Application, HttpServer},
-    mcp::Server,
-};
+use tas_mcp::{http::Application, mcp::Server};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::JoinSet,
 };
 
 use crate::support::{
-    http_client::{FREE_PORTS, events},
+    http_client::{FREE_PORTS, HttpUnderTest, events},
     service::settings,
 };
 
@@ -28,40 +22,27 @@ const SETTINGS: [(&str, &str); 4] = [
 
 /// A host of a server over HTTP in this process. The server ends with this value.
 pub(super) struct HostOverHttp {
-    /// The server until the first message.
-    server: Option<Server>,
-    address: Option<SocketAddr>,
-    client: Client,
-    /// The server and the open requests.
-    tasks: JoinSet<()>,
+    server: HttpUnderTest,
+    /// The open requests.
+    requests: JoinSet<()>,
     sender: UnboundedSender<String>,
     received: UnboundedReceiver<String>,
 }
 
 impl HostOverHttp {
     pub(super) fn to(server: Server) -> Self {
-        let client = crate::support::plain_client().build().expect("a client");
+        let settings = settings(&[&SETTINGS[..], &FREE_PORTS].concat());
+        let application = Application::for_service(&settings, move || server.clone());
+        let server = HttpUnderTest::serve(application.expect("usable settings"));
         let (sender, received) = unbounded_channel();
-        Self { server: Some(server), address: None, client, tasks: JoinSet::new(), sender, received }
+
+        Self { server, requests: JoinSet::new(), sender, received }
     }
 
     /// Sends a message. The messages of its response are received later.
-    pub(super) fn send(&mut self, text: &str) {
-        let address = self.address();
-        let message: Value = serde_json::from_str(text).unwrap_or_default();
-        let mut request = self.client.post(format!("http://{address}/mcp")).body(text.to_owned());
-        request = request.header("content-type", "application/json");
-
-        let params = &message["params"];
-        if let Some(version) = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str() {
-            request = request.header("mcp-protocol-version", version);
-            request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
-            let name = ["name", "uri", "taskId"].iter().find_map(|field| params[field].as_str());
-            request = name.into_iter().fold(request, |request, name| request.header("mcp-name", name));
-        }
-
-        let sender = self.sender.clone();
-        self.tasks.spawn(async move {
+    pub(super) fn send(&mut self, message: &Value) {
+        let (request, sender) = (self.server.message("/mcp", message), self.sender.clone());
+        self.requests.spawn(async move {
             let text = request.send().await.expect("a response").text().await.expect("text");
             let messages = if text.starts_with("data:") { events(&text) } else { vec![text] };
             for message in messages.into_iter().filter(|message| !message.is_empty()) {
@@ -74,18 +55,5 @@ impl HostOverHttp {
     /// Returns the next message of the server.
     pub(super) async fn receive(&mut self) -> String {
         self.received.recv().await.expect("a sender")
-    }
-
-    /// Returns the address of the server, which starts with the first message.
-    fn address(&mut self) -> SocketAddr {
-        if let Some(server) = self.server.take() {
-            let settings = settings(&[&SETTINGS[..], &FREE_PORTS].concat());
-            let application = Application::for_service(&settings, move || server.clone());
-            let application = application.expect("usable settings");
-            let server = HttpServer::bind(application).expect("free ports");
-            self.address = Some(server.address().expect("an address"));
-            self.tasks.spawn(server.serve(std::future::pending()));
-        }
-        self.address.expect("a started server")
     }
 }

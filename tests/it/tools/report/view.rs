@@ -90,13 +90,18 @@ async fn the_view_is_listed_and_read_in_both_revisions_without_settings() {
 }
 
 #[tokio::test]
-async fn the_view_is_listed_only_with_a_tool_that_has_it() {
+async fn the_view_is_there_only_with_a_tool_that_has_it() {
     for (toolsets, is_listed) in
-        [("get_run", true), ("runs", true), ("builds", false), ("default,-runs", false)]
+        [("default", true), ("get_run", true), ("runs", true), ("builds", false), ("default,-runs", false)]
     {
-        let mut host = Host::open(&settings(&[("TAS_TOOLSETS", toolsets)])).await;
+        let mut host = Host::connect(&settings(&[("TAS_TOOLSETS", toolsets)]));
+        let extensions = host.initialize("2025-11-25").await["capabilities"]["extensions"].clone();
+        assert_eq!(extensions[EXTENSION].is_object(), is_listed, "{toolsets}: {extensions}");
+
         let list = host.request("resources/list", json!({})).await["result"].clone();
         let resources = list["resources"].as_array().expect("resources");
         assert_eq!(resources.iter().any(|one| one["uri"] == ADDRESS), is_listed, "{toolsets}");
+        let read = host.request("resources/read", json!({"uri": ADDRESS})).await;
+        assert_eq!(read["result"].is_object(), is_listed, "{toolsets}: {read}");
     }
 }

@@ -19,7 +19,7 @@ use crate::support::{
 /// Opens a session with a service that never answers requests with `silent`. From the first of them on, time limits
 /// expire.
 async fn open_with_silence(history: History, silent: &'static str) -> Session<Stub> {
-    let (history, clock) = (Arc::new(history), SimulatedClock::without_service());
+    let (history, clock) = (Arc::new(history), Arc::<SimulatedClock>::default());
     let expiring = Arc::clone(&clock);
     let stub = Stub::start(move |target| {
         let (history, clock) = (Arc::clone(&history), Arc::clone(&expiring));

@@ -70,7 +70,8 @@ async fn progress_is_reported_every_five_seconds_and_never_decreases() {
 #[tokio::test]
 async fn progress_is_reported_during_a_slow_first_poll() {
     let no_answer = json!({"operation": "get_job", "delay_ms": 3_600_000, "times": 100});
-    let session = Fixture::new().fault(no_answer).simulated_time().open().await;
+    let session = Fixture::new().simulated_time().open().await;
+    session.service.fault(no_answer).await;
     let log = Arc::new(ProgressLog { clock: session.clock.clone(), entries: Mutex::default() });
     let wait = Wait {
         target: ResultTarget::Jobs(vec![JOB_RUNNING.to_owned(), JOB_QUEUED.to_owned()]),

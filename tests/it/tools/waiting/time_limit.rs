@@ -126,7 +126,7 @@ async fn a_poll_without_an_answer_ends_with_the_wait() {
 /// The result contains what was read before, and that the last poll had no answer.
 #[tokio::test]
 async fn a_last_poll_without_an_answer_is_reported() {
-    let clock = SimulatedClock::without_service();
+    let clock = Arc::<SimulatedClock>::default();
     let (expiring, count) = (Arc::clone(&clock), Arc::new(AtomicUsize::new(0)));
     let stub = Stub::start(move |_| {
         let is_first = count.fetch_add(1, Ordering::Relaxed) == 0;

@@ -4,14 +4,14 @@ use std::{process::Stdio, time::Duration};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::binary::program;
+use crate::support::binary::program;
 
 /// Longest run of the binary. After this a test fails instead of hanging.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Runs the binary in a terminal that is `columns` wide. Types each text of `typed` once the terminal has received the text
 /// before it. Returns the exit code and what the terminal has received.
-pub(crate) async fn run_in_terminal(
+pub(super) async fn run_in_terminal(
     columns: u16,
     arguments: &[&str],
     variables: &[(&str, &str)],

@@ -7,7 +7,8 @@ use serde_json::json;
 use tas_mcp::sandbox::{keys, seed};
 use tokio::net::TcpListener;
 
-use crate::support::{http_process::HttpProcess, service::Service};
+use super::process::HttpProcess;
+use crate::support::service::Service;
 
 #[tokio::test]
 async fn a_call_is_a_span_of_the_trace_of_its_client() {
@@ -25,7 +26,7 @@ async fn a_call_is_a_span_of_the_trace_of_its_client() {
     let metadata = json!({"traceparent": format!("00-{trace}-00f067aa0ba902b7-01")});
     let params = json!({"name": "get_run", "arguments": {"run_id": seed::RUN_FAILED}, "_meta": metadata});
     server.call("", ("x-api-key", keys::DEMO), &params).await;
-    server.stop().await;
+    server.end("TERM").await;
 
     let spans = received.lock().expect("no panic").clone();
     let has = |part: &[u8]| spans.windows(part.len()).any(|window| window == part);

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use tas_mcp::fields::Fields;
 
-use super::{Operation, resolved};
+use crate::support::contract::{Operation, resolved};
 
 impl Operation {
     /// Returns the parameters in `place`: `path` (without the project) or `query`.
-    pub(crate) fn parameters_in(&self, place: &str) -> impl Iterator<Item = &'static Value> {
+    pub(super) fn parameters_in(&self, place: &str) -> impl Iterator<Item = &'static Value> {
         let wanted = move |parameter: &&Value| parameter["in"] == place && parameter["name"] != "projectId";
         self.parameters.iter().copied().filter(wanted)
     }
@@ -18,8 +18,9 @@ impl Operation {
     }
 
     /// Returns the path within the project, with examples instead of placeholders.
-    pub(crate) fn sample_path(&self) -> String {
-        let mut path = self.path_in_project().to_owned();
+    pub(super) fn sample_path(&self) -> String {
+        // Service.md 1.1.
+        let mut path = self.path.strip_prefix("/project/{projectId}").unwrap_or(self.path).to_owned();
         for parameter in self.parameters_in("path") {
             let name = parameter["name"].as_str().expect("parameters have names");
             path = path.replace(&format!("{{{name}}}"), parameter["example"].as_str().unwrap_or("any"));
@@ -29,7 +30,7 @@ impl Operation {
 }
 
 /// Returns the argument name of a parameter of the document: `runId` is `run_id`.
-pub(crate) fn argument(parameter: &Value) -> String {
+pub(super) fn argument(parameter: &Value) -> String {
     let name = parameter["name"].as_str().expect("parameters have names");
     if name == "executionId" {
         return "test_plan_execution_id".to_owned();
@@ -47,7 +48,7 @@ pub(crate) fn argument(parameter: &Value) -> String {
 }
 
 /// Whether the parameter is text on the wire and a list as an argument.
-pub(crate) fn is_comma_separated(parameter: &Value) -> bool {
+pub(super) fn is_comma_separated(parameter: &Value) -> bool {
     parameter["description"].as_str().is_some_and(|text| text.starts_with("Comma-separated"))
 }
 

@@ -7,7 +7,6 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
 use jiff::Timestamp;
 use ring::{
-    hmac,
     rand::SystemRandom,
     signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _},
 };
@@ -21,23 +20,23 @@ pub(crate) struct Issuer {
     serving: AbortHandle,
 }
 
-struct IssuerState {
-    key: SigningKey,
+pub(super) struct IssuerState {
+    pub(super) key: SigningKey,
     /// The issuer that the metadata names.
-    named: String,
-    is_down: bool,
+    pub(super) named: String,
+    pub(super) is_down: bool,
     /// How often the keys were read.
-    reads: usize,
+    pub(super) reads: usize,
 }
 
 /// A key with its id.
-pub(crate) struct SigningKey {
+pub(super) struct SigningKey {
     id: String,
     pair: EcdsaKeyPair,
 }
 
 impl SigningKey {
-    pub(crate) fn new(id: &str) -> Self {
+    pub(super) fn new(id: &str) -> Self {
         let random = SystemRandom::new();
         let document =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).expect("a key");
@@ -45,41 +44,38 @@ impl SigningKey {
         Self { id: id.to_owned(), pair: pair.expect("a key") }
     }
 
+    /// The public key, as a point of the curve.
+    pub(super) fn point(&self) -> &[u8] {
+        self.pair.public_key().as_ref()
+    }
+
     fn public(&self) -> Value {
-        let point = self.pair.public_key().as_ref();
-        let coordinate = |range| URL_SAFE_NO_PAD.encode(&point[range]);
+        let coordinate = |range| URL_SAFE_NO_PAD.encode(&self.point()[range]);
         json!({
             "kty": "EC", "crv": "P-256", "kid": self.id, "use": "sig",
             "x": coordinate(1..33), "y": coordinate(33..65),
         })
     }
 
-    /// Returns a token with these claims.
-    pub(crate) fn sign(&self, claims: &Value) -> String {
-        self.sign_with_header(&json!({}), claims)
-    }
-
-    /// Returns a token with further parameters in its header.
-    fn sign_with_header(&self, parameters: &Value, claims: &Value) -> String {
-        let mut header = json!({"alg": "ES256", "typ": "at+jwt", "kid": self.id});
-        let fields = header.as_object_mut().expect("an object");
-        fields.extend(parameters.as_object().expect("an object").clone());
+    /// Returns a token with these claims, and with these parameters in its header beside the usual ones.
+    pub(super) fn sign(&self, parameters: &Value, claims: &Value) -> String {
+        let header = with_fields(json!({"alg": "ES256", "typ": "at+jwt", "kid": self.id}), parameters);
         let message = unsigned(&header, claims);
         let signature = self.pair.sign(&SystemRandom::new(), message.as_bytes()).expect("a signature");
         format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
     }
-
-    /// Returns a token that is signed with the public key as if that were a secret.
-    pub(crate) fn sign_with_public_key(&self, claims: &Value) -> String {
-        let message = unsigned(&json!({"alg": "HS256", "kid": self.id}), claims);
-        let key = hmac::Key::new(hmac::HMAC_SHA256, self.pair.public_key().as_ref());
-        format!("{message}.{}", URL_SAFE_NO_PAD.encode(hmac::sign(&key, message.as_bytes())))
-    }
 }
 
 /// Returns a token without a signature, up to the last dot.
-pub(crate) fn unsigned(header: &Value, claims: &Value) -> String {
+pub(super) fn unsigned(header: &Value, claims: &Value) -> String {
     [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".")
+}
+
+/// Returns an object with further fields, which replace those of the same name.
+fn with_fields(mut object: Value, more: &Value) -> Value {
+    let fields = object.as_object_mut().expect("an object");
+    fields.extend(more.as_object().expect("an object").clone());
+    object
 }
 
 impl Issuer {
@@ -90,8 +86,7 @@ impl Issuer {
             IssuerState { key: SigningKey::new("first"), named: url.clone(), is_down: false, reads: 0 };
         let state = Arc::new(Mutex::new(state));
 
-        let shared = Arc::clone(&state);
-        let base = url.clone();
+        let (shared, base) = (Arc::clone(&state), url.clone());
         let router = Router::new().fallback(move |request: Request| {
             let mut state = shared.lock().expect("no test panics here");
             let response = match request.uri().path() {
@@ -112,56 +107,27 @@ impl Issuer {
         Self { url, state, serving }
     }
 
-    fn lock(&self) -> MutexGuard<'_, IssuerState> {
+    /// What a test reads and changes. No request is answered while this value is held.
+    pub(super) fn state(&self) -> MutexGuard<'_, IssuerState> {
         self.state.lock().expect("no test panics here")
     }
 
     /// Returns a token for a person of the group `qa`, with these claims in place of the usual ones. A claim that is null
     /// is left out.
     pub(crate) fn token(&self, audience: &str, claims: &Value) -> String {
-        self.lock().key.sign(&self.claims(audience, claims))
+        self.state().key.sign(&json!({}), &self.claims(audience, claims))
     }
 
     /// Returns the claims of [`Self::token`].
-    pub(crate) fn claims(&self, audience: &str, more: &Value) -> Value {
+    pub(super) fn claims(&self, audience: &str, more: &Value) -> Value {
         let now = Timestamp::now().as_second();
-        let mut claims = json!({
+        let usual = json!({
             "iss": self.url, "aud": audience, "sub": "alice", "groups": ["qa"],
             "iat": now, "exp": now + 3600,
         });
-        let fields = claims.as_object_mut().expect("an object");
-        fields.extend(more.as_object().expect("an object").clone());
-        fields.retain(|_, value| !value.is_null());
+        let mut claims = with_fields(usual, more);
+        claims.as_object_mut().expect("an object").retain(|_, value| !value.is_null());
         claims
-    }
-
-    /// Returns a token that is signed with the public key as if that were a secret.
-    pub(crate) fn token_signed_with_public_key(&self, audience: &str) -> String {
-        self.lock().key.sign_with_public_key(&self.claims(audience, &json!({})))
-    }
-
-    /// Returns a token with these parameters in its header.
-    pub(crate) fn token_with_header(&self, audience: &str, parameters: &Value) -> String {
-        self.lock().key.sign_with_header(parameters, &self.claims(audience, &json!({})))
-    }
-
-    /// Replaces the key.
-    pub(crate) fn rotate_key(&self, id: &str) {
-        self.lock().key = SigningKey::new(id);
-    }
-
-    /// Changes the issuer that the metadata names.
-    pub(crate) fn set_name(&self, name: &str) {
-        name.clone_into(&mut self.lock().named);
-    }
-
-    pub(crate) fn set_down(&self, is_down: bool) {
-        self.lock().is_down = is_down;
-    }
-
-    /// Returns how often the keys were read.
-    pub(crate) fn reads(&self) -> usize {
-        self.lock().reads
     }
 }
 
