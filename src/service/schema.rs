@@ -113,6 +113,8 @@ fn simplify_answer(schema: &mut Schema) {
         "required" | "minimum" | "maximum" | "default" | "description" => false,
         // Every answer may have further fields.
         "additionalProperties" => value != true,
+        // Of what may be null the name is enough.
+        "type" => value.is_string(),
         _ => true,
     });
 }
