@@ -10,7 +10,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::{
     access_log::AccessLine,
@@ -52,7 +52,7 @@ pub(super) async fn identify(
     next: Next,
 ) -> Result<Response, Refusal> {
     let endpoint = Endpoint::read(request.uri().path(), request.headers(), &app.offered)?;
-    let credential = app.credential_of(request.uri(), request.headers()).await?;
+    let credential = app.credential_of(request.uri().path(), request.headers()).await?;
     line.identify(&credential, endpoint.project.as_deref());
 
     let limits = app.credentials.limits(&credential, line.client);
@@ -71,19 +71,16 @@ pub(super) async fn identify(
 }
 
 impl Shared {
-    async fn credential_of(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
+    async fn credential_of(&self, path: &str, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
         let credential = read_credential(headers, self.authorization.is_some())?;
 
         match (credential, &self.authorization) {
             (Some(SentCredential::Key(key)), _) => Ok(self.credentials.of_key(&key)),
             (Some(SentCredential::UserToken(token)), Some(authorization)) => {
-                let resource = self.resource(uri, headers, uri.path())?;
-                let person = authorization.sign_in(&token, &resource).await?;
+                let person = authorization.sign_in(&token, &self.resource(path)).await?;
                 Ok(self.credentials.of_person(&person))
             }
-            (None, Some(authorization)) => {
-                Err(authorization.require_sign_in(&self.resource(uri, headers, uri.path())?))
-            }
+            (None, Some(authorization)) => Err(authorization.require_sign_in(&self.resource(path))),
             // A proxy on this machine would let strangers use the key of the settings.
             (_, None) if is_forwarded(headers) && self.credentials.serves_anonymous() => Err(Refusal::new(
                 StatusCode::UNAUTHORIZED,

@@ -20,7 +20,7 @@ const CONCURRENCY_PAUSE_S: u64 = 1;
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     message: Cow<'static, str>,
-    header: Option<(HeaderName, HeaderValue)>,
+    pub(super) header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {

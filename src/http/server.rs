@@ -50,6 +50,8 @@ impl HttpServer {
         let settings = &application.shared.settings;
         let listener = listen(settings.listen)?;
         let admin = settings.admin.map(listen).transpose()?;
+        let address = listener.local_addr()?;
+        application.shared.origin.get_or_init(|| format!("http://{address}"));
 
         Ok(Self { application, listener, admin })
     }

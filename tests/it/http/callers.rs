@@ -117,7 +117,7 @@ async fn an_unknown_address_or_word_is_refused() {
         ("/mcp/x/leen", &[], 400, "nearest: `lean`"),
         ("/mcp/arena", &[], 400, "`demo` only"),
         ("/mcp", &[("x-tas-project", "..")], 400, "names no project id"),
-        ("/mcp", &[("x-mcp-readonly", "sometimes")], 400, "`sometimes`"),
+        ("/mcp", &[("x-mcp-readonly", "sometimes")], 400, "true or false"),
         ("/mcp", &[("x-mcp-tools", "get_rum")], 400, "`get_rum`"),
         ("/mcp", &[("x-mcp-tools", &many)], 400, "more than 64 words"),
         ("/mcp", &[("x-mcp-exclude-tools", &many)], 400, "words"),
