@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use super::{
     CallConfig, Caller, User,
     arguments::ToolArguments,
     reply::ReplySettings,
     scope::{ASK_OPERATOR, Scope, find_invalid_ids, ids_of_call, owned_ids},
+    sender::MAX_LONG_WORK,
 };
 use crate::{
     client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
@@ -41,6 +44,7 @@ impl Caller {
             reply_settings,
             requires_confirmation: config.asks_first,
             is_read_only: config.read_only,
+            work_places: Arc::new(Semaphore::new(MAX_LONG_WORK)),
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -59,6 +63,7 @@ impl Caller {
             scope: self.scope.for_other_key(None),
             permissions: None,
             user: None,
+            work_places: Arc::new(Semaphore::new(1)),
             ..self.clone()
         }
     }

@@ -8,10 +8,11 @@ use base64::{
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::time::Instant;
 
-use super::sender::LONG_WORK;
+use super::sender::on_other_thread;
 use crate::{
+    client::KeyPlaces,
     fields::Fields,
     picture::{self, Picture},
     service::operation::Pictures,
@@ -102,6 +103,7 @@ fn extract_one(field: &mut Value, pointer: String) -> Option<ExtractedPicture> {
 pub(super) async fn decode_all(
     answer: &mut Value,
     extracted: Vec<ExtractedPicture>,
+    places: &KeyPlaces,
     deadline: Instant,
 ) -> Vec<Picture> {
     let mut pictures = Vec::new();
@@ -109,7 +111,7 @@ pub(super) async fn decode_all(
     for one in extracted {
         let (pointer, hint_if_omitted) = (one.pointer.clone(), one.hint_if_omitted);
         let decoded = if pictures.len() < MAX_PICTURES {
-            decode(one, deadline).await
+            decode(one, places, deadline).await
         } else {
             Err(format!("only the first {MAX_PICTURES} pictures are shown"))
         };
@@ -139,19 +141,13 @@ pub(super) async fn decode_all(
 }
 
 /// Decodes a picture, or returns why it cannot be delivered.
-async fn decode(extracted: ExtractedPicture, deadline: Instant) -> Result<Picture, String> {
-    let decoding = async {
-        // The permit stays with the thread, which continues after the deadline.
-        let permit = LONG_WORK.acquire().await;
-        // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the
-        // call.
-        spawn_blocking(move || {
-            let _permit = permit;
-            decode_blocking(&extracted)
-        })
-        .await
-    };
-
+async fn decode(
+    extracted: ExtractedPicture,
+    places: &KeyPlaces,
+    deadline: Instant,
+) -> Result<Picture, String> {
+    // A decoder that panics must not end the call.
+    let decoding = on_other_thread(places, move || decode_blocking(&extracted));
     match tokio::time::timeout_at(deadline, decoding).await {
         Ok(Ok(decoded)) => decoded,
         Ok(Err(_)) => Err("it could not be decoded".to_owned()),

@@ -19,7 +19,7 @@ pub use super::{
     selection::{FieldSelection, INCOMPLETE},
 };
 use crate::{
-    client::{AddressPolicy, ApiKey, HttpResponse, ServiceHost},
+    client::{AddressPolicy, ApiKey, HttpResponse, KeyPlaces, ServiceHost},
     failure::{Code, Failure, Violation, quote},
     fields::{Fields, text_at},
     picture::Picture,
@@ -136,10 +136,10 @@ impl Reply {
 
     /// Decodes the pictures that can be delivered by `deadline`.
     #[must_use]
-    pub(super) async fn with_decoded_pictures(mut self, deadline: Instant) -> Self {
+    pub(super) async fn with_decoded_pictures(mut self, places: &KeyPlaces, deadline: Instant) -> Self {
         let extracted = std::mem::take(&mut self.extracted);
         if !extracted.is_empty() {
-            self.pictures = pictures::decode_all(&mut self.value, extracted, deadline).await;
+            self.pictures = pictures::decode_all(&mut self.value, extracted, places, deadline).await;
         }
 
         self
@@ -339,6 +339,8 @@ fn bad_response(request: &Request, answer: &HttpResponse, key: &ApiKey, reason: 
 mod tests {
     use std::time::Duration;
 
+    use tokio::sync::Semaphore;
+
     use super::*;
     use crate::{
         client::{FileMetadata, refusal_failure},
@@ -378,7 +380,8 @@ mod tests {
             match Reply::new(&request, response, &key, &settings, None) {
                 Ok((reply, _)) => {
                     let deadline = Instant::now() + Duration::from_secs(60);
-                    let reply = reply.with_decoded_pictures(deadline).await;
+                    let reply =
+                        reply.with_decoded_pictures(&KeyPlaces::new(Semaphore::new(1)), deadline).await;
                     reply.into_limited(MAX_CHARS, ReplySource::Call(entry)).1
                 }
                 Err(failure) => limit_failure(failure, MAX_CHARS).to_json(),
