@@ -82,7 +82,8 @@ impl Authorization {
             // The log contains the reason, which is no concern of clients.
             TokenError::Issuer => {
                 let message = "the issuer of user tokens cannot be reached: try again later";
-                Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, ISSUER_PAUSE_S)
+                let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+                refusal.header(header::RETRY_AFTER, ISSUER_PAUSE_S.into())
             }
         })?;
 
@@ -93,7 +94,11 @@ impl Authorization {
         }
         let grants = self.grants.of_person(&claims);
         if grants.is_empty() {
-            let message = "no grant of this server names the person: the operator must add one";
+            // Entra names the place of groups that are too many for a token.
+            let cause =
+                if claims.contains_key("_claim_names") { ", and the token leaves groups out" } else { "" };
+            let message =
+                format!("no grant of this server names the person{cause}: the operator must add one");
             return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
 

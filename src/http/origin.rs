@@ -26,7 +26,7 @@ const RESPONSE_HEADERS: [HeaderName; 2] = [header::WWW_AUTHENTICATE, header::RET
 const PREFLIGHT_AGE: Duration = Duration::from_secs(600);
 
 /// Header in which a proxy states the addresses that a request came through, the last one last.
-pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The hosts and origins that are served.
 #[derive(Debug)]

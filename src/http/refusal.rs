@@ -29,11 +29,6 @@ impl Refusal {
         Self { status, message: message.into(), header: None }
     }
 
-    /// Creates a refusal of a request that can be repeated after this number of seconds.
-    pub(super) fn retry_after(status: StatusCode, message: &'static str, seconds: u64) -> Self {
-        Self::new(status, message).header(header::RETRY_AFTER, HeaderValue::from(seconds))
-    }
-
     pub(super) fn header(self, name: HeaderName, value: HeaderValue) -> Self {
         Self { header: Some((name, value)), ..self }
     }
@@ -84,7 +79,7 @@ impl Exceeded {
     }
 
     pub(super) fn refusal(self) -> Refusal {
-        Refusal::retry_after(self.status(), self.message(), self.pause_seconds())
+        Refusal::new(self.status(), self.message()).header(header::RETRY_AFTER, self.pause_seconds().into())
     }
 
     pub(super) fn error(self) -> ErrorData {

@@ -150,10 +150,12 @@ async fn no_request_chooses_the_audience() {
 #[tokio::test]
 async fn a_person_without_a_grant_is_refused() {
     let team = TeamServer::start(&[(keys::DEMO, "")], &[]).await;
-    let (status, _, message) = answer(&team, &team.issuer.token(AUDIENCE, &json!({"groups": ["dev"]}))).await;
-
-    assert_eq!(status, 403);
-    assert!(message.contains("no grant"), "{message}");
+    let overage = json!({"groups": null, "_claim_names": {"groups": "src1"}});
+    for (claims, expected) in [(json!({"groups": ["dev"]}), "no grant"), (overage, "leaves groups out")] {
+        let (status, _, message) = answer(&team, &team.issuer.token(AUDIENCE, &claims)).await;
+        assert_eq!(status, 403);
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[tokio::test]
