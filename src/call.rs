@@ -15,7 +15,7 @@ pub mod scope;
 mod selection;
 mod sender;
 
-use std::{mem::take, sync::Arc};
+use std::{mem::take, panic::resume_unwind, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 use tokio::time::Instant;
 
-pub(crate) use self::sender::LONG_WORK;
+pub(crate) use self::sender::on_other_thread;
 pub use self::{
     arguments::{CheckedArguments, CommonArguments, ToolArguments},
     artifact::Artifact,
@@ -34,10 +34,10 @@ pub use self::{
 use self::{
     reply::{ReplySettings, ReplySource},
     scope::{Scope, ids_of_call},
-    sender::{RequestSender, on_other_thread},
+    sender::RequestSender,
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, KeyPlaces},
     clock::Clock,
     failure::{Cause, Code, Failure},
     fields::text_at,
@@ -90,6 +90,7 @@ pub struct Caller {
     /// Whether irreversible or costly calls need the agreement of a user.
     requires_confirmation: bool,
     is_read_only: bool,
+    pub(crate) work_places: KeyPlaces,
     clock: Arc<dyn Clock>,
 }
 
@@ -140,7 +141,12 @@ impl Caller {
             let (key, settings, deadline) = (sender.key, Arc::clone(&self.reply_settings), sender.deadline);
             let convert =
                 move || Reply::new(&request, &response, &key, &settings, selection.as_ref(), deadline);
-            let (reply, answered) = if takes_long { on_other_thread(convert).await? } else { convert()? };
+            let (reply, answered) = if takes_long {
+                let converted = on_other_thread(&self.work_places, convert).await;
+                converted.unwrap_or_else(|error| resume_unwind(error.into_panic()))?
+            } else {
+                convert()?
+            };
 
             ids.extend(answered);
             self.scope.remember(reply.project(), ids);

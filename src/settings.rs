@@ -41,7 +41,7 @@ pub use self::{
     },
     definition::{FIRST_PROFILE, SERVICE_VARIABLES, SETTINGS, Setting, complete_address, is_loopback_host},
     flags::{flags, http_flags, profile_completer},
-    http::{HTTP_SETTINGS, HttpSettings, OauthSettings},
+    http::{HTTP_SETTINGS, HttpSettings},
 };
 use crate::{
     client::{ApiKey, KeyKind, KeySource, KeyStore},

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anstream::adapter::strip_str;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -37,8 +37,16 @@ pub(super) struct OutputFlags {
     #[arg(long, help = "Print results and failures as JSON")]
     json: bool,
 
-    #[arg(long, conflicts_with = JSON, help = "Print the rows as CSV")]
-    csv: bool,
+    #[arg(long, value_name = "FOR", num_args = 0..=1, require_equals = true, default_missing_value = "programs", conflicts_with = JSON)]
+    #[arg(help = "Print the rows as CSV; for Excel with the mark that it needs to read them as UTF-8")]
+    csv: Option<CsvReader>,
+}
+
+/// Who reads CSV. Excel takes a file without a byte order mark for one in the encoding of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum CsvReader {
+    Programs,
+    Excel,
 }
 
 /// A result as people read it.
@@ -68,24 +76,24 @@ pub(super) enum Output {
     Text,
     /// Standard output is a pipe or a file.
     Rows,
-    Csv,
+    Csv(CsvReader),
     Json,
 }
 
 impl From<OutputFlags> for Output {
     fn from(flags: OutputFlags) -> Self {
-        match std::io::stdout().is_terminal() {
+        match (flags.csv, std::io::stdout().is_terminal()) {
             _ if flags.json => Self::Json,
-            _ if flags.csv => Self::Csv,
-            true => Self::Text,
-            false => Self::Rows,
+            (Some(reader), _) => Self::Csv(reader),
+            (None, true) => Self::Text,
+            (None, false) => Self::Rows,
         }
     }
 }
 
 impl From<&JsonFlag> for Output {
     fn from(flag: &JsonFlag) -> Self {
-        OutputFlags { json: flag.json, csv: false }.into()
+        OutputFlags { json: flag.json, csv: None }.into()
     }
 }
 
@@ -100,7 +108,7 @@ impl Output {
     }
 
     pub(super) fn is_for_programs(self) -> bool {
-        matches!(self, Self::Csv | Self::Json)
+        matches!(self, Self::Csv(_) | Self::Json)
     }
 
     /// Prints the result. `shown` is what people read. Returns `status`, or the status of an output that cannot be written.
@@ -112,7 +120,10 @@ impl Output {
     ) -> std::result::Result<ExitStatus, CommandError> {
         let printed = match (self, self.has_rows().then(|| shown().into())) {
             (Self::Text, Some(Shown::Table(table))) => print_table(table),
-            (Self::Csv, Some(Shown::Table(table))) => print_text(table.csv()),
+            (Self::Csv(reader), Some(Shown::Table(table))) => {
+                let mark = if reader == CsvReader::Excel { "\u{feff}" } else { "" };
+                write_output(mark).and_then(|()| print_text(table.csv()))
+            }
             (_, Some(Shown::Table(table))) => print_text(table.rows()),
             (_, Some(Shown::Text(text))) => print_paragraphs(&text),
             (_, Some(Shown::Json(text))) => print_json(text),

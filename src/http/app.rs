@@ -28,7 +28,7 @@ use super::{
     access_log::AccessLine,
     auth::{Requester, identify},
     endpoint::{Endpoint, no_such_path},
-    front_page::{NeededCredential, front_page},
+    front_page::front_page,
     handler::CallHandler,
     oauth::endpoint_of_metadata,
     origin::{client_address, cross_origin_layer},
@@ -110,7 +110,7 @@ fn router<S: ServerHandler>(
 
     let header = |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     Router::new()
-        .route("/", get(page).fallback(async || no_such_path()))
+        .route("/", get(front_page).fallback(async || no_such_path()))
         .route("/mcp", endpoint.clone())
         .route("/mcp/", endpoint.clone())
         .route("/mcp/{*choices}", endpoint)
@@ -180,27 +180,12 @@ async fn observe(
     response
 }
 
-/// Returns the page for users, with the address under which they have reached it.
-async fn page(State(shared): State<SharedState>, uri: Uri, headers: HeaderMap) -> Result<Response, Refusal> {
-    let address = shared.resource(&uri, &headers, "/mcp")?.address();
-    let credential = match &shared.authorization {
-        Some(_) => NeededCredential::UserToken,
-        None if shared.credentials.serves_anonymous() => NeededCredential::None,
-        None => NeededCredential::ApiKey,
-    };
-    Ok(front_page(&address, credential, shared.uses_sandbox))
-}
-
 /// Returns the metadata of an endpoint as a resource that clients sign in to (RFC 9728).
-async fn metadata(
-    State(shared): State<SharedState>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, Refusal> {
+async fn metadata(State(shared): State<SharedState>, uri: Uri) -> Result<Response, Refusal> {
     let path = endpoint_of_metadata(uri.path()).ok_or_else(no_such_path)?;
     let authorization = shared.authorization.as_ref().ok_or_else(no_such_path)?;
     Endpoint::read(path, &HeaderMap::new(), &shared.offered).map_err(|_| no_such_path())?;
-    Ok(authorization.metadata_response(&shared.resource(&uri, &headers, path)?))
+    Ok(authorization.metadata_response(&shared.resource(path)))
 }
 
 async fn method_not_allowed(method: Method) -> Refusal {

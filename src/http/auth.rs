@@ -10,21 +10,27 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     access_log::AccessLine,
     credentials::Credential,
     endpoint::Endpoint,
     limits::ClientLimits,
-    origin::FORWARDED_FOR,
     refusal::{Exceeded, Refusal},
     state::{Shared, SharedState},
 };
-use crate::client::ApiKey;
+use crate::client::{ApiKey, KEY_PREFIX};
 
 /// Header with an API key, as the service has it.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Longest message that everybody may send, in bytes. The values of a message take up to twenty times the memory of its text.
+const SHORT_MESSAGE: usize = 64 * 1024;
+
+/// Places of longer messages.
+static LONG_MESSAGES: Semaphore = Semaphore::const_new(4);
 
 /// The media types that the library asks a client to accept.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -42,6 +48,8 @@ pub(super) struct Requester {
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
+    /// The place of a long message, until its method has ended.
+    _place: Option<Arc<SemaphorePermit<'static>>>,
 }
 
 /// Adds the [`Requester`] to a request. A stranger who sends too much is refused before the message is read.
@@ -52,7 +60,7 @@ pub(super) async fn identify(
     next: Next,
 ) -> Result<Response, Refusal> {
     let endpoint = Endpoint::read(request.uri().path(), request.headers(), &app.offered)?;
-    let credential = app.credential_of(request.uri(), request.headers()).await?;
+    let credential = app.credential_of(request.uri().path(), request.headers()).await?;
     line.identify(&credential, endpoint.project.as_deref());
 
     let limits = app.credentials.limits(&credential, line.client);
@@ -61,29 +69,47 @@ pub(super) async fn identify(
         rate.map_err(Exceeded::refusal)?;
     }
 
+    let place = admit_length(request.headers(), &credential)?.map(Arc::new);
     let accepts_events = accepts_events(request.headers());
     let exceeded = Arc::default();
-    let requester = Requester { credential, endpoint, limits, rate, exceeded, accepts_events };
+    let requester = Requester { credential, endpoint, limits, rate, exceeded, accepts_events, _place: place };
     request.extensions_mut().insert(requester);
     // The library serves no client that accepts one of them only.
     request.headers_mut().insert(header::ACCEPT, ACCEPTED);
     Ok(next.run(request).await)
 }
 
+/// Takes a place for a message that is not short, which a stranger does not get.
+fn admit_length(
+    headers: &HeaderMap,
+    credential: &Credential,
+) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: usize| length <= SHORT_MESSAGE) {
+        return Ok(None);
+    }
+    if !credential.is_accepted() {
+        let message =
+            "longer than 64 KiB, and the service has not accepted the key yet: send a shorter message first";
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+    }
+    LONG_MESSAGES.try_acquire().map(Some).map_err(|_| Exceeded::AllClients.refusal())
+}
+
 impl Shared {
-    async fn credential_of(&self, uri: &Uri, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
+    async fn credential_of(&self, path: &str, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
         let credential = read_credential(headers, self.authorization.is_some())?;
 
         match (credential, &self.authorization) {
-            (Some(SentCredential::Key(key)), _) => Ok(self.credentials.of_key(&key)),
-            (Some(SentCredential::UserToken(token)), Some(authorization)) => {
-                let resource = self.resource(uri, headers, uri.path())?;
-                let person = authorization.sign_in(&token, &resource).await?;
+            (Some((true, token)), Some(authorization)) => {
+                let person = authorization.sign_in(token, &self.resource(path)).await?;
                 Ok(self.credentials.of_person(&person))
             }
-            (None, Some(authorization)) => {
-                Err(authorization.require_sign_in(&self.resource(uri, headers, uri.path())?))
+            (Some((_, key)), _) => {
+                let key = ApiKey::parse(key).map_err(|problem| bad(format!("the API key {problem}")))?;
+                Ok(self.credentials.of_key(&key))
             }
+            (None, Some(authorization)) => Err(authorization.require_sign_in(&self.resource(path))),
             // A proxy on this machine would let strangers use the key of the settings.
             (_, None) if is_forwarded(headers) && self.credentials.serves_anonymous() => Err(Refusal::new(
                 StatusCode::UNAUTHORIZED,
@@ -96,40 +122,40 @@ impl Shared {
 
 /// Returns whether a proxy has passed the request on.
 fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::FORWARDED) || headers.contains_key(FORWARDED_FOR)
+    let is_of_proxy =
+        |name: &str| name.starts_with("x-forwarded-") || ["forwarded", "via", "x-real-ip"].contains(&name);
+    headers.keys().any(|name| is_of_proxy(name.as_str()))
 }
 
-/// The credential of a request.
-enum SentCredential {
-    /// An API key of the service.
-    Key(ApiKey),
-    /// A token that identifies a user. It is never sent to the service, and no output shows it.
-    UserToken(String),
-}
-
-/// Reads the credential of a request: the header `X-Api-Key`, or a bearer token. A bearer token is an API key unless
-/// `has_issuer`.
-fn read_credential(headers: &HeaderMap, has_issuer: bool) -> Result<Option<SentCredential>, Refusal> {
+/// Reads the credential of a request, and whether it is a user token: the header `X-Api-Key`, or a bearer token. A bearer token is an
+/// API key unless `has_issuer`. A user token is never sent to the service, and no output shows it.
+fn read_credential(headers: &HeaderMap, has_issuer: bool) -> Result<Option<(bool, &str)>, Refusal> {
     let mut sent = Vec::new();
     for key in headers.get_all(API_KEY) {
         sent.push((false, text_of(key)?));
     }
-    // A proxy may add credentials of another scheme, which are not meant for this server.
     for value in headers.get_all(header::AUTHORIZATION) {
-        if text_of(value)?.starts_with("Token ") {
-            return Err(bad("the header `Authorization` has the scheme `Token`: send `Bearer KEY`"));
-        }
-        sent.extend(bearer_token(text_of(value)?).map(|token| (has_issuer, token.trim())));
+        let words: Vec<_> = text_of(value)?.split_whitespace().collect();
+        let seen = match words[..] {
+            [scheme, token] if scheme.eq_ignore_ascii_case("Bearer") => {
+                sent.push((has_issuer, token));
+                continue;
+            }
+            [scheme, ..] if scheme.eq_ignore_ascii_case("Bearer") => {
+                "`Bearer` without a word, or with several"
+            }
+            [scheme, ..] if scheme.eq_ignore_ascii_case("Token") => "the scheme `Token`",
+            [key] if key.starts_with(KEY_PREFIX) => "a key without a scheme",
+            // A proxy may add credentials of another scheme, which are not meant for this server.
+            _ => continue,
+        };
+        return Err(bad(format!("the header `Authorization` has {seen}: send `Bearer KEY`")));
     }
     sent.dedup();
 
     match sent[..] {
         [] => Ok(None),
-        [(true, token)] => Ok(Some(SentCredential::UserToken(token.to_owned()))),
-        [(false, key)] => {
-            let key = ApiKey::parse(key).map_err(|problem| bad(format!("the API key {problem}")))?;
-            Ok(Some(SentCredential::Key(key)))
-        }
+        [credential] => Ok(Some(credential)),
         _ => Err(bad("the request has two different credentials: send one")),
     }
 }
@@ -138,22 +164,13 @@ fn text_of(value: &HeaderValue) -> Result<&str, Refusal> {
     value.to_str().map_err(|_| bad("the credential has characters that no credential has"))
 }
 
-/// Returns the token of an `Authorization` header with the scheme `Bearer`.
-fn bearer_token(text: &str) -> Option<&str> {
-    let (scheme, token) = text.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("Bearer").then_some(token)
-}
-
 fn bad(message: impl Into<Cow<'static, str>>) -> Refusal {
     Refusal::new(StatusCode::BAD_REQUEST, message)
 }
 
 /// Returns whether a client accepts a stream of events. A client that names no media types accepts all.
 fn accepts_events(headers: &HeaderMap) -> bool {
-    let mut accepted = headers.get_all(header::ACCEPT).iter().peekable();
-    let names_events = |value: &HeaderValue| {
-        let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
-        ["text/event-stream", "text/*", "*/*"].iter().any(|name| text.contains(name))
-    };
-    accepted.peek().is_none() || accepted.any(names_events)
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let accepted = accepted.collect::<String>().to_ascii_lowercase();
+    accepted.is_empty() || ["text/event-stream", "text/*", "*/*"].iter().any(|name| accepted.contains(name))
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use indexmap::IndexSet;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -121,19 +122,10 @@ struct GrantDefinition {
 impl GrantDefinition {
     /// Loads the key. A relative name of its file counts from `directory`.
     fn load(self, directory: &Path) -> Result<NamedGrant, String> {
-        let mut problems: Vec<_> =
-            self.permissions.iter().flatten().filter_map(|name| unknown_permission(name)).collect();
-        let is_empty = |list: &Option<Vec<String>>| list.as_ref().is_some_and(Vec::is_empty);
-        for (name, is_empty) in [
-            ("claim", self.claim.is_empty()),
-            ("value", self.value.is_empty()),
-            ("projects", is_empty(&self.projects)),
-            ("permissions", is_empty(&self.permissions)),
-        ] {
-            if is_empty {
-                problems.push(format!("`{name}` is empty"));
-            }
-        }
+        let unknown = self.permissions.iter().flatten().filter_map(|name| unknown_permission(name));
+        // A text with two spaces has an empty word.
+        let empty = self.value.is_empty().then(|| "`value` is empty".to_owned());
+        let mut problems: Vec<_> = unknown.chain(empty).collect();
 
         // `join` keeps an absolute name as it is.
         let file = KeySource::file(directory.join(expand_home_path(self.key_file)));
@@ -266,13 +258,8 @@ impl Callers for GrantedCallers {
     }
 
     fn known_projects(&self) -> Vec<String> {
-        let mut known: Vec<String> = Vec::new();
-        for project in self.all().iter().flat_map(Caller::known_projects) {
-            if !known.contains(&project) {
-                known.push(project);
-            }
-        }
-        known
+        let known: IndexSet<_> = self.all().iter().flat_map(Caller::known_projects).collect();
+        known.into_iter().collect()
     }
 }
 

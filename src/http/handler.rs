@@ -176,14 +176,12 @@ macro_rules! forward {
     )*};
 }
 
-#[expect(deprecated, reason = "older revisions have subscriptions and log levels")]
 impl<S: ServerHandler> ServerHandler for CallHandler<S> {
     forward! {
         "ping" ping() -> ();
         "initialize" initialize(request: model::InitializeRequestParams) -> model::InitializeResult;
         "server/discover" discover() -> model::DiscoverResult;
         "completion/complete" complete(request: model::CompleteRequestParams) -> model::CompleteResult;
-        "other" set_level(request: model::SetLevelRequestParams) -> ();
         "prompts/get" get_prompt(request: model::GetPromptRequestParams) -> model::GetPromptResponse;
         "prompts/list" list_prompts(request: Option<model::PaginatedRequestParams>) -> model::ListPromptsResult;
         "resources/list" list_resources(request: Option<model::PaginatedRequestParams>) -> model::ListResourcesResult;
@@ -191,8 +189,6 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         "skills/list" list_skills(request: Option<model::PaginatedRequestParams>) -> model::ListSkillsResult;
         "skills/get" get_skill(request: model::GetSkillRequestParams) -> model::GetSkillResult;
         "resources/read" read_resource(request: model::ReadResourceRequestParams) -> model::ReadResourceResponse;
-        "other" subscribe(request: model::SubscribeRequestParams) -> ();
-        "other" unsubscribe(request: model::UnsubscribeRequestParams) -> ();
         "tools/list" list_tools(request: Option<model::PaginatedRequestParams>) -> model::ListToolsResult;
         "tasks/get" get_task(request: model::GetTaskParams) -> model::GetTaskResult;
         "tasks/update" update_task(request: model::UpdateTaskParams) -> ();

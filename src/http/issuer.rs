@@ -1,7 +1,7 @@
 //! The issuer of tokens: its metadata (RFC 8414, `OpenID` Connect Discovery), its public keys (RFC 7517), and the signatures that
 //! they verify with the cryptographic library of TLS.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use jsonwebtoken::{
     Algorithm, DecodingKey, DecodingKeyKind,
@@ -19,7 +19,6 @@ use tokio::{sync::Mutex, time::Instant};
 
 use crate::{
     client::{DocumentClient, HostUrl},
-    settings::OauthSettings,
     text::shorten_line,
 };
 
@@ -83,13 +82,9 @@ impl Metadata {
 }
 
 impl Issuer {
-    pub(super) fn new(settings: &OauthSettings) -> Self {
-        Self {
-            name: settings.issuer.clone(),
-            url: settings.issuer_url.clone(),
-            client: DocumentClient::new(&settings.issuer_url, settings.ca_file.clone()),
-            known: Mutex::default(),
-        }
+    /// Creates the issuer that tokens call `name`.
+    pub(super) fn new(name: String, url: HostUrl, ca_file: Option<PathBuf>) -> Self {
+        Self { name, client: DocumentClient::new(&url, ca_file), url, known: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {

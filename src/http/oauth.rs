@@ -1,6 +1,8 @@
 //! Users who sign in at an issuer: the endpoint as a protected resource (RFC 9728), the grants of a user, and the refusals that tell
 //! a client how to get a token (RFC 6750).
 
+use std::path::PathBuf;
+
 use axum::{
     Json,
     response::{IntoResponse as _, Response},
@@ -14,7 +16,7 @@ use super::{
     refusal::Refusal,
     token::{TokenError, scopes, verify},
 };
-use crate::settings::OauthSettings;
+use crate::settings::HttpSettings;
 
 /// How long a client waits after a refusal because the issuer cannot be reached, in seconds.
 const ISSUER_PAUSE_S: u64 = 10;
@@ -22,9 +24,12 @@ const ISSUER_PAUSE_S: u64 = 10;
 /// Signs in users.
 #[derive(Debug)]
 pub(super) struct Authorization {
-    settings: OauthSettings,
     issuer: Issuer,
     grants: Grants,
+    /// The audience of tokens, in place of the address of the endpoint.
+    audience: Option<String>,
+    /// Scopes that every token must have.
+    scopes: Vec<String>,
 }
 
 /// A user who is signed in.
@@ -39,23 +44,33 @@ pub(super) struct Person {
 }
 
 impl Authorization {
-    /// Reads the grants that the settings name.
-    pub(super) fn new(settings: OauthSettings) -> Result<Self, String> {
+    /// Reads the grants that the settings name; `None` without an issuer.
+    pub(super) fn from_settings(
+        settings: &HttpSettings,
+        ca_file: Option<PathBuf>,
+    ) -> Result<Option<Self>, String> {
+        let Some((name, url)) = settings.oauth_issuer.clone() else { return Ok(None) };
+
         issuer::install_verifier();
-        let grants = Grants::read(&settings.grants_file)?;
-        Ok(Self { issuer: Issuer::new(&settings), grants, settings })
+        let grants = settings.grants_file.as_deref().ok_or("`TAS_GRANTS_FILE` is not set")?;
+        Ok(Some(Self {
+            issuer: Issuer::new(name, url, ca_file),
+            grants: Grants::read(grants)?,
+            audience: settings.oauth_audience.clone(),
+            scopes: settings.oauth_scopes.clone(),
+        }))
     }
 
     /// Reads the metadata of the issuer, and logs how hosts can register there.
     pub(super) async fn log_issuer(&self) {
         match self.issuer.read_metadata().await {
-            Ok(metadata) => tracing::warn!("the issuer {} {}", self.settings.issuer, metadata.registration()),
+            Ok(metadata) => tracing::warn!("the issuer {} {}", self.issuer.name(), metadata.registration()),
             Err(reason) => tracing::warn!("the issuer cannot be reached yet: {reason}"),
         }
     }
 
     pub(super) async fn sign_in(&self, token: &str, resource: &Resource) -> Result<Person, Refusal> {
-        let audiences = match &self.settings.audience {
+        let audiences = match &self.audience {
             Some(audience) => vec![audience.clone()],
             None => resource.audiences(),
         };
@@ -67,23 +82,28 @@ impl Authorization {
             // The log contains the reason, which is no concern of clients.
             TokenError::Issuer => {
                 let message = "the issuer of user tokens cannot be reached: try again later";
-                Refusal::retry_after(StatusCode::SERVICE_UNAVAILABLE, message, ISSUER_PAUSE_S)
+                let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+                refusal.header(header::RETRY_AFTER, ISSUER_PAUSE_S.into())
             }
         })?;
 
         let scopes = scopes(&claims);
-        if !self.settings.scopes.iter().all(|needed| scopes.contains(&needed.as_str())) {
-            let message = format!("the user token needs the scopes {}", self.settings.scopes.join(" "));
+        if !self.scopes.iter().all(|needed| scopes.contains(&needed.as_str())) {
+            let message = format!("the user token needs the scopes {}", self.scopes.join(" "));
             return Err(self.challenge(resource, StatusCode::FORBIDDEN, message, "insufficient_scope"));
         }
         let grants = self.grants.of_person(&claims);
         if grants.is_empty() {
-            let message = "no grant of this server names the person: the operator must add one";
+            // Entra names the place of groups that are too many for a token.
+            let cause =
+                if claims.contains_key("_claim_names") { ", and the token leaves groups out" } else { "" };
+            let message =
+                format!("no grant of this server names the person{cause}: the operator must add one");
             return Err(Refusal::new(StatusCode::FORBIDDEN, message));
         }
 
         let subject = claims.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Ok(Person { principal: format!("{} {subject}", self.settings.issuer), subject, grants })
+        Ok(Person { principal: format!("{} {subject}", self.issuer.name()), subject, grants })
     }
 
     /// Returns the refusal of a request without a credential.
@@ -93,14 +113,21 @@ impl Authorization {
     }
 
     pub(super) fn metadata_response(&self, resource: &Resource) -> Response {
-        Json(resource.metadata(&self.settings)).into_response()
+        Json(json!({
+            "resource": resource.address(),
+            "resource_name": "Test Automation Service",
+            "authorization_servers": [self.issuer.name()],
+            "scopes_supported": self.scopes,
+            "bearer_methods_supported": ["header"],
+        }))
+        .into_response()
     }
 
     /// Returns a refusal that tells the client how to get another token (RFC 6750, RFC 9728).
     fn challenge(&self, resource: &Resource, status: StatusCode, message: String, error: &str) -> Refusal {
         let mut parameters = vec![("resource_metadata", resource.metadata_address())];
-        if !self.settings.scopes.is_empty() {
-            parameters.push(("scope", self.settings.scopes.join(" ")));
+        if !self.scopes.is_empty() {
+            parameters.push(("scope", self.scopes.join(" ")));
         }
         if !error.is_empty() {
             parameters.push(("error", error.to_owned()));
@@ -109,11 +136,9 @@ impl Authorization {
         let parameters = parameters.iter().map(|(name, value)| format!("{name}=\"{}\"", quotable(value)));
         let challenge = format!("Bearer {}", parameters.collect::<Vec<_>>().join(", "));
 
-        let refusal = Refusal::new(status, message);
-        match HeaderValue::try_from(challenge) {
-            Ok(challenge) => refusal.header(header::WWW_AUTHENTICATE, challenge),
-            Err(_) => refusal,
-        }
+        let mut refusal = Refusal::new(status, message);
+        refusal.header = HeaderValue::try_from(challenge).ok().map(|value| (header::WWW_AUTHENTICATE, value));
+        refusal
     }
 }
 
@@ -143,7 +168,7 @@ impl Resource {
         Self { origin, path: path.trim_end_matches('/').to_owned() }
     }
 
-    pub(super) fn address(&self) -> String {
+    fn address(&self) -> String {
         format!("{}{}", self.origin, self.path)
     }
 
@@ -158,15 +183,5 @@ impl Resource {
         let paths: Vec<_> = [self.path.as_str()].into_iter().chain(ends).collect();
         let audiences = |end| paths.iter().map(move |path| format!("{}{path}{end}", self.origin));
         audiences("").chain(audiences("/")).collect()
-    }
-
-    fn metadata(&self, settings: &OauthSettings) -> Value {
-        json!({
-            "resource": self.address(),
-            "resource_name": "Test Automation Service",
-            "authorization_servers": [settings.issuer],
-            "scopes_supported": settings.scopes,
-            "bearer_methods_supported": ["header"],
-        })
     }
 }

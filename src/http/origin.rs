@@ -8,14 +8,13 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header, uri::Authority};
+use http::{HeaderMap, HeaderName, Method, header};
 use ipnet::IpNet;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use url::Url;
 
-use super::refusal::Refusal;
-use crate::settings::{HttpSettings, is_loopback_host};
+use crate::settings::HttpSettings;
 
 /// Hosts of this machine, which are always served.
 const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -27,7 +26,7 @@ const RESPONSE_HEADERS: [HeaderName; 2] = [header::WWW_AUTHENTICATE, header::RET
 const PREFLIGHT_AGE: Duration = Duration::from_secs(600);
 
 /// Header in which a proxy states the addresses that a request came through, the last one last.
-pub(super) const FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The hosts and origins that are served.
 #[derive(Debug)]
@@ -56,23 +55,6 @@ impl Origins {
     pub(super) fn restrict(&self, config: StreamableHttpServerConfig) -> StreamableHttpServerConfig {
         let config = config.with_allowed_hosts(self.hosts.clone());
         config.with_allowed_origins(self.origins.clone()).enforce_origin_validation()
-    }
-
-    /// Returns the host that a request names, in its target or else in its header (RFC 9112, 3.2.2).
-    pub(super) fn requested_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<Authority, Refusal> {
-        let header = || Authority::try_from(headers.get(header::HOST)?.as_bytes()).ok();
-        let host = uri.authority().cloned().or_else(header);
-        host.filter(|host| self.serves_host(host)).ok_or_else(|| {
-            let message = "the host of the request is not served: TAS_HTTP_ALLOWED_HOSTS does not name it";
-            Refusal::new(StatusCode::FORBIDDEN, message)
-        })
-    }
-
-    fn serves_host(&self, host: &Authority) -> bool {
-        let names = |known: &String| {
-            known.eq_ignore_ascii_case(host.as_str()) || known.eq_ignore_ascii_case(host.host())
-        };
-        is_loopback_host(host.host()) || self.hosts.iter().any(names)
     }
 }
 

@@ -20,18 +20,13 @@ const CONCURRENCY_PAUSE_S: u64 = 1;
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     message: Cow<'static, str>,
-    header: Option<(HeaderName, HeaderValue)>,
+    pub(super) header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {
     /// Creates a refusal with a message for the operator of the client.
     pub(super) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, message: message.into(), header: None }
-    }
-
-    /// Creates a refusal of a request that can be repeated after this number of seconds.
-    pub(super) fn retry_after(status: StatusCode, message: &'static str, seconds: u64) -> Self {
-        Self::new(status, message).header(header::RETRY_AFTER, HeaderValue::from(seconds))
     }
 
     pub(super) fn header(self, name: HeaderName, value: HeaderValue) -> Self {
@@ -84,7 +79,7 @@ impl Exceeded {
     }
 
     pub(super) fn refusal(self) -> Refusal {
-        Refusal::retry_after(self.status(), self.message(), self.pause_seconds())
+        Refusal::new(self.status(), self.message()).header(header::RETRY_AFTER, self.pause_seconds().into())
     }
 
     pub(super) fn error(self) -> ErrorData {

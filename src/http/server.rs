@@ -50,6 +50,8 @@ impl HttpServer {
         let settings = &application.shared.settings;
         let listener = listen(settings.listen)?;
         let admin = settings.admin.map(listen).transpose()?;
+        let address = listener.local_addr()?;
+        application.shared.origin.get_or_init(|| format!("http://{address}"));
 
         Ok(Self { application, listener, admin })
     }
@@ -70,7 +72,12 @@ impl HttpServer {
         if let Some(admin) = self.admin {
             tokio::spawn(serve_admin(admin, Arc::clone(&shared)));
         }
-        tokio::spawn(log_issuer(Arc::clone(&shared)));
+        let issuer = Arc::clone(&shared);
+        tokio::spawn(async move {
+            if let Some(authorization) = &issuer.authorization {
+                authorization.log_issuer().await;
+            }
+        });
 
         tokio::select! {
             () = serve_until(self.listener, router, shared.stopping.waits.clone()) => {}
@@ -78,13 +85,6 @@ impl HttpServer {
         }
         #[cfg(feature = "otlp")]
         super::traces::flush().await;
-    }
-}
-
-/// Reads the metadata of the issuer if there is one, and logs how hosts can register there.
-async fn log_issuer(shared: SharedState) {
-    if let Some(authorization) = &shared.authorization {
-        authorization.log_issuer().await;
     }
 }
 

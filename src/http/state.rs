@@ -1,8 +1,10 @@
 //! What all requests of the HTTP server share.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use http::{HeaderMap, Uri};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -13,7 +15,6 @@ use super::{
     metrics::Metrics,
     oauth::{Authorization, Resource},
     origin::Origins,
-    refusal::Refusal,
 };
 use crate::{
     client::{Outage, ServiceTraffic},
@@ -33,6 +34,9 @@ pub(super) type SharedState = Arc<Shared>;
 pub(super) struct Shared {
     pub(super) settings: HttpSettings,
     pub(super) origins: Origins,
+    /// The origin under which clients reach the server: that of the settings, or else the address that is listened on. A request
+    /// does not decide it: tokens for other servers would be accepted.
+    pub(super) origin: OnceLock<String>,
     /// What the operator offers: the widest endpoint.
     pub(super) offered: Endpoint,
     pub(super) credentials: Credentials,
@@ -60,6 +64,8 @@ impl Shared {
             selection: (*config.selection).clone().without_local_files(),
         };
 
+        let authorization = Authorization::from_settings(&http, tools.files.ca_file.clone())
+            .map_err(|problem| Failure::new(Code::NotConfigured, problem))?;
         let configured = CallerWithFiles::new(tools);
         let traffic = configured.caller.traffic().clone();
         let anonymous =
@@ -72,11 +78,13 @@ impl Shared {
             stopping.clone(),
         );
 
-        let authorization = http.oauth.clone().map(Authorization::new).transpose();
-        let authorization = authorization.map_err(|problem| Failure::new(Code::NotConfigured, problem))?;
-
         Ok(Self {
             origins: Origins::from_settings(&http, settings.has_key() && !settings.wants_sandbox()),
+            origin: http
+                .public_url
+                .as_ref()
+                .map(|url| url.origin().ascii_serialization().into())
+                .unwrap_or_default(),
             offered,
             credentials,
             authorization,
@@ -90,13 +98,9 @@ impl Shared {
         })
     }
 
-    /// Returns the endpoint at `path` as a resource that clients sign in to. Without a public URL it has the host of the request.
-    pub(super) fn resource(&self, uri: &Uri, headers: &HeaderMap, path: &str) -> Result<Resource, Refusal> {
-        let origin = match &self.settings.public_url {
-            Some(url) => url.origin().ascii_serialization(),
-            None => format!("http://{}", self.origins.requested_host(uri, headers)?),
-        };
-        Ok(Resource::new(origin, path))
+    /// Returns the endpoint at `path` as a resource that clients sign in to.
+    pub(super) fn resource(&self, path: &str) -> Resource {
+        Resource::new(self.origin.get().cloned().unwrap_or_default(), path)
     }
 
     /// Returns the hosts of the service that have not answered for a minute.

@@ -45,7 +45,7 @@ impl Settings {
     }
 
     pub(super) fn parse_http(&self, problems: &mut Vec<SettingProblem>) -> HttpSettings {
-        let (http, mut found) = HttpSettings::parse(&self.values, self.server.ca_file.as_deref());
+        let (http, mut found) = HttpSettings::parse(&self.values);
         mask_key(&mut found, self.server.key());
         problems.append(&mut found);
         http

@@ -3,7 +3,7 @@
 use std::{
     net::{IpAddr, SocketAddr},
     num::NonZeroU32,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::LazyLock,
     time::Duration,
 };
@@ -77,101 +77,56 @@ pub struct HttpSettings {
     /// answered with 401
     #[arg(long, env = OAUTH_ISSUER, value_name = "URL")]
     #[arg(value_parser = |text: &str| HostUrl::parse(text).map(|url| (text.to_owned(), url)))]
-    oauth_issuer: Option<(String, HostUrl)>,
+    pub oauth_issuer: Option<(String, HostUrl)>,
 
     /// Audience that user tokens must name
     #[arg(long, env = OAUTH_AUDIENCE, value_name = "TEXT")]
     #[arg(add = Otherwise("the address of the endpoint, or a parent of it"))]
-    oauth_audience: Option<String>,
+    pub oauth_audience: Option<String>,
 
     /// Comma-separated scopes that every user token must have
     #[arg(long, env = OAUTH_SCOPES, value_name = "SCOPES", value_parser = |text: &str| list(&text.replace(' ', ","), scope), default_value = "")]
-    oauth_scopes: List<String>,
+    pub oauth_scopes: List<String>,
 
     /// TOML file that states which signed-in persons may use which API key. It is read at the start
     #[arg(long, env = GRANTS_FILE, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    grants_file: Option<PathBuf>,
-
-    /// Who signs in persons.
-    #[arg(skip)]
-    pub oauth: Option<OauthSettings>,
+    pub grants_file: Option<PathBuf>,
 }
 
 /// Address of the admin listener; `None` if there is none.
 pub(super) type AdminAddress = Option<SocketAddr>;
-
-/// Who signs in persons, and what their tokens must contain.
-#[derive(Clone, Debug)]
-pub struct OauthSettings {
-    /// The issuer exactly as tokens name it.
-    pub issuer: String,
-    /// Address of the issuer.
-    pub issuer_url: HostUrl,
-    /// The audience of tokens, in place of the address of the endpoint.
-    pub audience: Option<String>,
-    /// Scopes that every token must have.
-    pub scopes: Vec<String>,
-    /// The file that states what persons may use.
-    pub grants_file: PathBuf,
-    /// PEM file of certificates that are trusted in addition to the system's.
-    pub ca_file: Option<PathBuf>,
-}
 
 /// The settings of `tas-mcp http`, in the order of the documentation.
 pub static HTTP_SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(settings::<HttpSettings>);
 
 impl HttpSettings {
     /// Returns the values of the settings, and the problems of the unusable ones.
-    pub(super) fn parse(values: &Values, ca_file: Option<&Path>) -> (Self, Vec<SettingProblem>) {
-        let (mut http, mut problems): (Self, _) = parse_values(&HTTP_SETTINGS, values);
-        http.oauth = http.oauth_settings(values, ca_file, &mut problems);
-
-        problems.sort_by_key(|problem| HTTP_SETTINGS.iter().position(|one| one.name() == problem.setting));
-        (http, problems)
-    }
-
-    /// Returns whether other machines can reach the server, directly or through a proxy, so that a key of the settings would
-    /// serve everybody. With an issuer the key is not used.
-    pub(super) fn exposes_key(&self) -> bool {
-        let is_reachable = !self.listen.ip().is_loopback()
-            || self.public_url.is_some()
-            || !self.trusted_proxies.is_empty()
-            || !self.allowed_hosts.iter().all(|host| is_this_machine(host));
-        is_reachable && self.oauth.is_none()
-    }
-
-    /// Returns who signs in persons. `None` if there is no issuer or a problem.
-    fn oauth_settings(
-        &self,
-        values: &Values,
-        ca_file: Option<&Path>,
-        problems: &mut Vec<SettingProblem>,
-    ) -> Option<OauthSettings> {
+    pub(super) fn parse(values: &Values) -> (Self, Vec<SettingProblem>) {
+        let (http, mut problems): (Self, _) = parse_values(&HTTP_SETTINGS, values);
         let mut add = |setting, reason: &str| problems.push(SettingProblem::new(values, setting, reason));
         if !values.contains(OAUTH_ISSUER) {
             let others = [OAUTH_AUDIENCE, OAUTH_SCOPES, GRANTS_FILE].into_iter();
             let reason = "has no effect, because `TAS_OAUTH_ISSUER` is not set";
             others.filter(|setting| values.contains(setting)).for_each(|setting| add(setting, reason));
-            return None;
-        }
-        if !values.contains(GRANTS_FILE) {
-            add(GRANTS_FILE, "is not set");
+        } else if http.is_reachable() && !values.contains(PUBLIC_URL) {
+            add(PUBLIC_URL, "must be set, because persons sign in to it, and user tokens are issued for it");
         }
 
-        let (issuer, issuer_url) = self.oauth_issuer.clone()?;
-        let grants_file = self.grants_file.clone()?;
-        if !self.listen.ip().is_loopback() && !values.contains(PUBLIC_URL) {
-            add(PUBLIC_URL, "must be set, because user tokens are issued for it");
-        }
+        problems.sort_by_key(|problem| HTTP_SETTINGS.iter().position(|one| one.name() == problem.setting));
+        (http, problems)
+    }
 
-        Some(OauthSettings {
-            issuer,
-            issuer_url,
-            audience: self.oauth_audience.clone(),
-            scopes: self.oauth_scopes.clone(),
-            grants_file,
-            ca_file: ca_file.map(Path::to_owned),
-        })
+    /// Returns whether a key of the settings would serve everybody. With an issuer it is not used.
+    pub(super) fn exposes_key(&self) -> bool {
+        self.is_reachable() && self.oauth_issuer.is_none()
+    }
+
+    /// Returns whether other machines can reach the server, directly or through a proxy.
+    fn is_reachable(&self) -> bool {
+        !self.listen.ip().is_loopback()
+            || self.public_url.is_some()
+            || !self.trusted_proxies.is_empty()
+            || !self.allowed_hosts.iter().all(|host| is_this_machine(host))
     }
 }
 

@@ -110,8 +110,10 @@ fn problem_of_value(setting: &Setting, argument: &str) -> Option<String> {
 /// Checks for a key in the wrong place, which no message may quote, and for what a host or a person has left around a value, of
 /// which the message of the parser would be misleading.
 fn problem_of_form(setting: &Setting, text: &str) -> Option<String> {
-    let may_hold_key = setting.is_secret() || setting.name() == API_KEY_COMMAND;
-    if !may_hold_key && text.split([',', ' ']).any(|word| word.starts_with(KEY_PREFIX)) {
+    let mut words = text.split([',', ' ', ':', '=', '@', '"', '\'']);
+    // An address is checked, and shown without its secret parts, by its parser.
+    let is_address = text.contains("://");
+    if !setting.is_secret() && !is_address && words.any(|word| word.starts_with(KEY_PREFIX)) {
         return Some("looks like an API key, which belongs into `TAS_API_KEY`".to_owned());
     }
 

@@ -272,6 +272,7 @@ async fn quotation_marks_and_a_key_in_another_setting_are_named_without_the_valu
         ("TAS_PROJECTS", "demo,svc_planted", key),
         ("TAS_TOOLSETS", "svc_planted", key),
         ("TAS_LOG", "svc_planted", key),
+        ("TAS_CA_FILE", "api_key=svc_planted", key),
     ] {
         let expected = [name.to_owned(), format!("variable {name}"), problem.to_owned()];
         assert_eq!(problems(&settings(&good_but(name, value))).await, [expected], "{name}={value}");

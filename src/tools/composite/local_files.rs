@@ -22,6 +22,7 @@ use crate::{
         rule::Rule,
         tool::{DRY_RUN, ToolInfo, Toolset},
     },
+    text::single_line,
     tools::{
         context::ToolContext,
         download::{DownloadReport, DownloadRunFiles, MAX_UNSIZED_BYTES, split_player_id},
@@ -31,22 +32,7 @@ use crate::{
 };
 
 /// Endings of the names of builds, and of archives with builds. A tool sends other files only if a person agrees.
-const BUILD_ENDINGS: [&str; 14] = [
-    ".apk",
-    ".aab",
-    ".xapk",
-    ".ipa",
-    ".exe",
-    ".msi",
-    ".dmg",
-    ".pkg",
-    ".deb",
-    ".rpm",
-    ".appimage",
-    ".zip",
-    ".tar.gz",
-    ".7z",
-];
+const BUILD_ENDINGS: &str = ".apk .aab .xapk .ipa .exe .msi .dmg .pkg .deb .rpm .appimage .zip .tar.gz .7z";
 
 /// Uploads a build of the game or app from a local file.
 ///
@@ -111,7 +97,7 @@ impl CompositeTool for UploadBuild {
     async fn run(self, context: ToolContext) -> Result<UploadBuildAnswer, Failure> {
         let files = &context.files;
         let root = files.root()?;
-        let is_build = refuse_hidden(&root, &self.path)?;
+        let file = visible_file(&root, &self.path)?;
         let request = UploadRequest {
             path: &self.path,
             project: context.project.as_deref(),
@@ -120,8 +106,9 @@ impl CompositeTool for UploadBuild {
             method: "mcp",
         };
         let progress = request.check_file(&root)?;
-        if !is_build && !context.is_dry_run {
-            require_agreement(&self.path, progress.total(), &context).await?;
+        let name = file.to_lowercase();
+        if !BUILD_ENDINGS.split(' ').any(|ending| name.ends_with(ending)) && !context.is_dry_run {
+            require_agreement(&file, progress.total(), &context).await?;
         }
         let job = request.into_job(progress, &context.caller, files, &root)?;
         if context.is_dry_run {
@@ -139,21 +126,24 @@ impl CompositeTool for UploadBuild {
 fn deletion_question(arguments: &Fields) -> Option<String> {
     let deletes = automatic_deletion_question(arguments)?;
     let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
-    Some(format!("sends `{path}`, and {deletes}"))
+    Some(format!("sends {}, and {deletes}", quoted_path(path)))
 }
 
 /// Refuses a file that lies at a hidden path, as secrets and settings do. A model may name any file, on the word of a text that
-/// somebody else has written. Returns whether the name of the file is that of a build.
-fn refuse_hidden(root: &FilesRoot, path: &str) -> Result<bool, Failure> {
+/// somebody else has written. Returns its path below the root.
+fn visible_file(root: &FilesRoot, path: &str) -> Result<String, Failure> {
     let resolved = root.resolve_file(path)?;
-    let below = resolved.strip_prefix(root.path()).unwrap_or(&resolved).to_string_lossy();
+    let below = resolved.strip_prefix(root.path()).unwrap_or(&resolved).to_string_lossy().into_owned();
     if below.split(MAIN_SEPARATOR).any(|segment| segment.starts_with('.')) {
         let failure = file_error(path, "is not sent by a tool: a segment of its path begins with a dot");
         return Err(failure.hint("if it is a build, a person can send it with the command `tas-mcp upload`"));
     }
+    Ok(below)
+}
 
-    let name = below.to_lowercase();
-    Ok(BUILD_ENDINGS.iter().any(|ending| name.ends_with(ending)))
+/// Returns a path for a question. A name with a backtick could say the rest of the sentence.
+fn quoted_path(path: &str) -> String {
+    format!("`{}`", single_line(path).replace('`', "'"))
 }
 
 /// Asks a person about a file whose name is not that of a build.
@@ -163,8 +153,8 @@ async fn require_agreement(path: &str, size: u64, context: &ToolContext) -> Resu
     let project = project.map_or_else(|| "the project of the key".to_owned(), |id| format!("project `{id}`"));
 
     caller.require_agreement(*is_confirmed, || {
-        let size = HumanBytes(size);
-        format!("upload_build sends `{path}` ({size}) to {project}, although its name is not that of a build")
+        let (path, size) = (quoted_path(path), HumanBytes(size));
+        format!("upload_build sends {path} ({size}) to {project}, although its name is not that of a build")
     })
 }
 
@@ -173,6 +163,7 @@ impl CompositeTool for DownloadRunFiles {
         ToolInfo::replaces("download_run_files", "Download the files of a run", Toolset::Artifacts)
             .extra()
             .needs("project:read-runs")
+            .asks_confirmation(|_| None)
             .rules(&[Rule::Excludes("files", "players"), Rule::Excludes("files", "patterns")])
             .uses_local_files()
             .requires_fields(&["status"])
@@ -180,10 +171,18 @@ impl CompositeTool for DownloadRunFiles {
     type Answer = DownloadReport;
 
     async fn run(self, context: ToolContext) -> Result<DownloadReport, Failure> {
-        let ToolContext { caller, files, project, options, .. } = context;
+        let ToolContext { caller, files, project, options, is_confirmed, .. } = context;
         // Files with names of the service's choice lie in a directory of their own, where no program looks for its settings.
         let directory = Path::new(&self.destination_dir).join(split_player_id(&self.run_id.0).0);
-        let destination = files.root()?.destination(&directory.to_string_lossy())?;
+        let destination = files.root()?.destination(&directory.to_string_lossy())?.marked();
+        let replaces = self.overwrite == Some(true);
+        if !destination.is_own(replaces) {
+            caller.require_agreement(is_confirmed, || {
+                let path = quoted_path(&directory.to_string_lossy());
+                let place = if replaces { "in place of" } else { "beside" };
+                format!("download_run_files saves files in {path}, {place} what is there")
+            })?;
+        }
         let mut report = self.save(&caller, project, &destination, MAX_UNSIZED_BYTES, &options).await?;
 
         let hints = report.failed.iter_mut().map(|file| &mut file.hint).chain(&mut report.hint);

@@ -11,7 +11,7 @@ use std::{
 
 use cap_std::{
     ambient_authority,
-    fs::{Dir, Metadata},
+    fs::{Dir, Metadata, OpenOptions},
 };
 
 use super::{file_error, file_name, is_escape, read_error, write_error};
@@ -153,6 +153,9 @@ fn unusable_working_directory(problem: &str) -> Failure {
         .hint("set TAS_FILES_ROOT to the directory of the files, and restart the server")
 }
 
+/// File that marks a directory of downloads. The service names no file with a dot at its beginning.
+const MARK: &str = ".tas-mcp-files";
+
 /// A directory to save files into. It need not exist: `Destination::open` creates it.
 #[derive(Clone, Debug)]
 pub struct Destination {
@@ -162,6 +165,7 @@ pub struct Destination {
     root: Option<PathBuf>,
     /// Relative to `root`, if there is one.
     path: PathBuf,
+    is_marked: bool,
 }
 
 impl FilesRoot {
@@ -172,7 +176,8 @@ impl FilesRoot {
     pub fn destination(&self, name: &str) -> Result<Destination, Failure> {
         let (requested, expanded) = (name.to_owned(), expand_home(name));
         let Some(root) = self.confinement() else {
-            return Ok(Destination { requested, root: None, path: PathBuf::from(&*expanded) });
+            let path = PathBuf::from(&*expanded);
+            return Ok(Destination { requested, root: None, path, is_marked: false });
         };
 
         let relative = Path::new(&*expanded);
@@ -200,17 +205,36 @@ impl FilesRoot {
             }
         }
 
-        Ok(Destination { requested, root: Some(root.to_owned()), path })
+        Ok(Destination { requested, root: Some(root.to_owned()), path, is_marked: false })
     }
 }
 
 impl Destination {
+    /// Marks the directory as one of downloads when it is opened.
+    #[must_use]
+    pub(crate) fn marked(self) -> Self {
+        Self { is_marked: true, ..self }
+    }
+
+    /// Returns whether the directory is new or empty, or marked and nothing in it `is_replaced`.
+    pub(crate) fn is_own(&self, is_replaced: bool) -> bool {
+        let path: PathBuf = self.root.iter().chain([&self.path]).collect();
+        let is_empty = path.read_dir().map_or(true, |mut entries| entries.next().is_none());
+        is_empty || (!is_replaced && path.join(MARK).exists())
+    }
+
     /// Opens the directory, and creates it if it does not exist.
     ///
     /// # Errors
     /// `file_error` if the directory cannot be created, is not a directory, or leaves the root through a link.
     pub(crate) fn open(&self) -> Result<OpenDirectory, Failure> {
         let (dir, path) = self.open_dir().map_err(|error| self.open_error(&error))?;
+        if self.is_marked {
+            // A mark that exists may be a link, and is not written to.
+            let mark = dir.open_with(MARK, OpenOptions::new().write(true).create_new(true));
+            let is_marked = mark.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
+            mark.map(drop).or_else(|error| if is_marked { Ok(()) } else { Err(self.open_error(&error)) })?;
+        }
         Ok(OpenDirectory { dir: Arc::new(dir), path: path.canonicalize().unwrap_or(path) })
     }
 

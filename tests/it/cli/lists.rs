@@ -205,6 +205,8 @@ async fn a_pipe_gets_rows_and_every_format_has_the_same_records() {
 
     let (_, csv, _) = run(&service, &limited(&["--csv"])).await;
     assert!(csv.starts_with("verdict,test,build,device,took,bugs,age,id,"), "{csv}");
+    let (_, marked, _) = run(&service, &limited(&["--csv=excel"])).await;
+    assert!(marked.starts_with("\u{feff}verdict,test,"), "{marked}");
 }
 
 #[cfg(target_os = "linux")]

@@ -117,7 +117,7 @@ async fn an_unknown_address_or_word_is_refused() {
         ("/mcp/x/leen", &[], 400, "nearest: `lean`"),
         ("/mcp/arena", &[], 400, "`demo` only"),
         ("/mcp", &[("x-tas-project", "..")], 400, "names no project id"),
-        ("/mcp", &[("x-mcp-readonly", "sometimes")], 400, "`sometimes`"),
+        ("/mcp", &[("x-mcp-readonly", "sometimes")], 400, "true or false"),
         ("/mcp", &[("x-mcp-tools", "get_rum")], 400, "`get_rum`"),
         ("/mcp", &[("x-mcp-tools", &many)], 400, "more than 64 words"),
         ("/mcp", &[("x-mcp-exclude-tools", &many)], 400, "words"),
@@ -194,13 +194,32 @@ async fn listed_texts_name_offered_tools_only() {
 }
 
 #[tokio::test]
+async fn another_form_of_the_credential_is_named() {
+    let service = Service::start().await;
+    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    for (value, seen) in [
+        ("Token svc_demo", "the scheme `Token`"),
+        ("Bearer Bearer svc_demo", "with several"),
+        ("svc_demo", "a key without a scheme"),
+    ] {
+        let refused = server.modern("/mcp", &[("authorization", value)], "tools/list", json!({})).await;
+        assert_eq!(refused.status().as_u16(), 400, "{value}");
+        let message = json_of(refused).await["error"]["message"].to_string();
+        assert!(message.contains(seen) && message.contains("send `Bearer KEY`"), "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_of_the_settings_serves_clients_of_this_machine_only() {
     let service = Service::start().await;
     let server = HttpUnderTest::start(&service.settings(keys::DEMO, &FREE_PORTS));
     let result = server.call("/mcp", &[], "list_runs", json!({"page_size": 1})).await;
     assert_eq!(result["isError"], false, "{result}");
-    let forwarded = server.modern_request("/mcp", "tools/list", json!({})).header("X-Forwarded-For", "::1");
-    assert_eq!(forwarded.send().await.expect("an answer").status(), 401);
+    for header in [("x-forwarded-for", "::1"), ("x-forwarded-host", "tas.example.com"), ("via", "1.1 proxy")]
+    {
+        let forwarded = server.modern("/mcp", &[header], "tools/list", json!({})).await;
+        assert_eq!(forwarded.status(), 401, "{header:?}");
+    }
 
     for exposing in [
         ("TAS_HTTP_LISTEN", "0.0.0.0:0"),

@@ -8,7 +8,7 @@ use tas_mcp::sandbox::keys;
 use tokio::sync::Semaphore;
 
 use crate::support::{
-    http_client::{FREE_PORTS, HttpUnderTest, json_of},
+    http_client::{FREE_PORTS, HttpUnderTest, json_of, with_headers},
     service::Service,
     stub::Stub,
 };
@@ -137,4 +137,30 @@ async fn the_server_refuses_more_requests_than_its_limit() {
 
     assert_eq!(listed.status().as_u16(), 503);
     assert_eq!(listed.headers()["retry-after"], "1");
+}
+
+#[tokio::test]
+async fn few_long_messages_are_served_at_a_time() {
+    let (service, gate) = start_gated_service().await;
+    let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
+    // The service accepts the key.
+    server.call("/mcp", &DEMO, "list_builds", json!({})).await;
+
+    let params = json!({"name": "list_runs", "arguments": {}});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let send = async |length| {
+        let request = with_headers(server.post("/mcp"), &DEMO);
+        let request = request.body(format!("{message}{}", " ".repeat(length)));
+        request.send().await.expect("a response").status().as_u16()
+    };
+    let others = async {
+        wait_for_requests(&service, 5).await;
+        let refused = send(64 << 10).await;
+        gate.add_permits(4);
+        refused
+    };
+    let (answers, refused) = tokio::join!(join_all((0..4).map(|_| send(64 << 10))), others);
+
+    assert_eq!((answers, refused), (vec![200; 4], 503));
+    assert_eq!(send(4 << 20).await, 413);
 }

@@ -20,8 +20,7 @@ async fn start(more: &[(&str, &str)]) -> (Service, HttpUnderTest) {
 async fn a_request_that_cannot_be_served_has_its_status() {
     let (_service, server) = start(&[]).await;
     let json = ("content-type", "application/json");
-    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(4 << 20));
-    let batch = format!("[{LIST}]");
+    let (batch, padded) = (format!("[{LIST}]"), format!("{LIST}{}", " ".repeat(64 << 10)));
     let two_keys = [json, ("x-api-key", "svc_aaaaaa"), ("x-api-key", "svc_bbbbbb")];
     let cases: [(&str, &str, &[_], &str, u16); 16] = [
         ("POST", "/mcp", &[("content-type", "application/json; charset=utf-8")], LIST, 200),
@@ -39,7 +38,7 @@ async fn a_request_that_cannot_be_served_has_its_status() {
         ("POST", "/mcp", &[json], "{", 415),
         ("POST", "/mcp", &[json], "", 415),
         ("POST", "/mcp", &[json], &batch, 415),
-        ("POST", "/mcp", &[json], &long, 413),
+        ("POST", "/mcp", &[json], &padded, 413),
         ("POST", "/mcp", &two_keys, LIST, 400),
     ];
 
@@ -90,8 +89,6 @@ async fn unknown_hosts_and_origins_are_refused() {
             assert_eq!(status, expected, "{header}: {value} {path}");
         }
     }
-    let page = server.request("GET", "/").header("host", "attacker.example");
-    assert_eq!(page.send().await.expect("a response").status().as_u16(), 403);
 }
 
 #[tokio::test]

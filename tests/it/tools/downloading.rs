@@ -86,6 +86,10 @@ fn files_below(directory: &Path) -> BTreeMap<String, Vec<u8>> {
                 continue;
             }
             let name = entry.path().strip_prefix(directory).expect("below").to_string_lossy().into_owned();
+            // The mark of a directory of downloads.
+            if name.ends_with(".tas-mcp-files") {
+                continue;
+            }
             files.insert(name, fs::read(entry.path()).unwrap_or_default());
         }
     }

@@ -24,10 +24,10 @@ fn arguments(name: &str, id: &str) -> Value {
 
 #[tokio::test]
 async fn an_impossible_id_is_refused_before_any_request() {
-    let megabyte = "x".repeat(1 << 20);
+    let long = "x".repeat(1 << 15);
     for key in [keys::DEMO, keys::ORGANIZATION] {
         let Session { service, mut host, .. } = fixture().key(key).open().await;
-        for id in [" ", "\t\n", ".", "..", "a/b", "../jobs", "a\\b", "%2e%2e", "%", &megabyte] {
+        for id in [" ", "\t\n", ".", "..", "a/b", "../jobs", "a\\b", "%2e%2e", "%", &long] {
             for (tool, name) in TOOLS {
                 let found = host.violations(tool, arguments(name, id)).await;
                 let path = if name == "multiplayer_run_ids" { "multiplayer_run_ids.1" } else { name };

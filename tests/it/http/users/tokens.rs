@@ -141,12 +141,28 @@ async fn the_audience_of_the_settings_takes_the_place_of_the_address() {
 }
 
 #[tokio::test]
+async fn no_request_chooses_the_audience() {
+    let team = TeamServer::start(&[(keys::DEMO, "")], &[("TAS_HTTP_PUBLIC_URL", "")]).await;
+    let host = ("host", "localhost:1");
+    for (audience, expected) in
+        [("http://localhost:1".to_owned(), 401), (format!("http://{}", team.server.address), 200)]
+    {
+        let bearer = format!("Bearer {}", team.issuer.token(&audience, &json!({})));
+        let headers = [host, ("authorization", bearer.as_str())];
+        let response = team.server.modern("/mcp", &headers, "tools/list", json!({})).await;
+        assert_eq!(response.status().as_u16(), expected, "{audience}");
+    }
+}
+
+#[tokio::test]
 async fn a_person_without_a_grant_is_refused() {
     let team = TeamServer::start(&[(keys::DEMO, "")], &[]).await;
-    let (status, _, message) = answer(&team, &team.issuer.token(AUDIENCE, &json!({"groups": ["dev"]}))).await;
-
-    assert_eq!(status, 403);
-    assert!(message.contains("no grant"), "{message}");
+    let overage = json!({"groups": null, "_claim_names": {"groups": "src1"}});
+    for (claims, expected) in [(json!({"groups": ["dev"]}), "no grant"), (overage, "leaves groups out")] {
+        let (status, _, message) = answer(&team, &team.issuer.token(AUDIENCE, &claims)).await;
+        assert_eq!(status, 403);
+        assert!(message.contains(expected), "{message}");
+    }
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ async fn saved_files_are_not_downloaded_again() {
     let before = session.service.requests().await.len();
 
     for overwrite in [false, true] {
-        let arguments = with(seed::RUN_FAILED, json!({"overwrite": overwrite}));
+        let arguments = with(seed::RUN_FAILED, json!({"overwrite": overwrite, "confirm": overwrite}));
         let again = session.host.succeed(TOOL, arguments).await;
         assert_eq!((&again["status"], &again["total_bytes"]), (&json!("downloaded"), &first["total_bytes"]));
         assert!(again["files"].as_array().expect("files").iter().all(|file| file["kept"] == true), "{again}");
@@ -29,7 +29,7 @@ async fn saved_files_are_not_downloaded_again() {
 }
 
 #[tokio::test]
-async fn another_file_is_replaced_only_with_overwrite() {
+async fn another_file_is_replaced_only_with_overwrite_and_an_agreement() {
     let mut session = fixture().open().await;
     let log = served(&session.service, &player(seed::RUN_FAILED, 1), "agent.log").await;
     let (out, mine) = (out(&session), vec![b'x'; log.len()]);
@@ -38,7 +38,7 @@ async fn another_file_is_replaced_only_with_overwrite() {
     // A file of another size, and a file of the same size that was not downloaded.
     for content in [b"mine".to_vec(), mine] {
         fs::write(out.join("agent.log"), &content).expect("a file");
-        let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+        let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"confirm": true}))).await;
         let failed = failures(&report);
 
         assert_eq!(
@@ -56,11 +56,26 @@ async fn another_file_is_replaced_only_with_overwrite() {
         assert!(files_below(&out)["agent.log"] == content);
     }
 
-    let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"overwrite": true}))).await;
+    let refused = session.host.fail(TOOL, with(seed::RUN_FAILED, json!({"overwrite": true}))).await;
+    assert!(refused.to_string().contains("in place of what is there"), "{refused}");
+    let agreed = with(seed::RUN_FAILED, json!({"overwrite": true, "confirm": true}));
+    let report = session.host.succeed(TOOL, agreed).await;
 
     assert_eq!((&report["status"], &report["file_count"]), (&json!("downloaded"), &json!(NAMES.len())));
     assert!(files_below(&out)["agent.log"] == log);
     assert_eq!(names_below(&out), NAMES);
+}
+
+#[tokio::test]
+async fn nothing_is_written_beside_files_of_others_without_an_agreement() {
+    let mut session = fixture().open().await;
+    fs::create_dir_all(out(&session)).expect("a directory");
+    fs::write(out(&session).join("mine.py"), "mine").expect("a file");
+
+    let refused = session.host.fail(TOOL, all_of(seed::RUN_FAILED)).await;
+    assert_eq!(refused["code"], "confirmation_required", "{refused}");
+    assert_eq!(names_below(&out(&session)), ["mine.py"]);
+    assert!(session.service.requests().await.is_empty());
 }
 
 #[tokio::test]
@@ -69,7 +84,8 @@ async fn a_directory_is_never_replaced() {
     let path = out(&session).join("agent.log");
     fs::create_dir_all(&path).expect("a directory");
 
-    let report = session.host.succeed(TOOL, with(seed::RUN_FAILED, json!({"overwrite": true}))).await;
+    let agreed = with(seed::RUN_FAILED, json!({"overwrite": true, "confirm": true}));
+    let report = session.host.succeed(TOOL, agreed).await;
 
     assert!(failures(&report)[0].2.ends_with("is a directory"), "{report}");
     assert!(path.is_dir());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::{sandbox::seed, tools::files::file_name};
 
-use super::{TOOL, all_of, failures, files_below, fixture, names_below, out, player, served};
+use super::{TOOL, all_of, failures, files_below, fixture, names_below, out, player, served, with};
 use crate::support::fixture::Session;
 
 /// Lets the service list files with these names, and after them a file that exists.
@@ -186,7 +186,8 @@ async fn only_the_name_inside_an_existing_file_fails() {
     std::fs::write(out(&session).join("a"), "mine").expect("a file");
     list_files(&mut session, &["a/b.log"]).await;
 
-    let report = session.host.succeed(TOOL, all_of(seed::RUN_FAILED)).await;
+    let agreed = with(seed::RUN_FAILED, json!({"confirm": true}));
+    let report = session.host.succeed(TOOL, agreed).await;
 
     assert!(failures(&report)[0].2.contains("cannot be written: "), "{report}");
     assert_eq!(names_below(&out(&session)), ["a", "agent.log"]);

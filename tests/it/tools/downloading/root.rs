@@ -125,7 +125,9 @@ mod links {
             fs::create_dir_all(out(&session)).expect("a directory");
             symlink(&target, out(&session).join("screenshots")).expect("a link");
 
-            let report: Value = session.host.succeed(TOOL, into("out")).await;
+            let mut arguments = into("out");
+            arguments["confirm"] = true.into();
+            let report: Value = session.host.succeed(TOOL, arguments).await;
             let failed = failures(&report);
 
             let mut names: Vec<_> = failed.iter().map(|failure| failure.0.as_str()).collect();
@@ -146,14 +148,17 @@ mod links {
         fs::write(&victim, "mine").expect("a file");
         fs::create_dir_all(out(&session)).expect("a directory");
 
-        symlink(&victim, out(&session).join("agent.log")).expect("a link");
+        for name in ["agent.log", ".tas-mcp-files"] {
+            symlink(&victim, out(&session).join(name)).expect("a link");
+        }
 
-        let report = session.host.succeed(TOOL, into("out")).await;
+        let mut arguments = into("out");
+        arguments["confirm"] = true.into();
+        let report = session.host.succeed(TOOL, arguments.clone()).await;
         let failed = failures(&report);
 
         assert_eq!((failed.len(), failed[0].0.as_str()), (1, "artifact:agent.log"), "{failed:?}");
 
-        let mut arguments = into("out");
         arguments["overwrite"] = true.into();
 
         let report = session.host.succeed(TOOL, arguments).await;

@@ -76,7 +76,10 @@ async fn a_model_sends_no_file_at_a_hidden_path_and_other_files_than_builds_only
         assert!(text(&error["message"]).contains("a segment of its path begins with a dot"), "{error}");
     }
 
-    let mut arguments = json!({"path": "id_rsa", "platform": "linux"});
+    // The question names the file, whatever the way to it says.
+    let detour = "game.apk` (9 MB) to project `demo`";
+    fs::create_dir(session.root().join(detour)).expect("a directory");
+    let mut arguments = json!({"path": format!("{detour}/../id_rsa"), "platform": "linux"});
     let error = session.host.fail("upload_build", arguments.clone()).await;
     let asked = "sends `id_rsa` (3 B) to project `demo`, although its name is not that of a build";
     assert_eq!((&error["code"], session.service.writes().await), (&json!("confirmation_required"), vec![]));
