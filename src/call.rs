@@ -15,16 +15,16 @@ pub mod scope;
 mod selection;
 mod sender;
 
-use std::{mem::take, panic::resume_unwind, sync::Arc};
+use std::{mem::take, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use serde_with::skip_serializing_none;
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
-pub(crate) use self::sender::on_other_thread;
+pub(crate) use self::sender::LONG_WORK;
 pub use self::{
     arguments::{CheckedArguments, CommonArguments, ToolArguments},
     artifact::Artifact,
@@ -34,10 +34,10 @@ pub use self::{
 use self::{
     reply::{ReplySettings, ReplySource},
     scope::{Scope, ids_of_call},
-    sender::RequestSender,
+    sender::{RequestSender, on_other_thread},
 };
 use crate::{
-    client::{ApiKey, CALL_LIMIT, Client, ClientConfig, KeyPlaces},
+    client::{ApiKey, CALL_LIMIT, Client, ClientConfig},
     clock::Clock,
     failure::{Cause, Code, Failure},
     fields::text_at,
@@ -51,6 +51,9 @@ use crate::{
 
 /// What the model does with the record in `details.current`.
 const MERGE: &str = "another writer has changed the record, and nothing was written: compare with `details.current`, then call again with only your changed fields, and with `details.latest_version` as `expected_version`";
+
+/// Number of calls of one key for pictures at the same time. Between them, those of other keys get their turn.
+const PICTURE_CALLS: usize = 4;
 
 /// Argument with the changed fields of a record.
 const PATCH: &str = "patch";
@@ -90,7 +93,7 @@ pub struct Caller {
     /// Whether irreversible or costly calls need the agreement of a user.
     requires_confirmation: bool,
     is_read_only: bool,
-    pub(crate) work_places: KeyPlaces,
+    picture_places: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -120,6 +123,8 @@ impl Caller {
             let warnings = take(&mut checked.warnings);
             let selection = checked.selection.take();
 
+            // The semaphore is never closed.
+            let _place = if operation.has_pictures { self.picture_places.acquire().await.ok() } else { None };
             let sender = self.sender().await?;
             let mut ids = ids_of_call(operation, &checked.own);
             let request = self.request(&sender, operation, checked, &ids).await?;
@@ -141,12 +146,7 @@ impl Caller {
             let (key, settings, deadline) = (sender.key, Arc::clone(&self.reply_settings), sender.deadline);
             let convert =
                 move || Reply::new(&request, &response, &key, &settings, selection.as_ref(), deadline);
-            let (reply, answered) = if takes_long {
-                let converted = on_other_thread(&self.work_places, convert).await;
-                converted.unwrap_or_else(|error| resume_unwind(error.into_panic()))?
-            } else {
-                convert()?
-            };
+            let (reply, answered) = if takes_long { on_other_thread(convert).await? } else { convert()? };
 
             ids.extend(answered);
             self.scope.remember(reply.project(), ids);

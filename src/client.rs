@@ -32,7 +32,7 @@ use http::{HeaderName, header};
 use jiff::Timestamp;
 use reqwest::RequestBuilder;
 use serde::Serialize;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::time::Instant;
 use url::Url;
 
 pub(crate) use self::key_store::unusable_keychain;
@@ -45,14 +45,14 @@ pub use self::{
     key_store::{KeyPlace, KeyStore, StoredRecord},
     other_hosts::{Document, DocumentClient, StorageClient, StorageError, reports_expired_address},
     refusal::refusal_failure,
-    response::{FileMetadata, HttpResponse, KeyPlaces},
+    response::{FileMetadata, HttpResponse},
     retry::{RETRY_POLICY, RequestKind},
     traffic::{Outage, ServiceTraffic},
 };
 use self::{
     connection::Connections,
     download::{FinalResponse, part_headers},
-    response::{MAX_LONG_BODIES, header_text, parse_http_date},
+    response::{header_text, parse_http_date},
     transport_error::TransportError,
 };
 use crate::{
@@ -94,7 +94,6 @@ pub struct Client {
     /// The clients of all keys share the connections.
     hosts: Arc<Hosts>,
     is_key_accepted: AtomicBool,
-    body_places: KeyPlaces,
 }
 
 /// The hosts of the service, and the connections to them.
@@ -156,8 +155,7 @@ impl Client {
         let traffic = ServiceTraffic::default();
         let hosts = Hosts { main: base_url, knowledge: knowledge_url, timeout, connections, traffic };
 
-        let body_places = KeyPlaces::new(Semaphore::new(MAX_LONG_BODIES));
-        Self { key, hosts: Arc::new(hosts), is_key_accepted: AtomicBool::new(false), body_places }
+        Self { key, hosts: Arc::new(hosts), is_key_accepted: AtomicBool::new(false) }
     }
 
     /// Returns a client with another key that shares the connections of this client.
@@ -167,7 +165,6 @@ impl Client {
             key: KeySource::Fixed(key),
             hosts: Arc::clone(&self.hosts),
             is_key_accepted: AtomicBool::new(false),
-            body_places: KeyPlaces::new(Semaphore::new(1)),
         }
     }
 
@@ -216,7 +213,7 @@ impl Client {
         let mut attempts = RETRY_POLICY.start();
 
         loop {
-            let outcome = self.hosts.attempt(request, host, key, &self.body_places, time_left()).await;
+            let outcome = self.hosts.attempt(request, host, key, time_left()).await;
             let (is_transient, retry_after) = match &outcome {
                 Ok(response) => (kind.is_transient_status(response.status), response.retry_after),
                 Err(error) => (kind.is_transient_error(error), None),
@@ -280,18 +277,15 @@ impl Hosts {
         request: &Request,
         host: &HostUrl,
         key: &ApiKey,
-        places: &KeyPlaces,
         time_left: Duration,
     ) -> Result<HttpResponse, TransportError> {
         let exchange = async {
             let sending = self.request_with_key(request, &request_url(host, request), key)?;
-            let Some(part) = request.range else {
-                return HttpResponse::read(sending.send().await?, places).await;
-            };
+            let Some(part) = request.range else { return HttpResponse::read(sending.send().await?).await };
 
             let range = part_headers(part);
             let response = sending.headers(range.clone()).send().await?;
-            FinalResponse::follow(response, &range, &self.connections).await?.read_part(part, places).await
+            FinalResponse::follow(response, &range, &self.connections).await?.read_part(part).await
         };
 
         let started = Instant::now();

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 use super::{
-    CallConfig, Caller, User,
+    CallConfig, Caller, PICTURE_CALLS, User,
     arguments::ToolArguments,
     ids::{find_invalid_ids, owned_ids},
     reply::ReplySettings,
     scope::{ASK_OPERATOR, Scope, ids_of_call},
-    sender::MAX_LONG_WORK,
 };
 use crate::{
     client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
@@ -45,7 +44,7 @@ impl Caller {
             reply_settings: Arc::new(reply_settings),
             requires_confirmation: config.asks_first,
             is_read_only: config.read_only,
-            work_places: Arc::new(Semaphore::new(MAX_LONG_WORK)),
+            picture_places: Arc::new(Semaphore::new(PICTURE_CALLS)),
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -64,7 +63,7 @@ impl Caller {
             scope: self.scope.for_other_key(None),
             permissions: None,
             user: None,
-            work_places: Arc::new(Semaphore::new(1)),
+            picture_places: Arc::new(Semaphore::new(PICTURE_CALLS)),
             ..self.clone()
         }
     }

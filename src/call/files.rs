@@ -102,8 +102,6 @@ pub(super) async fn with_whole_picture(
     request.arguments.insert("offset".to_owned(), json!(0));
     request.arguments.insert("length".to_owned(), json!(MAX_RESPONSE_BYTES));
     let whole = sender.request(request.operation, request.arguments, request.project.as_deref())?;
-    // Its place is for the whole picture.
-    drop(response);
     let response = sender.send_successfully(&whole).await?;
 
     Ok((whole, response))

@@ -2,21 +2,17 @@
 //!
 //! Some deployments of the service lack an operation that reads a single record. The record is then read from a list.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::resume_unwind, time::Duration};
 
 use bytes::Bytes;
-use tokio::{
-    sync::Semaphore,
-    task::{JoinError, spawn_blocking},
-    time::Instant,
-};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 
 use super::{
     files::file_failure,
     paging::{PAGE_SIZE, Page, page_arguments},
 };
 use crate::{
-    client::{self, ApiKey, Client, HttpResponse, KeyPlaces},
+    client::{self, ApiKey, Client, HttpResponse},
     failure::{Code, Failure},
     fields::Fields,
     service::{
@@ -34,24 +30,15 @@ const WRITE_RESERVE: Duration = Duration::from_secs(10);
 /// Longest answer that is converted and cut on the thread that serves the calls, in bytes.
 pub(super) const MAX_INLINE_BYTES: usize = 64 * 1024;
 
-/// How many long answers and pictures are worked on at a time: the values of an answer take several times the memory of its text.
-pub(super) const MAX_LONG_WORK: usize = 2;
+/// Limits how many long answers and pictures are worked on at a time: the values of an answer take several times the memory
+/// of its text.
+pub(crate) static LONG_WORK: Semaphore = Semaphore::const_new(2);
 
-static LONG_WORK: Semaphore = Semaphore::const_new(MAX_LONG_WORK);
-
-/// Does long `work` on another thread, because this one serves the other calls. An error is a panic of `work`.
-pub(crate) async fn on_other_thread<T: Send + 'static>(
-    places: &KeyPlaces,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, JoinError> {
-    let place = Arc::clone(places).acquire_owned().await;
-    let permit = LONG_WORK.acquire().await;
-    spawn_blocking(move || {
-        // The thread keeps them: it continues if the caller is cancelled.
-        let _permits = (place, permit);
-        work()
-    })
-    .await
+/// Does `work` on another thread, because this one serves the other calls.
+pub(super) async fn on_other_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    // The semaphore is never closed.
+    let _permit = LONG_WORK.acquire().await;
+    spawn_blocking(work).await.unwrap_or_else(|error| resume_unwind(error.into_panic()))
 }
 
 /// Sends the requests of one call, with the same key and the same deadline.
@@ -168,30 +155,5 @@ impl RequestSender<'_> {
 
         let newest = MAX_FALLBACK_PAGES * PAGE_SIZE;
         not_found(format!("the record is not among the newest {newest} of `{}`", list.name))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc::channel;
-
-    use futures_util::future::join;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn work_of_one_key_leaves_a_place_for_others() {
-        let [one, other] = [(); 2].map(|()| Arc::new(Semaphore::new(1)));
-        let (first_end, first) = channel::<()>();
-        let (second_end, second) = channel::<()>();
-        let blocked =
-            join(on_other_thread(&one, move || first.recv()), on_other_thread(&one, move || second.recv()));
-
-        let others = async {
-            on_other_thread(&other, || ()).await.expect("a place");
-            drop((first_end, second_end));
-        };
-        let (ended, ()) = join(blocked, others).await;
-        assert!(ended.0.is_ok() && ended.1.is_ok());
     }
 }

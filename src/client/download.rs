@@ -17,8 +17,7 @@ use super::{
     other_hosts::reports_expired_address,
     request_url,
     response::{
-        FileMetadata, HttpResponse, KeyPlaces, header_text, next_chunk, parse_http_date, read_start,
-        read_window,
+        FileMetadata, HttpResponse, header_text, next_chunk, parse_http_date, read_start, read_window,
     },
     retry::RequestKind,
     transport_error::TransportError,
@@ -270,11 +269,7 @@ impl FinalResponse {
 
     /// Reads `part` of the file. A host may ignore the header `Range` and send the whole file; then the part is cut out
     /// of it.
-    pub(super) async fn read_part(
-        self,
-        part: FileRange,
-        places: &KeyPlaces,
-    ) -> Result<HttpResponse, TransportError> {
+    pub(super) async fn read_part(self, part: FileRange) -> Result<HttpResponse, TransportError> {
         let Self { response, start, mut file } = self;
         let mut answer = HttpResponse::without_body(&response);
         file.offset = part.offset;
@@ -284,14 +279,14 @@ impl FinalResponse {
         match response.status() {
             StatusCode::PARTIAL_CONTENT => {
                 file.offset = start.unwrap_or(part.offset);
-                (answer.body, _) = read_window(response, 0, length, places).await?;
+                (answer.body, _) = read_window(response, 0, length).await?;
             }
             StatusCode::OK => {
                 file.total = stated;
                 // The size of a longer file is reported, so that the caller can explain why it is not read.
                 if file.total.is_none_or(|total| total <= MAX_RESPONSE_BYTES as u64) {
                     let counted;
-                    (answer.body, counted) = read_window(response, part.offset, length, places).await?;
+                    (answer.body, counted) = read_window(response, part.offset, length).await?;
                     file.total = file.total.or(counted);
                 }
             }

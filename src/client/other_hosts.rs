@@ -9,14 +9,13 @@ use std::{fmt::Display, path::PathBuf, time::Duration};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use reqwest::{Body, Client, Response};
-use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{
     address::{AddressPolicy, HostUrl},
     connection::Connections,
     download::{DownloadResponse, DownloadStream, ResumeFrom, open_file},
-    response::{HttpResponse, KeyPlaces, header_text, read_body, read_start, retry_after},
+    response::{HttpResponse, header_text, read_body, read_start, retry_after},
     retry::RequestKind,
     transport_error::TransportError,
 };
@@ -241,9 +240,7 @@ async fn read_response(response: Response) -> Result<Option<Document>, String> {
     }
 
     let max_age = max_age(response.headers());
-    // No document is a long body.
-    let places = KeyPlaces::new(Semaphore::new(1));
-    let body = read_body(response, MAX_DOCUMENT_BYTES, &places).await.map_err(|error| match error {
+    let body = read_body(response, MAX_DOCUMENT_BYTES).await.map_err(|error| match error {
         TransportError::TooLong => format!("the document is longer than {} KiB", MAX_DOCUMENT_BYTES / 1024),
         error => error.to_string(),
     })?;

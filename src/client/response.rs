@@ -1,13 +1,13 @@
 //! A response of the service with its body, before its content is interpreted.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
 use reqwest::Response;
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use url::Url;
 
 use super::{
@@ -20,12 +20,9 @@ use super::{
 const LONG_BODY_BYTES: usize = 256 * 1024;
 
 /// How many long bodies are held. Without a limit, the calls of a few clients of a server would fill the memory of its process.
-pub(super) const MAX_LONG_BODIES: usize = 4;
+const MAX_LONG_BODIES: usize = 4;
 
 static LONG_BODIES: Semaphore = Semaphore::const_new(MAX_LONG_BODIES);
-
-/// The places of one key among those that hold or wait for something scarce. With one place it alternates with other keys.
-pub type KeyPlaces = Arc<Semaphore>;
 
 /// How much of the body of an error is kept, in bytes.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
@@ -66,10 +63,10 @@ pub struct FileMetadata {
 
 impl HttpResponse {
     /// Reads the whole body of a success, or the beginning of that of an error.
-    pub(super) async fn read(response: Response, places: &KeyPlaces) -> Result<Self, TransportError> {
+    pub(super) async fn read(response: Response) -> Result<Self, TransportError> {
         let head = Self::without_body(&response);
         let body = if head.is_success() {
-            read_body(response, MAX_RESPONSE_BYTES, places).await?
+            read_body(response, MAX_RESPONSE_BYTES).await?
         } else {
             read_start(response).await?
         };
@@ -129,29 +126,38 @@ fn without_lone_surrogates(text: &str) -> String {
     result + rest
 }
 
-/// Reads a whole body.
+/// Reads a whole body. A long one waits until few others are held.
 ///
 /// # Errors
 /// The body is longer than `limit`, or the connection was lost. A body that states a longer length is not read at all.
-pub(super) async fn read_body(
-    response: Response,
-    limit: usize,
-    places: &KeyPlaces,
-) -> Result<Bytes, TransportError> {
-    if response.content_length().is_some_and(|length| length > limit as u64) {
+pub(super) async fn read_body(mut response: Response, limit: usize) -> Result<Bytes, TransportError> {
+    let stated = usize::try_from(response.content_length().unwrap_or_default()).unwrap_or(usize::MAX);
+    if stated > limit {
         return Err(TransportError::TooLong);
     }
 
-    match read_window(response, 0, limit, places).await? {
-        (body, Some(_)) => Ok(body),
-        (_, None) => Err(TransportError::TooLong),
+    let (mut body, mut place) = (BytesMut::with_capacity(stated.min(LONG_BODY_BYTES)), None);
+    while let Some(chunk) = next_chunk(&mut response).await? {
+        if chunk.len() > limit - body.len() {
+            return Err(TransportError::TooLong);
+        }
+        body.extend_from_slice(&chunk);
+        if body.len() > LONG_BODY_BYTES && place.is_none() {
+            place = LONG_BODIES.acquire().await.ok();
+        }
     }
+
+    let body = body.freeze();
+    Ok(match place {
+        Some(place) => Bytes::from_owner(LongBody { body, _place: place }),
+        None => body,
+    })
 }
 
 /// A long body, whose place is free again when nothing refers to the body any more.
 struct LongBody {
     body: Bytes,
-    _place: (OwnedSemaphorePermit, SemaphorePermit<'static>),
+    _place: SemaphorePermit<'static>,
 }
 
 impl AsRef<[u8]> for LongBody {
@@ -162,7 +168,7 @@ impl AsRef<[u8]> for LongBody {
 
 /// Reads the beginning of a body that explains an error.
 pub(super) async fn read_start(response: Response) -> Result<Bytes, TransportError> {
-    Ok(read_window(response, 0, MAX_ERROR_BYTES, &Arc::new(Semaphore::new(1))).await?.0)
+    Ok(read_window(response, 0, MAX_ERROR_BYTES).await?.0)
 }
 
 /// Skips `skip` bytes of a body, and returns the next ones, at most `length`, and the size of the body if it was read to its
@@ -171,11 +177,8 @@ pub(super) async fn read_window(
     mut response: Response,
     mut skip: u64,
     length: usize,
-    places: &KeyPlaces,
 ) -> Result<(Bytes, Option<u64>), TransportError> {
-    let stated = usize::try_from(response.content_length().unwrap_or_default()).unwrap_or(usize::MAX);
-    let mut body = BytesMut::with_capacity(stated.min(length).min(LONG_BODY_BYTES));
-    let (mut place, mut received, mut is_full) = (None, 0, false);
+    let (mut body, mut received, mut is_full) = (BytesMut::new(), 0, false);
 
     while !is_full && let Some(mut chunk) = next_chunk(&mut response).await? {
         received += chunk.len() as u64;
@@ -186,23 +189,13 @@ pub(super) async fn read_window(
         is_full = chunk.len() > length - body.len();
         chunk.truncate(length - body.len());
         body.extend_from_slice(&chunk);
-        // A body that becomes long waits until few others are held. The semaphores are never closed.
-        if body.len() > LONG_BODY_BYTES && place.is_none() {
-            let of_key = Arc::clone(places).acquire_owned().await.ok();
-            place = of_key.zip(LONG_BODIES.acquire().await.ok());
-        }
         // A body without a stated length is skipped up to the limit of an answer.
         if received > MAX_RESPONSE_BYTES as u64 && body.is_empty() {
             return Err(TransportError::TooLong);
         }
     }
 
-    let body = body.freeze();
-    let body = match place {
-        Some(place) => Bytes::from_owner(LongBody { body, _place: place }),
-        None => body,
-    };
-    Ok((body, (!is_full).then_some(received)))
+    Ok((body.freeze(), (!is_full).then_some(received)))
 }
 
 pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<Bytes>, TransportError> {
@@ -238,26 +231,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn few_long_bodies_are_held_at_a_time_and_one_of_each_key() {
-        let read = async |places: &KeyPlaces| {
+    async fn few_long_bodies_are_held_at_a_time() {
+        let read = || {
             let response = http::Response::new(vec![0; LONG_BODY_BYTES + 1]);
-            read_body(response.into(), MAX_RESPONSE_BYTES, places).await.expect("a body")
+            read_body(response.into(), MAX_RESPONSE_BYTES)
         };
-        let keys = [(); MAX_LONG_BODIES + 1].map(|()| KeyPlaces::new(Semaphore::new(1)));
-        let [first, others @ .., last] = &keys;
-        let of_first = read(first).await;
-        let mut again = pin!(read(first));
-        assert!(futures_util::poll!(&mut again).is_pending());
-
         let mut held = Vec::new();
-        for key in others {
-            held.push(read(key).await);
+        for _ in 0..MAX_LONG_BODIES {
+            held.push(read().await.expect("a body"));
         }
-        let mut of_last = pin!(read(last));
-        assert!(futures_util::poll!(&mut of_last).is_pending());
+
+        let mut another = pin!(read());
+        assert!(futures_util::poll!(&mut another).is_pending());
         held.pop();
-        of_last.await;
-        drop(of_first);
-        again.await;
+        another.await.expect("a body, in the place of the one before");
     }
 }

@@ -7,11 +7,12 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
+use tokio::task::spawn_blocking;
 
 use super::screenshots::{Screenshot, select};
 use crate::{
     backoff::{AttemptError, Backoff, RetryPolicy},
-    call::{Artifact, Caller, on_other_thread, paging::MAX_CONCURRENT_REQUESTS},
+    call::{Artifact, LONG_WORK, paging::MAX_CONCURRENT_REQUESTS},
     client::{MAX_RESPONSE_BYTES, ResumeFrom},
     failure::{Code, Failure},
     picture::{self, Picture},
@@ -160,7 +161,7 @@ impl Loading {
 
         while let Some((downloaded, screenshot)) = downloads.next().await {
             let scaled = match downloaded {
-                Ok(bytes) => scale(&client.caller, &screenshot, bytes, width).await,
+                Ok(bytes) => scale(&screenshot, bytes, width).await,
                 // Without the setting, no other picture can be loaded either.
                 Err(failure) if failure.code == Code::NotConfigured => return failure.message,
                 Err(failure) => Err(failure),
@@ -287,14 +288,15 @@ fn check_size(screenshot: &Screenshot, size: u64) -> Result<(), Failure> {
 }
 
 /// Decodes and scales a picture.
-async fn scale(
-    caller: &Caller,
-    screenshot: &Screenshot,
-    bytes: Bytes,
-    width: u32,
-) -> Result<Picture, Failure> {
-    // A decoder that panics must not end the call.
-    let scaling = on_other_thread(&caller.work_places, move || picture::thumbnail(&bytes, width));
+async fn scale(screenshot: &Screenshot, bytes: Bytes, width: u32) -> Result<Picture, Failure> {
+    // The permit stays with the thread, which continues if the caller is cancelled.
+    let permit = LONG_WORK.acquire().await;
+    // Decoding needs a thread of its own: it keeps the processor busy, and a decoder that panics must not end the call.
+    let scaling = spawn_blocking(move || {
+        let _permit = permit;
+        picture::thumbnail(&bytes, width)
+    });
+
     let scaled = match scaling.await {
         Ok(scaled) => scaled.map_err(|error| error.to_string()),
         Err(_) => Err("it could not be decoded".to_owned()),
