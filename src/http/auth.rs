@@ -84,13 +84,14 @@ fn admit_length(
     headers: &HeaderMap,
     credential: &Credential,
 ) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length: usize| length <= SHORT_MESSAGE) {
+    let length =
+        headers.get(header::CONTENT_LENGTH).map_or("0", |length| length.to_str().unwrap_or_default());
+    let is_short = length.parse().is_ok_and(|length: usize| length <= SHORT_MESSAGE);
+    if is_short && !headers.contains_key(header::TRANSFER_ENCODING) {
         return Ok(None);
     }
     if !credential.is_accepted() {
-        let message =
-            "longer than 64 KiB, and the service has not accepted the key yet: send a shorter message first";
+        let message = "a message of more than 64 KiB needs a key that the service has accepted";
         return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message));
     }
     LONG_MESSAGES.try_acquire().map(Some).map_err(|_| Exceeded::AllClients.refusal())
