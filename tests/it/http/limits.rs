@@ -164,3 +164,28 @@ async fn few_long_messages_are_served_at_a_time() {
     assert_eq!((answers, refused), (vec![200; 4], 503));
     assert_eq!(send(4 << 20).await, 413);
 }
+
+#[tokio::test]
+async fn the_pictures_of_one_client_leave_a_turn_for_those_of_another() {
+    let (service, gate) = start_gated_service().await;
+    let variables = [&FREE_PORTS[..], &[("TAS_TOOLSETS", "all")]].concat();
+    let server = HttpUnderTest::start(&service.settings("", &variables));
+    for headers in [DEMO, ARENA] {
+        server.call("/mcp", &headers, "list_builds", json!({})).await;
+    }
+
+    let show =
+        async |headers, run| server.call("/mcp", headers, "get_live_run", json!({"run_id": run})).await;
+    let other = async {
+        wait_for_requests(&service, 2 + 4).await;
+        show(&ARENA, "other1").await;
+    };
+    let opened = async {
+        wait_for_requests(&service, 2 + 4 + 1).await;
+        gate.add_permits(100);
+    };
+    tokio::join!(join_all((0..6).map(|_| show(&DEMO, "one1"))), other, opened);
+
+    let is_of_other: Vec<_> = service.requests()[2..7].iter().map(|line| line.contains("other1")).collect();
+    assert_eq!(is_of_other, [false, false, false, false, true]);
+}
