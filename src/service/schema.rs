@@ -86,8 +86,7 @@ fn state_choices(object: &mut Fields) {
     }
 }
 
-/// The fields of an answer, and of the records of a page. Hosts compile every schema before their first call, and few of them
-/// show it to a model.
+/// Depth of the fields that hosts see, few of which show them to a model: those of an answer, and of the records of a page.
 pub const PUBLISHED_DEPTH: usize = 1;
 
 /// Creates the generator of [`answer`]. It describes each type once, however many answers have it.
@@ -111,9 +110,8 @@ fn simplify_answer(schema: &mut Schema) {
         // The limits come from Rust's number types. The service documents no limits of its answers. Hosts show descriptions to
         // no model, and some clients read no line of more than 64 KiB.
         "required" | "minimum" | "maximum" | "default" | "description" => false,
-        // Every answer may have further fields.
+        // Every answer may have further fields, and of what may be null the name is enough.
         "additionalProperties" => value != true,
-        // Of what may be null the name is enough.
         "type" => value.is_string(),
         _ => true,
     });

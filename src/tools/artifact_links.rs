@@ -6,7 +6,7 @@
 use std::{cmp::Reverse, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
-use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{
     call::{Artifact, Caller, Reply, ToolArguments, reply::FileLink},
@@ -14,7 +14,6 @@ use crate::{
     service::{
         api::artifacts::{ListRunArtifacts, RunArtifact},
         catalog::OperationEntry,
-        lenient::view,
     },
 };
 
@@ -33,7 +32,7 @@ pub(super) async fn list(
     entry: &'static OperationEntry,
     arguments: ToolArguments,
 ) -> Result<Reply, Failure> {
-    let player = view::<ListedPlayer>(&arguments.own).run_id;
+    let player = arguments.own.get("run_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut reply = caller.call(entry, arguments).await?;
     let project = reply.project();
     let mut files = reply.view::<ListRunArtifacts>().artifacts;
@@ -49,13 +48,6 @@ pub(super) async fn list(
 
     reply.add_links(links.into_iter().flatten().collect());
     Ok(reply)
-}
-
-/// The arguments of [`ListRunArtifacts`].
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ListedPlayer {
-    run_id: String,
 }
 
 async fn find_link(

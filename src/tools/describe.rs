@@ -16,7 +16,7 @@ use super::{
     reader::{Reader, arguments, is_unknown_id},
     summary::duration,
     unread::{Omission, Unread},
-    waiting::{ResultItem, canonical_result},
+    waiting::{PASSED, ResultItem, canonical_result},
 };
 use crate::{
     failure::{Code, Failure},
@@ -44,9 +44,6 @@ const FURTHER_REQUESTS: usize = 5;
 
 /// Largest number of results that are shown with a test, a plan or a build.
 const LATEST_RESULTS: usize = 5;
-
-/// Result of a step that needs no attention.
-const PASSED: &str = "SUCCESS";
 
 /// Finds the record that has this id or name. Returns also what else is known of the name.
 ///

@@ -174,7 +174,8 @@ impl CompositeTool for DownloadRunFiles {
         let ToolContext { caller, files, project, options, is_confirmed, .. } = context;
         // Files with names of the service's choice lie in a directory of their own, where no program looks for its settings.
         let directory = Path::new(&self.destination_dir).join(split_player_id(&self.run_id.0).0);
-        let destination = files.root()?.destination(&directory.to_string_lossy())?.marked();
+        let mut destination = files.root()?.destination(&directory.to_string_lossy())?;
+        destination.is_marked = true;
         let replaces = self.overwrite == Some(true);
         if !destination.is_own(replaces) {
             caller.require_agreement(is_confirmed, || {

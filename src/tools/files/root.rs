@@ -165,7 +165,8 @@ pub struct Destination {
     root: Option<PathBuf>,
     /// Relative to `root`, if there is one.
     path: PathBuf,
-    is_marked: bool,
+    /// Whether the directory becomes marked as one of downloads when it is opened.
+    pub(crate) is_marked: bool,
 }
 
 impl FilesRoot {
@@ -210,12 +211,6 @@ impl FilesRoot {
 }
 
 impl Destination {
-    /// Marks the directory as one of downloads when it is opened.
-    #[must_use]
-    pub(crate) fn marked(self) -> Self {
-        Self { is_marked: true, ..self }
-    }
-
     /// Returns whether the directory is new or empty, or marked and nothing in it `is_replaced`.
     pub(crate) fn is_own(&self, is_replaced: bool) -> bool {
         let path: PathBuf = self.root.iter().chain([&self.path]).collect();

@@ -77,8 +77,8 @@ pub struct Completion {
     pub(crate) plan_name: Option<String>,
 }
 
-/// The verdict of a test that passed.
-const PASSED: &str = "SUCCESS";
+/// The result of a test or a step that passed.
+pub(crate) const PASSED: &str = "SUCCESS";
 
 /// Advice while not everything has finished.
 const REPEAT: &str = "not finished yet: call again with the same arguments[[; `tool:stop_runs` stops jobs]]";
