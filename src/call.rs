@@ -82,7 +82,7 @@ pub struct CallConfig {
 #[derive(Clone, Debug)]
 pub struct Caller {
     client: Arc<Client>,
-    scope: Scope,
+    pub(crate) scope: Scope,
     /// The only permissions that calls may need; `None` for all that the key has.
     permissions: Option<Arc<[String]>>,
     /// The signed-in user of the calls; `None` if the key itself identifies who calls.
@@ -123,7 +123,6 @@ impl Caller {
             let warnings = take(&mut checked.warnings);
             let selection = checked.selection.take();
 
-            // The semaphore is never closed.
             let _place = if operation.has_pictures { self.picture_places.acquire().await.ok() } else { None };
             let sender = self.sender().await?;
             let mut ids = ids_of_call(operation, &checked.own);

@@ -18,7 +18,6 @@ use crate::{
     service::{
         catalog,
         operation::UrlBase,
-        record_kind::ResultId,
         tool::{Access, ToolDefinition},
     },
     text::quoted_argument,
@@ -94,21 +93,6 @@ impl Caller {
     pub fn with_scope(&self, project: Option<&str>, is_read_only: bool) -> Self {
         let scope = self.scope.with_project(project.map(str::to_owned));
         Self { scope, is_read_only, ..self.clone() }
-    }
-
-    /// Remembers that `project` owns these ids, which saves later owner look-ups.
-    pub(crate) fn remember_owner(&self, project: &str, ids: impl IntoIterator<Item = ResultId>) {
-        self.scope.remember(Some(project), ids);
-    }
-
-    /// Returns whether the service has answered with this id, or about it, since the caller was created.
-    pub(crate) fn has_seen(&self, id: &ResultId) -> bool {
-        self.scope.has_seen(id)
-    }
-
-    /// Returns the projects that are known without a request.
-    pub fn known_projects(&self) -> Vec<String> {
-        self.scope.known_projects()
     }
 
     /// Returns whether calls of `tool` are permitted. `requested` is the project that the arguments name.

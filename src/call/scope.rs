@@ -28,7 +28,7 @@ const ASK_ABOUT_PROJECT: &str = "ask the user before another project is used";
 
 /// The project of a server, or of each call.
 #[derive(Clone, Debug)]
-pub(super) struct Scope {
+pub(crate) struct Scope {
     /// The project of project scope; `None` for global scope.
     project: Option<String>,
     /// Projects in which an organization key looks for ids.
@@ -181,17 +181,18 @@ impl Scope {
     }
 
     /// Remembers that the service has answered with these ids or about them, and that `project` owns them if it is known.
-    pub(super) fn remember(&self, project: Option<&str>, ids: impl IntoIterator<Item = ResultId>) {
+    pub(crate) fn remember(&self, project: Option<&str>, ids: impl IntoIterator<Item = ResultId>) {
         // In project scope nothing shows that the project owns what a call names.
         self.memory.remember(project.filter(|_| self.project().is_none()), ids);
     }
 
-    pub(super) fn has_seen(&self, id: &ResultId) -> bool {
+    /// Returns whether the service has answered with this id, or about it, since the caller was created.
+    pub(crate) fn has_seen(&self, id: &ResultId) -> bool {
         self.memory.has_seen(id)
     }
 
     /// Returns the known projects that calls may go to.
-    pub(super) fn known_projects(&self) -> Vec<String> {
+    pub(crate) fn known_projects(&self) -> Vec<String> {
         self.project().map_or_else(|| self.candidates(), |project| vec![project.to_owned()])
     }
 

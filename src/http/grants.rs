@@ -258,7 +258,7 @@ impl Callers for GrantedCallers {
     }
 
     fn known_projects(&self) -> Vec<String> {
-        let known: IndexSet<_> = self.all().iter().flat_map(Caller::known_projects).collect();
+        let known: IndexSet<_> = self.all().iter().flat_map(|caller| caller.scope.known_projects()).collect();
         known.into_iter().collect()
     }
 }

@@ -56,7 +56,7 @@ pub trait Callers: Debug + Send + Sync {
 
     /// Returns the projects that are known without a request.
     fn known_projects(&self) -> Vec<String> {
-        self.first().map(Caller::known_projects).unwrap_or_default()
+        self.first().map(|caller| caller.scope.known_projects()).unwrap_or_default()
     }
 }
 

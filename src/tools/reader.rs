@@ -138,7 +138,7 @@ impl Reader {
     pub(crate) fn remember_runs<'a>(&self, ids: impl Iterator<Item = &'a String>) {
         if let Some(project) = self.answering_project.get() {
             let runs: Vec<_> = ids.map(|id| ResultId::new(ResultKind::Run, id.as_str())).collect();
-            self.caller.remember_owner(project, runs);
+            self.caller.scope.remember(Some(project), runs);
         }
     }
 

@@ -232,11 +232,11 @@ impl TargetState {
     pub(super) fn was_seen(&self) -> bool {
         let caller = &self.client.caller;
         match (&self.target, &self.failed_job) {
-            (ResultTarget::Single(id), _) => self.resource.is_some() || caller.has_seen(id),
+            (ResultTarget::Single(id), _) => self.resource.is_some() || caller.scope.has_seen(id),
             (ResultTarget::Jobs(_), Some(id)) => {
                 let is_read = |item: &ResultItem| item.job_id.as_ref() == Some(id) && item.status.is_some();
                 self.items.iter().any(is_read)
-                    || caller.has_seen(&ResultId::new(ResultKind::Job, id.as_str()))
+                    || caller.scope.has_seen(&ResultId::new(ResultKind::Job, id.as_str()))
             }
             (ResultTarget::Jobs(_), None) => false,
         }
