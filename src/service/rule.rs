@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{failure::Violation, fields::Fields};
 
-/// A rule between the arguments of one tool, of which some are given: neither null nor a switch that is off.
+/// A rule between the arguments of one tool, of which some are given: present, and no switch that is off.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     /// Exactly one of these arguments must be given.
