@@ -177,7 +177,8 @@ async fn the_demo_succeeds_and_has_no_colors_in_a_pipe() {
 #[tokio::test]
 async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     let program = env!("CARGO_BIN_EXE_tas-mcp");
-    let script = format!("mkfifo pipe; sleep 60 > pipe & echo $!; {program} < pipe & echo $!; sleep 60");
+    let script =
+        format!("mkfifo pipe; sleep 60 > pipe & echo $!; {program} < pipe > /dev/null & echo $!; sleep 60");
     let directory = tempfile::tempdir().expect("a directory");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(directory.path()).stdout(std::process::Stdio::piped());
@@ -190,15 +191,13 @@ async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     let [writer, server] = &ids[..] else { panic!("two ids") };
     let signal = |kind: &'static str, id: &String| Command::new("kill").args([kind, id]).output();
 
-    // With its answer, the server has read who its parent is.
-    let pipe = tokio::fs::OpenOptions::new().write(true).open(directory.path().join("pipe")).await;
-    pipe.expect("a pipe").write_all(format!("{INITIALIZE}\n").as_bytes()).await.expect("it reads");
-    lines.next_line().await.expect("a line").expect("an answer");
-
+    // The server has read who its parent is.
+    tokio::time::sleep(Duration::from_secs(2)).await;
     shell.kill().await.expect("it ends");
     let since = Instant::now();
     while signal("-0", server).await.expect("kill is there").status.success() {
         assert!(since.elapsed() < Duration::from_secs(20), "it runs on");
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
     signal("-TERM", writer).await.expect("kill is there");
 }
