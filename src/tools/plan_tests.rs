@@ -100,12 +100,9 @@ impl CompositeTool for ChangePlanTests {
             answer.status = DRY_RUN;
             answer.request = Some(client.preview(&operation).await?);
         } else {
-            let (before, after) = (answer.before.len(), answer.after.len());
+            let (name, before, after) = (&answer.name, answer.before.len(), answer.after.len());
             client.caller.require_agreement(context.is_confirmed || after >= before, || {
-                format!(
-                    "change_plan_tests shortens the plan `{}` from {before} to {after} tests",
-                    answer.name
-                )
+                format!("change_plan_tests shortens the plan `{name}` from {before} to {after} tests")
             })?;
             client.call(&operation).await?;
             answer.status = "changed";

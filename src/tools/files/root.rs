@@ -260,7 +260,6 @@ impl Destination {
     }
 }
 
-/// An open directory.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenDirectory {
     dir: Arc<Dir>,

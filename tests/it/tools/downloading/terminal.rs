@@ -161,6 +161,22 @@ async fn an_installer_is_saved_in_the_named_directory() {
 }
 
 #[tokio::test]
+async fn an_installer_whose_name_leads_elsewhere_is_not_saved() {
+    let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
+    for last in ["..%2Fevil", "%2e%2e", "", "nul.exe", "a%5Cb", "a%00b", ".x.part", "%2Fetc%2Fpasswd"] {
+        let address = format!("https://storage.example/files/{last}?signature=s");
+        let redirect =
+            json!({"operation": "get_minion_download", "status": 302, "headers": {"location": address}});
+        service.fault(redirect).await;
+        let arguments = ["minion", "--platform", "darwin-aarch64"];
+        let (code, _, error) = download(&service, directory.path(), &arguments, &[]).await;
+        assert_eq!((code, &error["code"]), (Some(3), &json!("bad_response")), "{last}: {error}");
+        assert!(error["message"].as_str().is_some_and(|text| text.contains("nothing was saved")), "{error}");
+    }
+    assert!(names_below(directory.path()).is_empty());
+}
+
+#[tokio::test]
 async fn the_exit_code_shows_the_outcome() {
     let (service, directory) = (Service::start().await, tempfile::tempdir().expect("a directory"));
     let not_found = json!({"operation": "get_run_artifact", "status": 404});
