@@ -17,7 +17,7 @@ mod sender;
 
 use std::{mem::take, sync::Arc};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, OptionFuture};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -52,7 +52,7 @@ use crate::{
 /// What the model does with the record in `details.current`.
 const MERGE: &str = "another writer has changed the record, and nothing was written: compare with `details.current`, then call again with only your changed fields, and with `details.latest_version` as `expected_version`";
 
-/// Number of calls of one key for pictures at the same time. Between them, those of other keys get their turn.
+/// Largest number of calls for pictures that one key makes at the same time. The calls of other keys do not wait behind more.
 const PICTURE_CALLS: usize = 4;
 
 /// Argument with the changed fields of a record.
@@ -93,7 +93,7 @@ pub struct Caller {
     /// Whether irreversible or costly calls need the agreement of a user.
     requires_confirmation: bool,
     is_read_only: bool,
-    picture_places: Arc<Semaphore>,
+    pub(crate) picture_places: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -123,8 +123,9 @@ impl Caller {
             let warnings = take(&mut checked.warnings);
             let selection = checked.selection.take();
 
-            let _place = if operation.has_pictures { self.picture_places.acquire().await.ok() } else { None };
             let sender = self.sender().await?;
+            let place = || tokio::time::timeout_at(sender.deadline, self.picture_places.acquire());
+            let _place = OptionFuture::from(operation.has_pictures.then(place)).await;
             let mut ids = ids_of_call(operation, &checked.own);
             let request = self.request(&sender, operation, checked, &ids).await?;
             if is_dry_run {

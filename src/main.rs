@@ -86,13 +86,14 @@ async fn run(matches: Option<&ArgMatches>, mut settings: Settings) -> anyhow::Re
 async fn serve(settings: &Settings) -> anyhow::Result<()> {
     let server = Server::from_settings(settings);
     let stopping = server.shutdown_token().clone();
+    let parent_exit = mcp::parent_exit();
     tokio::spawn(async move {
         // A request that has arrived already is answered first.
         tokio::task::yield_now().await;
         let mut signals = TerminationSignals::new();
         tokio::select! {
             () = signals.next() => {}
-            () = mcp::parent_exit() => {}
+            () = parent_exit => {}
         }
         stopping.cancel();
     });

@@ -138,7 +138,7 @@ impl Caller {
             return Err(Failure::invalid_arguments(tool.name, &violations));
         }
 
-        // The arguments are valid: a user is asked about no other call.
+        // A user is asked only about a call whose arguments are valid.
         let question = tool.confirmation_question.filter(|_| !arguments.common.is_dry_run);
         if let Some(effect) = question.and_then(|describe| describe(&arguments.own)) {
             self.require_agreement(arguments.common.is_confirmed, || format!("{} {effect}", tool.name))?;

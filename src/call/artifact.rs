@@ -113,6 +113,7 @@ pub(super) fn link(
     match kind {
         ResponseKind::Redirect => {
             let address = PresignedAddress::as_written(answer.location.as_deref()?, policy)?;
+
             Some(FileLink { name: address.file_name()?, address, size: None, media_type: None })
         }
         ResponseKind::File => Some(FileLink {

@@ -148,7 +148,6 @@ fn picture_reply(answer: &HttpResponse, part: &RequestedPart, deadline: Instant)
     (value, pictures)
 }
 
-/// Returns the reply for a part of a text, with at most `max_chars` characters.
 fn text_reply(answer: &HttpResponse, part: &RequestedPart, text: &TextPart<'_>, max_chars: usize) -> Value {
     let max_text_chars = max_chars.saturating_sub(RESERVED_CHARS + text_length(&part.filename));
     let length = fitting_length(text.text, part.length(), max_text_chars);

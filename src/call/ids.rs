@@ -1,5 +1,5 @@
-//! The ids in arguments and answers, and the form of those in answers. An id is printed, copied into shells and scripts, and put into paths, so that an answer whose
-//! ids are anything else is refused as a whole.
+//! The ids in arguments and answers, and the form of those in answers. An id is printed, copied into shells and scripts, and
+//! put into paths, so that an answer whose ids are anything else is refused as a whole.
 
 use indexmap::IndexSet;
 use serde_json::Value;
@@ -96,7 +96,6 @@ pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
     violations.collect()
 }
 
-/// Returns the fields that refer to results, each with the kind of the results.
 fn result_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
     ResultKind::ALL.into_iter().flat_map(|kind| kind.reference_fields().iter().map(move |name| (kind, *name)))
 }
@@ -162,7 +161,9 @@ mod tests {
             (json!({"data": [{"id": "occurrence of b", "bug_id": "b"}]}), None),
             (json!({"players": [{"id": "1 a"}], "name": "a b", "data": "x y"}), None),
         ] {
-            assert_eq!(find_malformed(&answer), expected, "{answer}");
+            let found = find_malformed(&answer);
+
+            assert_eq!(found, expected, "{answer}");
         }
     }
 }

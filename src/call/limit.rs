@@ -238,7 +238,7 @@ fn fit_items(items: &mut Vec<Value>, room: usize, path: &str, cuts: &mut Cuts) {
     }
 }
 
-/// Removes only fields of which not even the least length fits.
+/// Cuts the values of an object. A field is removed only if its name and its shortest value do not fit.
 fn fit_fields(fields: &mut Fields, room: usize, path: &str, cuts: &mut Cuts) {
     let (all, mut left, mut parts) = (fields.len(), room, Vec::new());
     fields.retain(|name, value| {
@@ -275,7 +275,7 @@ impl Part {
     }
 }
 
-/// Returns the room of the value of each part: the whole length of the short ones, and equal shares for the others.
+/// Returns how many characters the value of each part may have: all of a short value, and an equal share for each long one.
 fn shares(parts: &[Part], room: usize) -> impl Iterator<Item = usize> {
     let mut left = room - parts.iter().map(|part| part.least).sum::<usize>();
     let mut wanted: Vec<_> = parts.iter().map(|part| part.whole - part.least).collect();
@@ -294,7 +294,7 @@ fn shares(parts: &[Part], room: usize) -> impl Iterator<Item = usize> {
     parts.iter().map(move |part| part.least - part.around + (part.whole - part.least).min(largest))
 }
 
-/// Returns the length of a value after the largest cut.
+/// Returns the length that a value has if as much as possible is cut from it.
 fn least_length(value: &Value) -> usize {
     match value {
         Value::String(_) => length(value, MARK_CHARS + 1).min(MARK_CHARS + 2),
@@ -345,7 +345,6 @@ pub(super) fn text_length(text: &str) -> usize {
     text.chars().map(character_length).sum()
 }
 
-/// Returns the number of characters that a character takes in JSON.
 pub(super) fn character_length(character: char) -> usize {
     match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,

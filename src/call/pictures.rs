@@ -72,8 +72,8 @@ fn decode(data: &str, encoding: &str) -> Result<Bytes, String> {
     BASE64.decode(text).map(Bytes::from).map_err(|_| NO_BASE64.to_owned())
 }
 
-/// Adds a picture in a form that can be delivered. Returns its description: its number, or why it is omitted. After `deadline`
-/// no picture is decoded.
+/// Decodes a picture, and adds it to those of the reply. Returns the fields that describe it there: its number and size, or why
+/// it is omitted. No picture is decoded after `deadline`.
 pub(super) fn add(
     pictures: &mut Vec<Picture>,
     data: impl FnOnce() -> Result<Bytes, String>,

@@ -180,8 +180,8 @@ impl<'a> WaitSubject<'a> {
         timeout: Duration,
         output: VerdictOutput,
     ) -> Result<ExitStatus, CommandError> {
-        note(&self.advice());
         let mut signals = TerminationSignals::new();
+        note(&self.advice());
         // A signal drops the wait, which removes the progress bar, before anything is printed.
         let completion = tokio::select! {
             completion = self.wait(timeout) => completion?,

@@ -246,7 +246,6 @@ impl FinalResponse {
         Ok(Self { response, start, file })
     }
 
-    /// Returns the response as a stream, if it is a file.
     async fn into_download(self) -> Result<DownloadResponse, TransportError> {
         let Self { response, start, file } = self;
         let is_file = matches!(response.status(), StatusCode::OK | StatusCode::PARTIAL_CONTENT);

@@ -114,7 +114,6 @@ impl ApiKey {
     }
 }
 
-/// Returns a text with every occurrence of the key masked; `None` if there is none.
 fn masked(text: &str, key: &str) -> Option<String> {
     text.contains(key).then(|| text.replace(key, MASK))
 }

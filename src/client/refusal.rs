@@ -128,7 +128,7 @@ impl<'a> ServiceRefusal<'a> {
         self.code() == Code::Conflict && self.body.contains_key("latest_version")
     }
 
-    /// Returns how to find out whether the call was performed, if that is uncertain.
+    /// How to find out whether the call was performed, if the answer leaves that open.
     fn uncertainty(&self) -> Option<&'static str> {
         self.hints().recovery.filter(|_| self.part_list.is_none() && self.code() == Code::ServiceUnavailable)
     }

@@ -114,7 +114,9 @@ mod tests {
             (Truncated(reason()), [true, false, true, true]),
             (TransportError::TooLong, [false, false, false, true]),
         ] {
-            assert_eq!(KINDS.map(|kind| kind.is_transient_error(&error)), expected, "{error:?}");
+            let is_transient = KINDS.map(|kind| kind.is_transient_error(&error));
+
+            assert_eq!(is_transient, expected, "{error:?}");
         }
     }
 }

@@ -128,7 +128,6 @@ fn tls_hint(error: &rustls::Error, setting: &str) -> String {
     }
 }
 
-/// Returns the error of the handshake that led to an error of a request.
 fn find_tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     // `source` of an I/O error skips the error that it wraps, and the connector wraps TLS errors in I/O errors.
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);

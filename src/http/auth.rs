@@ -29,7 +29,6 @@ const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// Longest message that everybody may send, in bytes. The values of a message take up to twenty times the memory of its text.
 const SHORT_MESSAGE: usize = 64 * 1024;
 
-/// Places of longer messages.
 static LONG_MESSAGES: Semaphore = Semaphore::const_new(4);
 
 /// The media types that the library asks a client to accept.
@@ -79,7 +78,7 @@ pub(super) async fn identify(
     Ok(next.run(request).await)
 }
 
-/// Takes a place for a message that is not short, which a stranger does not get.
+/// Takes one of the places for messages that are long or state no length. Only an accepted credential gets one.
 fn admit_length(
     headers: &HeaderMap,
     credential: &Credential,
@@ -90,10 +89,12 @@ fn admit_length(
     if is_short && !headers.contains_key(header::TRANSFER_ENCODING) {
         return Ok(None);
     }
+
     if !credential.is_accepted() {
-        let message = "a message of more than 64 KiB needs a key that the service has accepted";
+        let message = "a message above 64 KiB or of unknown length needs a key that the service has accepted";
         return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message));
     }
+
     LONG_MESSAGES.try_acquire().map(Some).map_err(|_| Exceeded::AllClients.refusal())
 }
 
@@ -121,7 +122,6 @@ impl Shared {
     }
 }
 
-/// Returns whether a proxy has passed the request on.
 fn is_forwarded(headers: &HeaderMap) -> bool {
     let is_of_proxy =
         |name: &str| name.starts_with("x-forwarded-") || ["forwarded", "via", "x-real-ip"].contains(&name);

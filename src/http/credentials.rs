@@ -168,7 +168,6 @@ impl Credential {
     }
 }
 
-/// Returns what identifies a person with these grants.
 fn person_id(person: &Person) -> Vec<u8> {
     let ids: Vec<_> = person.grants.iter().map(Grant::identity).collect();
     let purpose = format!("{PERSON_PURPOSE} {:?}", (&person.principal, ids));

@@ -138,6 +138,7 @@ fn span_of(
         error.type = Empty,
         client.address = %line.client,
     );
+
     #[cfg(feature = "otlp")]
     super::traces::continue_trace(&span, &context.meta, headers);
     #[cfg(not(feature = "otlp"))]

@@ -75,12 +75,14 @@ async fn shutdown_limit(shutdown: CancellationToken) {
     sleep(SHUTDOWN_LIMIT).await;
 }
 
-/// Waits until the process that has started this one is gone.
+/// Waits until the process that has started this one is gone. Which one that is, the call finds out at once.
 #[cfg(unix)]
-pub async fn parent_exit() {
+pub fn parent_exit() -> impl Future<Output = ()> {
     let parent = std::os::unix::process::parent_id();
-    while std::os::unix::process::parent_id() == parent {
-        sleep(PARENT_INTERVAL).await;
+    async move {
+        while std::os::unix::process::parent_id() == parent {
+            sleep(PARENT_INTERVAL).await;
+        }
     }
 }
 

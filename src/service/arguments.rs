@@ -177,7 +177,7 @@ fn broken_by_number(schema: &Fields, number: &serde_json::Number) -> Option<Stri
         return None;
     }
 
-    // A number may have any number of digits.
+    // The text of a number may be very long.
     let number = quoted_argument(&number.to_string());
     Some(match (least, most) {
         (Some(least), Some(most)) => format!("must be from {least} to {most}, got {number}"),

@@ -50,7 +50,7 @@ impl RecordKind {
     pub const DESCRIBED_BY_NAME: [Self; 5] =
         [Self::Test, Self::TestPlan, Self::Build, Self::DeploymentConfig, Self::Bug];
 
-    /// Returns the kinds that are described.
+    /// The kinds of which `describe_record` and `show` describe a record.
     pub fn described() -> Vec<Self> {
         [&ResultKind::ALL.map(Self::Result)[..], &Self::DESCRIBED_BY_NAME].concat()
     }

@@ -171,12 +171,11 @@ fn file_range(arguments: &Fields) -> FileRange {
 /// Maximum length of one path segment in bytes. Ids are much shorter.
 const MAX_SEGMENT_BYTES: usize = 300;
 
-/// Returns the segment of an id.
 fn id(text: &str) -> Result<String, String> {
     check_id(text).map(|()| encoded(text))
 }
 
-/// Returns the segments of the name of a file.
+/// A file may lie in directories, which are segments of their own.
 fn file_name(text: &str) -> Result<String, String> {
     let segment = |segment| check_segment(segment).map(|()| encoded(segment));
     let segments: Result<Vec<_>, _> = text.split('/').map(segment).collect();

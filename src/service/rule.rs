@@ -59,7 +59,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether a violation is only a warning.
+    /// Returns whether a call that breaks the rule is made, with a warning.
     pub const fn is_advice(&self) -> bool {
         matches!(self, Self::Advice(_))
     }

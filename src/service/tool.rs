@@ -399,7 +399,7 @@ impl Toolset {
         (Self::Minions, "minions"),
     ];
 
-    /// Returns the name of the set.
+    /// The word that selects the set in `TAS_TOOLSETS`.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(set, _)| *set == self).map_or("", |(_, name)| name)
     }

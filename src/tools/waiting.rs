@@ -353,7 +353,7 @@ impl PollLoop {
         Completion::from_state(&self.state, self.polls, tenths / 10.0)
     }
 
-    /// Returns the time that the requests of a poll may take.
+    /// The time that is left for requests, with that after the limit of the wait.
     fn time_to_read(&self) -> Duration {
         (self.limit + self.grace).saturating_sub(self.elapsed())
     }

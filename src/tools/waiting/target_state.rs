@@ -250,7 +250,6 @@ impl TargetState {
         !self.is_list_longer
     }
 
-    /// Returns what was not read.
     pub(super) fn missing(&self) -> Missing {
         let mut unread = Unread::default();
         let missing = self.total_tests().saturating_sub(self.items.len());

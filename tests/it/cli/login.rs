@@ -93,7 +93,8 @@ async fn a_key_is_not_sent_to_another_address() {
     let (other, first) = (Service::start().await, person.service.base_url());
     assert_eq!(person.run(&["runs"]).await.code, Some(0));
 
-    for address in [other.base_url(), first.replace("/api/v1", "/other/api/v1")] {
+    let beside = ["/other/api/v1", "/api/v1.evil/api/v1"].map(|path| first.replace("/api/v1", path));
+    for address in [&[other.base_url()], &beside[..]].concat() {
         for (command, code) in [(&["runs"][..], 2), (&["status"], 1), (&["call", "list_tests"], 2)] {
             let arguments = [command, &["--base-url", &address]].concat();
             let end = person.run_with(&arguments, &[], &[]).await;

@@ -177,27 +177,21 @@ async fn the_demo_succeeds_and_has_no_colors_in_a_pipe() {
 #[tokio::test]
 async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     let program = env!("CARGO_BIN_EXE_tas-mcp");
+    // Of these processes, only the server writes to the output of the shell once the shell is gone.
     let script =
-        format!("mkfifo pipe; sleep 60 > pipe & echo $!; {program} < pipe > /dev/null & echo $!; sleep 60");
+        format!("mkfifo pipe; sleep 600 > pipe & echo $!; {program} < pipe & exec sleep 600 > /dev/null");
     let directory = tempfile::tempdir().expect("a directory");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(directory.path()).stdout(std::process::Stdio::piped());
     let mut shell = shell.spawn().expect("a shell");
     let mut lines = BufReader::new(shell.stdout.take().expect("an output")).lines();
-    let mut ids = Vec::new();
-    for _ in 0..2 {
-        ids.push(lines.next_line().await.expect("a line").expect("an id"));
-    }
-    let [writer, server] = &ids[..] else { panic!("two ids") };
-    let signal = |kind: &'static str, id: &String| Command::new("kill").args([kind, id]).output();
+    let writer = lines.next_line().await.expect("a line").expect("an id");
 
-    // The server has read who its parent is.
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    let pipe = tokio::fs::OpenOptions::new().write(true).open(directory.path().join("pipe")).await;
+    pipe.expect("a pipe").write_all(format!("{INITIALIZE}\n").as_bytes()).await.expect("it reads");
+    lines.next_line().await.expect("a line").expect("an answer");
+
     shell.kill().await.expect("it ends");
-    let since = Instant::now();
-    while signal("-0", server).await.expect("kill is there").status.success() {
-        assert!(since.elapsed() < Duration::from_secs(20), "it runs on");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    signal("-TERM", writer).await.expect("kill is there");
+    assert_eq!(lines.next_line().await.expect("the end"), None);
+    Command::new("kill").arg(writer).status().await.expect("kill is there");
 }
