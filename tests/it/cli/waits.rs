@@ -55,6 +55,11 @@ async fn a_terminated_wait_says_how_to_continue() {
     while !notes.contains("continue with: ") {
         assert!(errors.read_line(&mut notes).await.expect("UTF-8") > 0, "{notes}");
     }
+    // Signals are handled before the status is read.
+    let before = service.requests().await.len();
+    while service.requests().await.len() == before {
+        tokio::task::yield_now().await;
+    }
 
     let id = child.id().expect("it runs").to_string();
     let sent = tokio::process::Command::new("kill").args(["-TERM", &id]).status().await;
