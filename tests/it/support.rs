@@ -12,11 +12,16 @@ pub(crate) mod stub;
 pub(crate) mod time;
 pub(crate) mod tls;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tas_mcp::{
     mcp::published_tool,
     tools::{catalog::Tool, selection::Selection},
 };
+
+/// Longest wait for what must come. After this a test fails instead of hanging, also on a busy machine.
+pub(crate) const HANG_LIMIT: Duration = Duration::from_secs(600);
 
 /// Returns the JSON of a tool as hosts list it. Its texts may name every tool.
 pub(crate) fn listed_tool(entry: Tool, is_global: bool) -> Value {

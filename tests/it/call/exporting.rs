@@ -55,7 +55,7 @@ async fn every_export_makes_a_new_entry_unless_the_call_excludes_it() {
     let Session { service: _service, mut host, .. } = Fixture::new().open().await;
     let entry = |result: &Value| [result["tmsys_run_id"].clone(), result["tmsys_plan_id"].clone()];
     let first = host.succeed(TOOL, without_new_run()).await;
-    assert_eq!(first["already_exported"], false, "there is nothing that a new entry could be left out for");
+    assert_eq!(first["already_exported"], false, "nothing was exported before");
 
     let second = host.succeed(TOOL, execution()).await;
 

@@ -1,13 +1,10 @@
 //! The built binary in a terminal of this machine. The program `script` provides the terminal.
 
-use std::{process::Stdio, time::Duration};
+use std::process::Stdio;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::support::binary::program;
-
-/// Longest run of the binary. After this a test fails instead of hanging.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+use crate::support::{HANG_LIMIT, binary::program};
 
 /// Runs the binary in a terminal that is `columns` wide. Types each text of `typed` once the terminal has received the text
 /// before it. Returns the exit code and what the terminal has received.
@@ -30,7 +27,7 @@ pub(super) async fn run_in_terminal(
         (child.stdin.take().expect("an input"), child.stdout.take().expect("an output"));
     let mut received = Vec::new();
 
-    let end = tokio::time::timeout(TIME_LIMIT, async {
+    let end = tokio::time::timeout(HANG_LIMIT, async {
         let mut searched = 0;
         for (expected, text) in typed {
             while !contains(&received[searched..], expected) {

@@ -115,4 +115,10 @@ async fn a_pause_beyond_the_limit_of_the_call_is_reported_at_once() {
             assert_eq!(service.requests().await.len(), 1);
         }
     }
+
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let date = json!({"retry-after": "Thu, 31 Dec 2099 23:59:59 GMT"});
+    service.fault(json!({"operation": "get_run", "status": 429, "headers": date})).await;
+    let wait = host.fail("get_run", run()).await["details"]["retry_after_s"].as_u64();
+    assert!(wait.is_some_and(|wait| wait > 1_000_000_000), "{wait:?}");
 }

@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use crate::support::{
+    HANG_LIMIT,
     binary::{binary, run_binary},
     service::Service,
 };
@@ -113,7 +114,7 @@ async fn the_end_of_input_ends_the_process_although_the_host_reads_nothing() {
     drop(input);
     // The pipe stays open.
     let _output = child.stdout.take();
-    let ended = tokio::time::timeout(Duration::from_secs(20), child.wait()).await;
+    let ended = tokio::time::timeout(HANG_LIMIT, child.wait()).await;
     assert!(ended.expect("an end").expect("a status").success());
 }
 
@@ -179,7 +180,7 @@ async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     let program = env!("CARGO_BIN_EXE_tas-mcp");
     // Of these processes, only the server writes to the output of the shell once the shell is gone.
     let script =
-        format!("mkfifo pipe; sleep 600 > pipe & echo $!; {program} < pipe & exec sleep 600 > /dev/null");
+        format!("mkfifo pipe; sleep 900 > pipe & echo $!; {program} < pipe & exec sleep 900 > /dev/null");
     let directory = tempfile::tempdir().expect("a directory");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(directory.path()).stdout(std::process::Stdio::piped());
@@ -192,6 +193,7 @@ async fn the_process_ends_when_the_one_that_has_started_it_is_gone() {
     lines.next_line().await.expect("a line").expect("an answer");
 
     shell.kill().await.expect("it ends");
-    assert_eq!(lines.next_line().await.expect("the end"), None);
+    let end = tokio::time::timeout(HANG_LIMIT, lines.next_line()).await.expect("it does not run on");
+    assert_eq!(end.expect("the end"), None);
     Command::new("kill").arg(writer).status().await.expect("kill is there");
 }

@@ -1,15 +1,11 @@
 //! The built binary as a child process with pipes. Its settings are only those that a test gives.
 
-use std::{
-    process::{Output, Stdio},
-    time::Duration,
-};
+use std::process::{Output, Stdio};
 
 use tas_mcp::settings::{HTTP_SETTINGS, SETTINGS};
 use tokio::{io::AsyncWriteExt, process::Command};
 
-/// Longest run of the binary. After this a test fails instead of hanging.
-const TIME_LIMIT: Duration = Duration::from_secs(30);
+use super::HANG_LIMIT;
 
 /// Variables that decide the colours and the width of the output.
 const TERMINAL_VARIABLES: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "NO_COLOR"];
@@ -60,5 +56,5 @@ pub(crate) async fn run_binary(arguments: &[&str], variables: &[(&str, &str)], l
 
     drop(input);
 
-    tokio::time::timeout(TIME_LIMIT, child.wait_with_output()).await.expect("an end").expect("an output")
+    tokio::time::timeout(HANG_LIMIT, child.wait_with_output()).await.expect("an end").expect("an output")
 }

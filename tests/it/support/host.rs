@@ -1,9 +1,6 @@
 //! A host that sends raw JSON-RPC, so that no library changes the messages.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -13,10 +10,8 @@ use tas_mcp::{
 mod over_http;
 
 use self::over_http::HostOverHttp;
+use super::HANG_LIMIT;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
-
-/// Longest wait for a message. After this a test fails instead of hanging. It leaves room for a busy machine.
-const MESSAGE_LIMIT: Duration = Duration::from_secs(120);
 
 /// Size of the pipe in bytes.
 const PIPE_SIZE: usize = 1 << 20;
@@ -96,7 +91,7 @@ impl Host {
                 Connection::Http(host) => host.receive().await,
             }
         };
-        let message = tokio::time::timeout(MESSAGE_LIMIT, message).await.expect("a message in time");
+        let message = tokio::time::timeout(HANG_LIMIT, message).await.expect("a message in time");
         serde_json::from_str(&message).expect("JSON")
     }
 

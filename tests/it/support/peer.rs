@@ -1,6 +1,6 @@
 //! A listener that sends raw bytes and records the requests, for answers that no HTTP server would give.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc};
 
 use bytes::Bytes;
 use tas_mcp::settings::Settings;
@@ -12,10 +12,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::service::settings;
-
-/// Longest wait for an event. After this a test fails instead of hanging.
-const EVENT_LIMIT: Duration = Duration::from_secs(10);
+use super::{HANG_LIMIT, service::settings};
 
 /// An event on a connection.
 #[derive(Debug, PartialEq)]
@@ -92,7 +89,7 @@ impl Peer {
 
     /// Returns the next event.
     pub(crate) async fn next(&mut self) -> Event {
-        let event = tokio::time::timeout(EVENT_LIMIT, self.events.recv()).await.expect("an event in time");
+        let event = tokio::time::timeout(HANG_LIMIT, self.events.recv()).await.expect("an event in time");
         event.expect("the listener is there")
     }
 
