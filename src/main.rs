@@ -15,6 +15,7 @@ use tas_mcp::{
     sandbox::{self, Options, Sandbox, keys},
     settings::Settings,
 };
+use uuid::Uuid;
 
 /// What a user can do with a sandbox.
 const SANDBOX_HINTS: &str = "\
@@ -22,7 +23,7 @@ Then try there
   tas-mcp runs --failed
   tas-mcp report \"Pause and resume\"
 
-Ctrl-C stops the sandbox.";
+The key svc_org_sandbox is for all projects. Ctrl-C stops the sandbox.";
 
 fn main() -> ExitCode {
     match cli::complete_command_line(cli::program) {
@@ -69,7 +70,9 @@ async fn run(matches: Option<&ArgMatches>, mut settings: Settings) -> anyhow::Re
     }
 
     // The sandbox runs until this variable is dropped.
-    let _sandbox = if settings.wants_sandbox() { Some(embed_sandbox(&mut settings).await?) } else { None };
+    let is_public = matches!(subcommand, Some(("http", _)));
+    let _sandbox =
+        if settings.wants_sandbox() { Some(embed_sandbox(&mut settings, is_public).await?) } else { None };
 
     match subcommand {
         None => serve(&settings).await?,
@@ -113,11 +116,14 @@ async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
     }
 }
 
-/// Starts a sandbox on a free loopback port, and changes the settings so that they use it.
-async fn embed_sandbox(settings: &mut Settings) -> anyhow::Result<Sandbox> {
-    let options = Options { tmsys_name: settings.server().tmsys_name.clone(), ..Options::default() };
+/// Starts a sandbox on a free loopback port, and changes the settings so that they use it. Its keys are known to this process
+/// alone, unless clients of a server bring the public ones.
+async fn embed_sandbox(settings: &mut Settings, is_public: bool) -> anyhow::Result<Sandbox> {
+    let secret = if is_public { String::new() } else { format!("_{}", Uuid::new_v4().simple()) };
+    let key = format!("{}{secret}", keys::DEMO);
+    let options = Options { tmsys_name: settings.server().tmsys_name.clone(), secret, ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;
-    settings.use_sandbox(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
+    settings.use_sandbox(&sandbox.base_url(), &sandbox.knowledge_url(), &key);
     Ok(sandbox)
 }
 
@@ -133,7 +139,7 @@ async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Res
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
 
     let exports = cli::sandbox_exports(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
-    writeln!(std::io::stdout(), "{}\n{}\n{SANDBOX_HINTS}", sandbox.banner(), exports)?;
+    writeln!(std::io::stdout(), "{exports}\n{SANDBOX_HINTS}")?;
     TerminationSignals::new().next().await;
 
     Ok(())

@@ -1,5 +1,4 @@
-//! The HTTP side of the sandbox: server, routes, authentication, request reading, storage host, injected faults,
-//! control routes and the log of requests.
+//! The HTTP side of the sandbox.
 
 pub(super) mod authentication;
 mod control;

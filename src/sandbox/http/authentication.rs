@@ -94,15 +94,15 @@ impl SandboxKey {
     }
 }
 
-/// Returns the key of a request, which may be expired or disabled. Returns `None` for an unknown key.
-pub(super) fn find_key(headers: &HeaderMap) -> Option<&'static SandboxKey> {
-    let sent = headers.get(HEADER)?.as_bytes();
+/// Returns the known key of a request, which may be expired or disabled. `secret` is the end of every key.
+pub(super) fn find_key(headers: &HeaderMap, secret: &str) -> Option<&'static SandboxKey> {
+    let sent = headers.get(HEADER)?.as_bytes().strip_suffix(secret.as_bytes())?;
     KEYS.iter().find(|key| key.secret.as_bytes() == sent)
 }
 
 /// Returns the id of the key of a request, or `unknown` for an unknown key.
-pub(super) fn key_id(headers: &HeaderMap) -> Option<&'static str> {
-    headers.get(HEADER).map(|_| find_key(headers).map_or("unknown", |key| key.id))
+pub(super) fn key_id(headers: &HeaderMap, secret: &str) -> Option<&'static str> {
+    headers.get(HEADER).map(|_| find_key(headers, secret).map_or("unknown", |key| key.id))
 }
 
 /// Returns the caller of a request to `project`, which is `None` if the path names no project.
@@ -113,6 +113,7 @@ pub(super) fn key_id(headers: &HeaderMap) -> Option<&'static str> {
 /// the permission that `access` requires.
 pub(super) fn authorize(
     headers: &HeaderMap,
+    secret: &str,
     project: Option<&str>,
     access: Access,
 ) -> Result<Caller, ApiError> {
@@ -125,7 +126,7 @@ pub(super) fn authorize(
         return Err(ApiError::unauthorized("API key required"));
     }
 
-    let key = find_key(headers).ok_or_else(|| ApiError::unauthorized("Invalid API key"))?;
+    let key = find_key(headers, secret).ok_or_else(|| ApiError::unauthorized("Invalid API key"))?;
     // This is checked before the project, so that an expired key is reported as expired for every project.
     if let Some(refusal) = key.refusal {
         return Err(ApiError::forbidden(refusal));

@@ -187,7 +187,6 @@ impl FaultQueue {
         self.faults.clear();
     }
 
-    /// Ends the delays of the requests in progress.
     pub(super) fn release(&mut self) {
         std::mem::take(&mut self.release).cancel();
     }

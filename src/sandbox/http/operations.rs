@@ -69,7 +69,6 @@ async fn respond_with_fault(
     fault.apply(Some(state.observe(request, reply)))
 }
 
-/// A request for an operation.
 struct ReceivedRequest {
     endpoint: Endpoint,
     /// Decoded values of the path, including the project.
@@ -89,7 +88,6 @@ impl SandboxState {
         })
     }
 
-    /// Passes a reply to the observer and returns the reply.
     fn observe(&self, request: &ReceivedRequest, reply: BufferedReply) -> BufferedReply {
         if let Some(observer) = &self.observer {
             observer(&Exchange {
@@ -107,7 +105,8 @@ impl SandboxState {
     fn answer(&self, request: &ReceivedRequest) -> Result<BufferedReply, ApiError> {
         let endpoint = request.endpoint;
         let project = self.project_of(request);
-        let caller = authentication::authorize(&request.head.headers, project.as_deref(), endpoint.access)?;
+        let (headers, secret) = (&request.head.headers, &self.options.secret);
+        let caller = authentication::authorize(headers, secret, project.as_deref(), endpoint.access)?;
         let fields = self.checked_fields(request)?;
 
         let mut world = self.world();
@@ -159,7 +158,7 @@ impl SandboxState {
         }
 
         // An unknown run is a 404 for an organization key too. Any project leads to this answer.
-        let key = authentication::find_key(&request.head.headers)?;
+        let key = authentication::find_key(&request.head.headers, &self.options.secret)?;
         if key.project.is_some() { None } else { self.world().projects.keys().next().cloned() }
     }
 }

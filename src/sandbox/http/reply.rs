@@ -27,7 +27,6 @@ impl ConnectionReset {
     }
 }
 
-/// A reply that is complete in memory.
 #[derive(Debug)]
 pub(super) struct BufferedReply {
     pub(super) status: StatusCode,

@@ -1,21 +1,26 @@
 //! Listening and routes. The list of operations is the list of API routes.
 
-use std::{future::ready, io, net::SocketAddr, sync::Arc};
+use std::{
+    future::ready,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
     Router,
     extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
+    middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{MethodFilter, on},
     serve::ListenerExt as _,
 };
-use http::StatusCode;
+use http::{StatusCode, header, uri::Authority};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::sandbox::answers::answer::endpoints;
 use crate::sandbox::answers::files::STORAGE_PREFIX;
-use crate::sandbox::http::authentication::keys;
 use crate::sandbox::http::reply::{BufferedReply, Observer};
 use crate::sandbox::http::state::{API_PREFIX, SandboxState};
 use crate::sandbox::http::{control, operations, storage};
@@ -62,19 +67,6 @@ impl Sandbox {
         self.state.knowledge_url()
     }
 
-    /// Returns the lines that a user sees when the sandbox starts.
-    pub fn banner(&self) -> String {
-        let rows = [
-            (self.base_url(), "base URL"),
-            (self.knowledge_url(), "knowledge URL"),
-            (keys::DEMO.to_owned(), "key of the project demo"),
-            (keys::ORGANIZATION.to_owned(), "key of all projects"),
-        ];
-        let rows = rows.map(|(value, meaning)| format!("  {value:<38} {meaning}\n"));
-
-        format!("Sandbox of the Test Automation Service\n{}", rows.concat())
-    }
-
     /// Advances the simulated time.
     pub fn advance(&self, seconds: f64) {
         self.state.world().advance(seconds);
@@ -115,11 +107,27 @@ fn router(state: &Arc<SandboxState>) -> Router {
         move |request: Request| ready(refuse(&state, request, status, error))
     };
 
-    router
+    router = router
         .fallback(refusal(StatusCode::NOT_FOUND, "route not found"))
         .method_not_allowed_fallback(refusal(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"))
-        .nest("/_sandbox", control::router(state))
-        .nest(STORAGE_PREFIX, storage::router(state))
+        .nest(STORAGE_PREFIX, storage::router(state));
+    if state.options.secret.is_empty() {
+        router = router.nest("/_sandbox", control::router(state));
+    }
+
+    if state.address.ip().is_loopback() { router.layer(middleware::from_fn(refuse_names)) } else { router }
+}
+
+/// Refuses requests to a name other than `localhost`: a web page can make a browser send them (DNS rebinding).
+async fn refuse_names(request: Request, next: Next) -> Response {
+    let host =
+        request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let is_address = |host: &Authority| host.host().trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    if host.is_some_and(|host| host.host() == "localhost" || is_address(&host)) {
+        return next.run(request).await;
+    }
+
+    BufferedReply::error(StatusCode::FORBIDDEN, "the host of the request is not this sandbox").into_response()
 }
 
 /// Returns the prefixes under which an operation is served. Without a key, only the path can name the project.

@@ -25,7 +25,6 @@ pub(super) const API_PREFIX: &str = "/api/v1";
 /// Number of requests that the log keeps.
 const CAPACITY: usize = 1_000;
 
-/// The state that all requests of a sandbox share.
 pub(super) struct SandboxState {
     pub(super) address: SocketAddr,
     pub(super) options: Options,
@@ -91,7 +90,7 @@ impl SandboxState {
             method: head.method.to_string(),
             path: format!("{prefix}{}", path_and_query(head)),
             status: None,
-            key: authentication::key_id(&head.headers),
+            key: authentication::key_id(&head.headers, &self.options.secret),
         })
     }
 
@@ -116,7 +115,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A request that arrived.
 #[derive(Debug, Serialize)]
 pub(super) struct LoggedRequest {
     /// Null for routes that do not exist.
@@ -135,7 +133,6 @@ pub(super) struct LoggedRequest {
 pub(super) struct RequestLog(BTreeMap<usize, LoggedRequest>);
 
 impl RequestLog {
-    /// Adds a request and returns its number, which [`Self::set_status`] takes.
     pub(super) fn add(&mut self, request: LoggedRequest) -> usize {
         let number = self.0.last_key_value().map_or(0, |(last, _)| last + 1);
         self.0.insert(number, request);

@@ -26,11 +26,19 @@ pub struct Options {
     pub tmsys_name: String,
     /// Size of each part of a build upload except the last, in bytes.
     pub part_size: u64,
+    /// The end of every key. Empty: the keys are public, and there are control routes, which need no key.
+    pub secret: String,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { start: None, speed: 60.0, tmsys_name: "tmsys".to_owned(), part_size: PART_SIZE }
+        Self {
+            start: None,
+            speed: 60.0,
+            tmsys_name: "tmsys".into(),
+            part_size: PART_SIZE,
+            secret: String::new(),
+        }
     }
 }
 

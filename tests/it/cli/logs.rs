@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 
 use super::run_with;
-use crate::support::{binary::run_binary, service::Service};
-
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+use crate::support::{
+    binary::{INITIALIZE, run_binary},
+    service::Service,
+};
 
 /// Calls a tool of a server that logs with `filter`. Returns the log.
 async fn log_of_call(service: &Service, filter: &str, tool: &str, arguments: Value) -> String {

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::{keys, seed};
 use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::Child,
 };
 
 use crate::support::{
-    binary::{binary, program, run_binary},
+    binary::{INITIALIZE, binary, program, run_binary},
+    plain_client,
     service::Service,
     stub::Stub,
 };
@@ -47,6 +48,37 @@ async fn the_embedded_sandbox_uses_nothing_of_the_configured_service() {
     assert_eq!(stub.requests(), [""; 0]);
 }
 
+/// Other users of the machine find its port and know the public keys; a web page sends requests under a name of its own.
+#[tokio::test]
+async fn the_embedded_sandbox_serves_its_process_alone() {
+    let mut server = binary(&["--sandbox", "--toolsets", "all"], &[]).spawn().expect("the binary starts");
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "get_minion_download", "arguments": {"platform": "linux-x86_64"}}});
+    let mut input = server.stdin.take().expect("an input");
+    input.write_all(format!("{INITIALIZE}\n{call}\n").as_bytes()).await.expect("it reads");
+    let mut output = BufReader::new(server.stdout.take().expect("an output")).lines();
+    output.next_line().await.expect("a line");
+    let reply: Value =
+        serde_json::from_str(&output.next_line().await.expect("a line").expect("a reply")).expect("JSON");
+
+    let url = reply["result"]["structuredContent"]["download_url"].as_str().expect("an address");
+    let origin = url.split("/storage").next().expect("an origin");
+    let get = async |path: &str, host: &str| {
+        let request = plain_client().build().expect("a client").get(format!("{origin}{path}"));
+        request
+            .header("x-api-key", keys::DEMO)
+            .header("host", host)
+            .send()
+            .await
+            .expect("an answer")
+            .status()
+            .as_u16()
+    };
+    assert_eq!(get("/api/v1/runs", "localhost").await, 401);
+    assert_eq!(get("/_sandbox/requests", "[::1]:80").await, 404);
+    assert_eq!(get("/api/v1/runs", "evil.example").await, 403);
+}
+
 #[tokio::test]
 async fn advice_after_an_interrupted_wait_is_a_command_that_works() {
     let service = Service::start().await;
@@ -68,7 +100,7 @@ async fn start_sandbox(variables: &[(&str, &str)]) -> (Child, Vec<String>) {
         binary(&["sandbox", "--listen", "127.0.0.1:0"], variables).spawn().expect("the binary starts");
     let mut output = BufReader::new(sandbox.stdout.take().expect("an output")).lines();
     let mut lines = Vec::new();
-    while lines.last().is_none_or(|line: &String| !line.starts_with("Ctrl-C")) {
+    while lines.last().is_none_or(|line: &String| !line.ends_with("stops the sandbox.")) {
         lines.push(output.next_line().await.expect("a line").expect("the guide has more lines"));
     }
 
@@ -117,9 +149,8 @@ async fn a_signal_ends_the_sandbox_and_removes_the_uploaded_bytes() {
     let mut output = BufReader::new(sandbox.stdout.take().expect("an output")).lines();
     let base_url = loop {
         let line = output.next_line().await.expect("a line").expect("the guide names the address");
-        let word = line.split_whitespace().next().unwrap_or_default();
-        if word.ends_with("/api/v1") {
-            break word.to_owned();
+        if let Some(base_url) = line.trim_start().strip_prefix("export TAS_BASE_URL=") {
+            break base_url.to_owned();
         }
     };
     let variables = [("TAS_BASE_URL", base_url.as_str()), ("TAS_API_KEY", keys::DEMO)];

@@ -14,14 +14,12 @@ use tokio::{
 
 use crate::support::{
     HANG_LIMIT,
-    binary::{binary, run_binary},
+    binary::{INITIALIZE, binary, run_binary},
     service::Service,
 };
 
 /// Maximum time until the process exits, with a margin for a busy machine.
 const EXIT_LIMIT: Duration = Duration::from_secs(3);
-
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
 
 /// Returns the messages on standard output.
 fn messages(output: &Output) -> Vec<Value> {

@@ -13,6 +13,9 @@ const TERMINAL_VARIABLES: [&str; 6] = ["CI", "CLICOLOR", "CLICOLOR_FORCE", "COLU
 /// Variables with which the log is that of a CI job, as `CI` is.
 const JOB_VARIABLES: [&str; 3] = ["GITHUB_ACTIONS", "TEAMCITY_VERSION", "TF_BUILD"];
 
+/// The first message of a host.
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+
 /// Home directory of the programs: without files of the developer.
 pub(crate) const HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/home");
 
