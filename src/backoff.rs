@@ -143,22 +143,11 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_the_longest_and_are_at_most_halved() {
-        let doubling = Backoff::new(millis(250), millis(4_000), 2.0);
-        let slower = Backoff::new(millis(1_000), millis(30_000), 1.5);
+        let backoff = Backoff::new(millis(250), millis(4_000), 1.5);
 
-        for (backoff, attempt, full) in [
-            (doubling, 0, 0),
-            (doubling, 1, 0),
-            (doubling, 2, 250),
-            (doubling, 4, 1_000),
-            (doubling, 6, 4_000),
-            (doubling, u32::MAX, 4_000),
-            (slower, 2, 1_000),
-            (slower, 4, 2_250),
-            (slower, 40, 30_000),
-        ] {
+        for (attempt, full) in [(0, 0), (1, 0), (2, 250), (4, 563), (9, 4_000), (u32::MAX, 4_000)] {
             let pause = backoff.pause_before(attempt);
-            assert!(pause >= millis(full / 2) && pause <= millis(full), "{backoff:?} {attempt}: {pause:?}");
+            assert!(pause >= millis(full / 2) && pause <= millis(full), "{attempt}: {pause:?}");
         }
     }
 

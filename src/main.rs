@@ -53,13 +53,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the runtime of a subcommand. Only the server for teams has several threads, so that a long message of one
-/// client delays no other one. One host needs one thread, which takes less memory and less processor time.
+/// Returns the runtime of a subcommand. The server for teams has a thread for each processor, so that a long message of one client
+/// delays no other one. The server for one host has one that calls the service, while the main thread reads and writes messages.
 fn runtime(matches: Option<&ArgMatches>) -> tokio::runtime::Builder {
-    match matches.and_then(ArgMatches::subcommand_name) {
-        Some("http") => tokio::runtime::Builder::new_multi_thread(),
-        _ => tokio::runtime::Builder::new_current_thread(),
+    let subcommand = matches.and_then(ArgMatches::subcommand_name);
+    if !matches!(subcommand, None | Some("http")) {
+        return tokio::runtime::Builder::new_current_thread();
     }
+
+    let mut several = tokio::runtime::Builder::new_multi_thread();
+    if subcommand.is_none() {
+        several.worker_threads(1);
+    }
+    several
 }
 
 /// Runs the subcommand, or the server if there is none.
@@ -119,7 +125,7 @@ async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
 /// Starts a sandbox on a free loopback port, and changes the settings so that they use it. Its keys are known to this process
 /// alone, unless clients of a server bring the public ones.
 async fn embed_sandbox(settings: &mut Settings, is_public: bool) -> anyhow::Result<Sandbox> {
-    let secret = if is_public { String::new() } else { format!("_{}", Uuid::new_v4().simple()) };
+    let secret = if is_public { String::new() } else { format!("_{}", Uuid::now_v7().simple()) };
     let key = format!("{}{secret}", keys::DEMO);
     let options = Options { tmsys_name: settings.server().tmsys_name.clone(), secret, ..Options::default() };
     let sandbox = sandbox::start(SocketAddr::from(([127, 0, 0, 1], 0)), options, None).await?;

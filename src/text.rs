@@ -9,7 +9,9 @@ mod similarity;
 use std::borrow::Cow;
 
 use hidden::replace_hidden;
-pub use hidden::{REPLACEMENT, edit_visible, has_hidden, remove_hidden, remove_hidden_from_fields, visible};
+pub use hidden::{
+    REPLACEMENT, edit_visible, has_hidden, is_plain_json, remove_hidden, remove_hidden_from_fields, visible,
+};
 pub use moment::{WallClock, age, ago, duration_text};
 pub use placeholder::{placeholder, variable_in_braces};
 pub use similarity::{most_similar, one_letter_away};
@@ -30,11 +32,6 @@ const MAX_NAME_CHARACTERS: usize = 80;
 /// Returns `text` without white space and byte order marks around it.
 pub fn trimmed(text: &str) -> &str {
     text.trim_matches(|character: char| character.is_whitespace() || character == BYTE_ORDER_MARK)
-}
-
-/// Returns the content of a text file without the byte order mark in front of it.
-pub fn without_mark(content: &[u8]) -> &[u8] {
-    content.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(content)
 }
 
 /// Returns `text` with each character composed (NFC): `é` is one character and not `e` with an accent behind it. Names that

@@ -95,7 +95,10 @@ impl Reply {
                 "is unusable: an id in `{name}` has white space, control characters or `-` at its beginning"
             )));
         }
-        key.clean(&mut value);
+        let is_clean = |body| str::from_utf8(body).is_ok_and(|body| key.is_clean(body));
+        if kind != ResponseKind::Json || !is_clean(&response.body) {
+            key.clean(&mut value);
+        }
 
         let Value::Object(object) = &mut value else { return Err(bad_response("is not a JSON object")) };
         rename_tmsys_fields(object, &settings.tmsys_name);
@@ -396,7 +399,9 @@ mod tests {
                 object.insert("echo".to_owned(), format!("a\u{202e}{KEY}").into());
 
                 let body = Value::Object(object).to_string().into_bytes();
-                for response in [response(200, body.clone()), response(status, body), response(200, bytes)] {
+                let echo = |text| response(200, format!(r#"{{"echo":"{text}"}}"#).into_bytes());
+                let texts = [response(200, body.clone()), response(status, body), response(200, bytes)];
+                for response in texts.into_iter().chain([KEY, r"\u202e\u0007"].map(echo)) {
                     let text = reply_text(entry, &response);
                     let length = text.chars().count();
                     assert!(length <= MAX_CHARS, "{length} characters: {text}");

@@ -19,7 +19,6 @@ use super::{
     address::{AddressPolicy, is_local_address, is_loopback},
     transport_error::{TransportError, error_chain},
 };
-use crate::text::without_mark;
 
 /// Time limit of opening a connection, including TLS and the way through a proxy.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -135,7 +134,9 @@ impl Connections {
 /// Reads the certificates of a PEM file.
 pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    let certificates = Certificate::from_pem_bundle(without_mark(&pem)).map_err(|error| {
+    // Editors of Windows write a byte order mark.
+    let text = pem.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&pem);
+    let certificates = Certificate::from_pem_bundle(text).map_err(|error| {
         format!("`{}` has no usable certificate: {}", path.display(), error_chain(&error))
     })?;
 

@@ -4,7 +4,7 @@ use http::HeaderValue;
 use ring::hmac;
 use serde_json::Value;
 
-use crate::text::{edit_visible, placeholder, trimmed};
+use crate::text::{edit_visible, is_plain_json, placeholder, trimmed};
 
 /// Text that masked output shows in place of the key.
 const MASK: &str = "[api key]";
@@ -111,6 +111,13 @@ impl ApiKey {
     pub fn clean(&self, answer: &mut Value) {
         let key = self.expose();
         edit_visible(answer, &|text| masked(text, key));
+    }
+
+    /// Returns whether [`Self::clean`] changes nothing in the value of this JSON text, which is so for most answers.
+    pub fn is_clean(&self, json: &str) -> bool {
+        let key = self.expose();
+        // JSON writes these characters of a key as escapes.
+        is_plain_json(json) && !key.contains(['"', '\\']) && !json.contains(key)
     }
 }
 

@@ -34,6 +34,12 @@ pub fn has_hidden(text: &str) -> bool {
     visible(text).len() != text.len()
 }
 
+/// Returns whether a JSON text is visible ASCII, and its escapes are those of white space, quotation marks and backslashes.
+pub fn is_plain_json(text: &str) -> bool {
+    let is_plain = |(at, _)| matches!(text.as_bytes().get(at + 1), Some(b'n' | b'r' | b't' | b'"' | b'\\'));
+    text.is_ascii() && !text.contains('\u{7f}') && text.match_indices('\\').all(is_plain)
+}
+
 /// Returns another text in place of one; `None` if the text stays as it is.
 type Edit<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -195,7 +201,7 @@ fn is_suspect(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::random_inputs::{check_texts, check_values, text, value};
+    use crate::random_inputs::{check_values, value};
     use serde_json::json;
 
     use super::*;
@@ -253,14 +259,6 @@ mod tests {
             Value::Object(fields) => fields.values().map(count).sum(),
             _ => 0,
         }
-    }
-
-    #[test]
-    fn a_visible_text_has_no_hidden_characters() {
-        check_texts(&text(), |text| {
-            let shown = visible(&text).into_owned();
-            assert!(!has_hidden(&shown), "{text:?} {shown:?}");
-        });
     }
 
     #[test]
