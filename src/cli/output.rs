@@ -11,6 +11,7 @@ use std::{
 
 use anstream::adapter::strip_str;
 use clap::{Args, ValueEnum};
+use console::Term;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -241,11 +242,11 @@ fn columns(text: &str) -> usize {
 
 /// Returns the width of the terminal that standard output is; `None` if it is none.
 pub fn terminal_width() -> Option<usize> {
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0))
+    Term::stdout().size_checked().map(|(_, width)| usize::from(width))
 }
 
 pub(super) fn error_width() -> Option<usize> {
-    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0))
+    Term::stderr().size_checked().map(|(_, width)| usize::from(width))
 }
 
 /// Prints a line for the user on standard error, beside the result.

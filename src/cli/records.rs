@@ -103,7 +103,7 @@ impl<'a> RecordPrinter<'a> {
     }
 
     pub(super) async fn draw(&self, caller: &Caller, answer: &Value) -> std::io::Result<()> {
-        let height = terminal_size::terminal_size_of(std::io::stdout()).map_or(24, |(_, height)| height.0);
+        let (height, _) = console::Term::stdout().size();
         let mut table = self.table(caller, records(answer)).await;
         table.truncate(usize::from(height).saturating_sub(OTHER_LINES).max(1));
 

@@ -13,6 +13,7 @@ use crate::{
     call::CallConfig,
     client::{AddressPolicy, ClientConfig, HostUrl, KeySource, StoredKey},
     failure::{Code, Failure},
+    home_path::state_directory,
     tools::{context::ToolsConfig, upload::FilesConfig},
 };
 
@@ -107,7 +108,7 @@ impl Settings {
             asks_first: server.confirm == Confirm::Ask,
             read_only: self.is_read_only(),
         };
-        let default_state = || Some(dirs::state_dir().or_else(dirs::data_local_dir)?.join("tas-mcp"));
+        let default_state = || Some(state_directory()?.join("tas-mcp"));
         let files = FilesConfig {
             root: self.for_some_tools(FILES_ROOT, server.files_root.as_ref()).transpose(),
             state: server.state_dir.clone().or_else(default_state),

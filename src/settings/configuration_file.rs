@@ -14,7 +14,7 @@ use super::definition::{PROFILE, SETTINGS, Setting};
 use crate::{
     client::KEY_PREFIX,
     failure::{Code, Failure},
-    home_path::expand_home,
+    home_path::{configuration_directory, expand_home},
     text::most_similar,
     text_file::{TextFile, lock_beside},
 };
@@ -36,7 +36,7 @@ pub const HOME_VARIABLES: [&str; 4] = ["HOME", "USERPROFILE", "XDG_CONFIG_HOME",
 
 /// Returns the directory of this program in the configuration of the user; `None` if the user has no home directory.
 pub fn user_directory() -> Option<PathBuf> {
-    dirs::config_dir().map(|directory| directory.join("tas-mcp"))
+    configuration_directory().map(|directory| directory.join("tas-mcp"))
 }
 
 /// The configuration file of a user.

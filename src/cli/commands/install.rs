@@ -13,6 +13,7 @@ use crate::{
         output::{note, print_text},
     },
     failure::{Code, Failure},
+    home_path::{configuration_directory, home_directory},
     settings::Settings,
 };
 
@@ -110,12 +111,14 @@ fn shell_line(program: &str, arguments: &[String]) -> String {
 impl Host {
     /// Returns the configuration file of a host that has no command; `None` without a home directory.
     fn file(self) -> Option<PathBuf> {
-        let (home, configuration) = (dirs::home_dir()?, dirs::config_dir()?);
+        let (home, configuration) = (home_directory()?, configuration_directory()?);
         match self {
+            Self::ClaudeDesktop if cfg!(target_os = "macos") => {
+                Some(home.join("Library/Application Support/Claude/claude_desktop_config.json"))
+            }
             Self::ClaudeDesktop => Some(configuration.join("Claude/claude_desktop_config.json")),
             Self::Cursor => Some(home.join(".cursor/mcp.json")),
             Self::Windsurf => Some(home.join(".codeium/windsurf/mcp_config.json")),
-            Self::Zed if cfg!(target_os = "macos") => Some(home.join(".config/zed/settings.json")),
             Self::Zed => Some(configuration.join("zed/settings.json")),
             Self::ClaudeCode | Self::VsCode | Self::Codex | Self::Gemini => None,
         }

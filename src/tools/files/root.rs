@@ -17,7 +17,7 @@ use cap_std::{
 use super::{file_error, file_name, is_escape, read_error, write_error};
 use crate::{
     failure::{Code, Failure},
-    home_path::expand_home,
+    home_path::{expand_home, home_directory},
 };
 
 /// A directory at which relative names begin.
@@ -53,7 +53,7 @@ impl FilesRoot {
     /// directory. Hosts start servers there, and most files there are none of the tools' business.
     pub(crate) fn working_directory() -> Result<Self, Failure> {
         let root = Self::new(Path::new(".")).map_err(|problem| unusable_working_directory(&problem))?;
-        let home = dirs::home_dir().and_then(|home| home.canonicalize().ok());
+        let home = home_directory().and_then(|home| home.canonicalize().ok());
         let place = match root.path.parent() {
             None => "the whole file system",
             Some(_) if Some(&root.path) == home.as_ref() => "the home directory",

@@ -24,6 +24,8 @@ const ALLOWED: [(&str, &str); 6] = [
 
 /// Returns the elements of a document in order. Checks their attributes.
 pub(in crate::tools) fn elements(xml: &str) -> Vec<Element> {
+    let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
+    let unescaped = |text: String| unescape(&text).expect("entities").into_owned();
     let mut reader = Reader::from_str(xml);
     let (mut found, mut open): (Vec<Element>, usize) = (Vec::new(), 0);
     let mut is_inside = false;
@@ -36,15 +38,15 @@ pub(in crate::tools) fn elements(xml: &str) -> Vec<Element> {
                 open += usize::from(is_inside);
                 let attributes = element.attributes().map(|one| {
                     let one = one.expect("an attribute, once");
-                    (one.key.as_ref().to_owned(), unescape(&one.value).expect("entities").into_owned())
+                    (utf8(one.key.as_ref()), unescaped(utf8(&one.value)))
                 });
-                found.push((element.name().as_ref().to_owned(), attributes.collect(), String::new()));
+                found.push((utf8(element.name().as_ref()), attributes.collect(), String::new()));
             }
             // Text between elements is indentation.
-            Event::Text(text) if is_inside => found.last_mut().expect("an element").2.push_str(text),
+            Event::Text(text) if is_inside => found.last_mut().expect("an element").2.push_str(&utf8(text)),
             Event::GeneralRef(entity) if is_inside => {
-                let text = format!("&{};", &**entity);
-                found.last_mut().expect("an element").2.push_str(&unescape(&text).expect("an entity"));
+                let text = format!("&{};", utf8(entity));
+                found.last_mut().expect("an element").2.push_str(&unescaped(text));
             }
             Event::End(_) => {
                 is_inside = false;
