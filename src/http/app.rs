@@ -116,15 +116,17 @@ fn router<S: ServerHandler>(
         .route("/mcp/{*choices}", endpoint)
         .route("/.well-known/oauth-protected-resource/{*endpoint}", get(metadata))
         .fallback(async || no_such_path())
-        // The last layer is the outermost one.
-        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
-        .layer(cross_origin_layer())
-        .layer(CatchPanicLayer::new())
-        .layer(from_fn_with_state(Arc::clone(shared), observe))
-        .layer(header(header::CACHE_CONTROL, "no-store"))
-        .layer(header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .layer(PropagateRequestIdLayer::new(REQUEST_ID))
-        .layer(SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid))
+        // The first layer is the outermost one. Each call of `layer` would copy and box what is inside of it for each request.
+        .layer((
+            SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid),
+            PropagateRequestIdLayer::new(REQUEST_ID),
+            header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            header(header::CACHE_CONTROL, "no-store"),
+            from_fn_with_state(Arc::clone(shared), observe),
+            CatchPanicLayer::new(),
+            cross_origin_layer(),
+            RequestBodyTimeoutLayer::new(BODY_TIMEOUT),
+        ))
         .with_state(Arc::clone(shared))
 }
 
