@@ -28,11 +28,12 @@ pub(crate) fn listed_tool(entry: Tool, is_global: bool) -> Value {
     json!(published_tool(entry.info, is_global, &Selection::all_tools()))
 }
 
-/// Returns a builder of HTTP clients that use no proxy. The library asks for the cryptography of TLS even for plain HTTP.
+/// Returns a builder of clients for plain HTTP without a proxy. The library asks for the cryptography of TLS all the same, and would
+/// read the certificates of the system each time.
 pub(crate) fn plain_client() -> reqwest::ClientBuilder {
     // Every call after the first one finds it installed.
     drop(rustls::crypto::ring::default_provider().install_default());
-    reqwest::Client::builder().no_proxy()
+    reqwest::Client::builder().no_proxy().tls_certs_only([])
 }
 
 /// Whether snapshots are to be written instead of compared; they are compared afterwards all the same.

@@ -20,13 +20,15 @@ impl Stub {
     /// Starts a service. `answer` returns the status and the JSON body for `METHOD path`, with the path below `/api/v1`.
     pub(crate) async fn start<A, F>(answer: A) -> Self
     where
-        A: Fn(String) -> F + Clone + Send + Sync + 'static,
+        A: Fn(String) -> F + Send + Sync + 'static,
         F: Future<Output = (u16, Value)> + Send,
     {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let base_url = format!("http://{}/api/v1", listener.local_addr().expect("an address"));
         let targets = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&targets);
+        // The server copies what answers for each request.
+        let answer = Arc::new(answer);
         let router = Router::new().fallback(move |request: Request| {
             let path = request.uri().path_and_query().map_or("", |path| path.as_str());
             let target = format!("{} {}", request.method(), path.trim_start_matches("/api/v1"));

@@ -135,7 +135,7 @@ impl History {
             });
 
             let bugs = test.bugs.iter().map(bug_record).collect::<Vec<_>>();
-            self.bugs.insert(id.clone(), page(&bugs, 0));
+            self.bugs.insert(id.clone(), page(&bugs.iter().collect::<Vec<_>>(), 0));
             self.runs.insert(id, run);
         }
 

@@ -67,14 +67,14 @@ async fn the_earlier_result_takes_only_lists() {
 /// Answers for runs are delayed until eight runs are requested. With fewer concurrent requests the test would hang.
 #[tokio::test]
 async fn at_most_eight_requests_are_sent_at_once() {
-    let mut history = History::new(&mixed_results(900));
-    history.add(&mixed_results(900));
+    let is_run = |target: &str| target.contains("/runs/");
+    let is_other_page = |target: &str| target.contains("/jobs?") && !target.contains("page=0&");
+    let passed: Vec<_> = (0..900).map(|number| Test::new(number, &["SUCCESS"])).collect();
 
-    for held in [
-        |target: &str| target.contains("/runs/"),
-        |target: &str| target.contains("/jobs?") && !target.contains("page=0&"),
-    ] {
-        let (stub, maximum) = history.clone().serve_together(held).await;
+    for (tests, held) in [(mixed_results(60), is_run as fn(&str) -> bool), (passed, is_other_page)] {
+        let mut history = History::new(&tests);
+        history.add(&tests);
+        let (stub, maximum) = history.serve_together(held).await;
         let mut session = fixture().open_with(stub).await;
         session.host.succeed(TOOL, against(execution(&uuid(0xe, 1)), "previous")).await;
         assert_eq!(maximum.load(Ordering::SeqCst), 8);

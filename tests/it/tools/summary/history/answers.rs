@@ -20,14 +20,14 @@ impl History {
         let (path, query) = target.trim_start_matches("GET ").split_once('?').unwrap_or((target, ""));
         let path = path.trim_start_matches("GET ");
         let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(&format!("{name}=")));
-        let filtered = |list: &[Value], filters: &[(&str, &str)]| {
+        let filtered = |list: Vec<&Value>, filters: &[(&str, &str)]| {
             let fits = |record: &&Value| {
                 filters.iter().all(|(query, field)| {
                     parameter(query)
                         .is_none_or(|value| record.pointer(field).and_then(Value::as_str) == Some(value))
                 })
             };
-            let found: Vec<_> = list.iter().filter(fits).cloned().collect();
+            let found: Vec<_> = list.into_iter().filter(fits).collect();
             Some(page(&found, parameter("page").and_then(|page| page.parse().ok()).unwrap_or(0)))
         };
 
@@ -35,22 +35,19 @@ impl History {
         let parts: Vec<_> = path.split('/').skip(1).collect();
         let found = match parts.as_slice() {
             ["test-plan-executions"] => {
-                let newest_first: Vec<_> = self.executions.iter().rev().cloned().collect();
-                filtered(&newest_first, &[("test_plan_id", "/test_plan_id"), ("status", "/status")])
+                let newest_first = self.executions.iter().rev().collect();
+                filtered(newest_first, &[("test_plan_id", "/test_plan_id"), ("status", "/status")])
             }
             ["test-plan-executions", id] => with_id(&self.executions, "id", id),
             ["jobs"] => filtered(
-                &self.jobs,
+                self.jobs.iter().collect(),
                 &[
                     ("test_plan_execution_id", "/test_plan_execution_id"),
                     ("multiplayer_test_id", "/multiplayer_test_id"),
                 ],
             ),
             ["jobs", id] => with_id(&self.jobs, "job_id", id),
-            ["runs"] => {
-                let runs: Vec<_> = self.runs.values().cloned().collect();
-                filtered(&runs, &[("multiplayer_test_id", "/test/id")])
-            }
+            ["runs"] => filtered(self.runs.values().collect(), &[("multiplayer_test_id", "/test/id")]),
             ["runs", id] => self.runs.get(*id).cloned(),
             ["runs", id, "bugs"] => self.bugs.get(*id).cloned(),
             _ => None,
@@ -110,7 +107,7 @@ impl History {
 }
 
 /// Returns a page of 100 records at most.
-pub(super) fn page(records: &[Value], page: usize) -> Value {
+pub(super) fn page(records: &[&Value], page: usize) -> Value {
     let data: Vec<_> = records.iter().skip(page * 100).take(100).collect();
     let pages = records.len().div_ceil(100);
     json!({
