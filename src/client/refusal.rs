@@ -177,7 +177,9 @@ impl<'a> ServiceRefusal<'a> {
             Code::PermissionDenied => {
                 "the key may belong to another project: check `argument:project_id` and the key"
             }
-            Code::NotFound if self.hints().not_found.is_some() => return self.hints().not_found,
+            Code::NotFound if self.hints().not_found.is_some() => {
+                return self.hints().not_found.map(|hint| hint(&self.request.arguments));
+            }
             Code::NotFound if self.is_about_no_record() => {
                 "the project does not exist, or the service lacks this operation: check `argument:project_id` and the address of the service"
             }

@@ -125,7 +125,7 @@ fn publish(
     let mut input = input_schema(tool, &answer, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 
-    let description = tool.description().for_caller(offered).unwrap_or_default();
+    let description = plain(&tool.description().for_caller(offered).unwrap_or_default());
     let published = Tool::new(tool.name, description, Arc::new(input))
         .with_title(tool.title)
         .with_annotations(annotations);
@@ -146,12 +146,17 @@ fn name_offered_tools(schema: &mut Value, offered: &dyn OfferedTools) {
         Value::Array(schemas) => schemas.iter_mut().for_each(|schema| name_offered_tools(schema, offered)),
         Value::Object(keywords) => {
             if let Some(Value::String(text)) = keywords.get_mut("description") {
-                *text = for_caller(text, offered).unwrap_or_else(|| NO_SOURCE.to_owned());
+                *text = plain(for_caller(text, offered).as_deref().unwrap_or(NO_SOURCE));
             }
             keywords.values_mut().for_each(|schema| name_offered_tools(schema, offered));
         }
         _ => {}
     }
+}
+
+/// Returns a text without backticks, which cost a token each. Most names have an underscore.
+fn plain(text: &str) -> String {
+    text.replace('`', "")
 }
 
 /// Returns the description of the argument [`FIELDS`]. The schema of the answer is `answer`.
@@ -175,10 +180,10 @@ fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fiel
 
     if let Value::Object(properties) = properties {
         let mut add = |name: &str, kind: &str, description: &str| {
-            properties.insert(name.to_owned(), json!({"type": kind, "description": description}));
+            properties.insert(name.to_owned(), json!({"description": description, "type": kind}));
         };
         if tool.confirmation_question.is_some() {
-            add(CONFIRM, "boolean", "A person agreed.");
+            add(CONFIRM, "boolean", "A person agreed, after confirmation_required.");
         }
         if tool.takes_dry_run() {
             add(DRY_RUN, "boolean", "Changes nothing.");
@@ -187,7 +192,7 @@ fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fiel
             add(FIELDS, "string", &fields_description(tool, answer));
         }
         if is_global {
-            add(PROJECT_ID, "string", "If no id decides it.");
+            add(PROJECT_ID, "string", "Project.");
         }
     }
 

@@ -42,7 +42,7 @@ mod prelude {
             lenient::View,
             operation::{Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
             rule::Rule,
-            schema::passed_through,
+            schema::{hinted_entries, passed_through},
             tool::{Extension, RecordKeys, ToolInfo, Toolset},
         },
     };

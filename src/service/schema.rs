@@ -16,18 +16,35 @@ use crate::fields::Fields;
 /// The value may also have this JSON type.
 pub const OR_TYPE: &str = "x-or-type";
 
-/// Schema of the known fields of an object that is sent unchanged. Arguments are checked against the schema. The
-/// published schema is an object with any fields.
+/// Schema of the known fields of an object that is sent unchanged. Arguments are checked against the schema.
 pub const KNOWN: &str = "x-known";
 
+/// Schema of the usual fields of an object that may have others, of other types. It breaks no rule to have these.
+pub const HINTED: &str = "x-hinted";
+
+/// Hosts see the names of the fields of the object only, in words, because it has many and a model seldom sends it.
+const BRIEF: &str = "x-brief";
+
 /// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
-const INTERNAL: [&str; 4] = [OR_TYPE, KNOWN, "format", "uniqueItems"];
+const INTERNAL: [&str; 3] = [OR_TYPE, "format", "uniqueItems"];
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    let mut known = generator.subschema_for::<T>();
-    RecursiveTransform(simplify_argument).transform(&mut known);
-    json_schema!({"type": "object", KNOWN: known})
+    open_object::<T>(KNOWN, generator)
+}
+
+/// Returns the schema of an object whose entries usually have the fields of `T`.
+pub(crate) fn hinted_entries<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "additionalProperties": open_object::<T>(HINTED, generator)})
+}
+
+fn open_object<T: JsonSchema>(keyword: &str, generator: &mut SchemaGenerator) -> Schema {
+    let mut fields = generator.subschema_for::<T>();
+    RecursiveTransform(simplify_argument).transform(&mut fields);
+    let or_type = fields.remove(OR_TYPE);
+    let mut object = json_schema!({"type": "object", keyword: fields});
+    object.ensure_object().extend(or_type.map(|or_type| (OR_TYPE.to_owned(), or_type)));
+    object
 }
 
 /// Returns the description of `T`, which is its doc comment, and the schema of the arguments `T`.
@@ -109,10 +126,13 @@ fn simplify_answer(schema: &mut Schema) {
     object.retain(|keyword, value| match keyword.as_str() {
         // The limits come from Rust's number types. The service documents no limits of its answers. Hosts show descriptions to
         // no model, and some clients read no line of more than 64 KiB.
-        "required" | "minimum" | "maximum" | "default" | "description" => false,
+        "required" | "minimum" | "maximum" | "default" | "description" | "enum" | "patternProperties" => {
+            false
+        }
         // Every answer may have further fields, and of what may be null the name is enough.
         "additionalProperties" => value != true,
         "type" => value.is_string(),
+        "items" => value.get("properties").is_some(),
         _ => true,
     });
 }
@@ -201,24 +221,50 @@ pub fn records(answer: &Fields) -> Option<&Fields> {
     properties(answer)?.get(RECORDS)?.get("items")?.as_object()
 }
 
-/// Removes from the schema of the arguments of a tool, or of the entries of a list, what hosts do not see: the keywords
-/// that only the check of arguments reads, and the schemas of the fields of an argument, because some hosts drop them.
-/// The description of the argument lists its fields.
+/// Turns the schema of the arguments of a tool, or of a part of them, into what hosts see: without the keywords that only
+/// the check of arguments reads, with the known fields of objects that are sent unchanged, and without what is not worth its
+/// tokens: that an id or a list is not empty, and that a number is not negative.
 pub fn publish(schema: &mut Fields) {
-    let has_maximum = ["maxItems", "maxLength"].map(|keyword| schema.contains_key(keyword));
+    for keyword in [KNOWN, HINTED] {
+        if let Some(Value::Object(fields)) = schema.shift_remove(keyword) {
+            schema.extend(fields);
+        }
+    }
+    let is_brief = schema.shift_remove(BRIEF).is_some();
+    if is_brief && !schema.contains_key("description") {
+        schema.insert("description".to_owned(), json!(format!("Has {}.", names(schema))));
+    }
+    let has_fields = !is_brief && schema.get("type").is_some_and(|kind| kind == "object");
     schema.retain(|keyword, value| match keyword.as_str() {
-        // It is not worth its tokens that an id or a list is not empty.
-        "minItems" => value != 1 || has_maximum[0],
-        "minLength" => value != 1 || has_maximum[1],
+        "minItems" | "minLength" => value != 1,
+        "minimum" => value != 0,
+        "additionalProperties" => has_fields && value.as_object().is_some_and(|others| !others.is_empty()),
+        keyword if OF_FIELDS.contains(&keyword) => has_fields,
         keyword => !INTERNAL.contains(&keyword),
     });
+    // Tokenizers need fewer tokens in this order.
+    if let Some(description) = schema.shift_remove("description") {
+        schema.shift_insert(0, "description".to_owned(), description);
+    }
 
-    let arguments = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
-    for argument in arguments.filter_map(|(_, argument)| argument.as_object_mut()) {
-        publish(argument);
-        argument.retain(|keyword, _| !OF_FIELDS.contains(&keyword.as_str()));
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
+    fields.filter_map(|(_, field)| field.as_object_mut()).for_each(publish);
+    for keyword in ["items", "additionalProperties"] {
+        schema.get_mut(keyword).and_then(Value::as_object_mut).into_iter().for_each(publish);
     }
-    if let Some(Value::Object(entry)) = schema.get_mut("items") {
-        publish(entry);
+}
+
+/// Returns the names of the fields of an object, with those of the objects among them.
+fn names(schema: &Fields) -> String {
+    let entries =
+        ["items", "additionalProperties", HINTED].into_iter().find_map(|keyword| schema.get(keyword));
+    if let Some(Value::Object(entries)) = entries {
+        return names(entries);
     }
+
+    let field = |(name, field): (&String, &Value)| match field.as_object().map(names) {
+        Some(below) if !below.is_empty() => format!("{name} {{{below}}}"),
+        _ => name.clone(),
+    };
+    properties(schema).into_iter().flatten().map(field).collect::<Vec<_>>().join(", ")
 }

@@ -176,7 +176,7 @@ pub struct FailureHints {
     /// What still works without the feature or the integration that the tool needs in the project.
     pub feature: Option<&'static str>,
     /// What to do if a record that the call names does not exist.
-    pub not_found: Option<&'static str>,
+    pub not_found: Option<fn(&Fields) -> &'static str>,
     /// What to do if the service refuses the call because of what exists or happens already.
     pub conflict: Option<&'static str>,
 }
@@ -249,7 +249,7 @@ impl ToolInfo {
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);
         access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
         needs_feature(hint: &'static str) sets failure_hints.feature = Some(hint);
-        not_found_hint(hint: &'static str) sets failure_hints.not_found = Some(hint);
+        not_found_hint(hint: fn(&Fields) -> &'static str) sets failure_hints.not_found = Some(hint);
         conflict_hint(hint: &'static str) sets failure_hints.conflict = Some(hint);
         asks_confirmation(question: ConfirmationQuestion) sets confirmation_question = Some(question);
         extended_by(extension: Extension) sets extension = Some(extension);

@@ -1,7 +1,7 @@
 //! Texts of this program that name tools, for callers to whom only some of the tools are offered.
 //!
-//! A text refers to a tool as `tool:get_run`, and to tools of which one suffices as `tool:list_jobs|start_run`. A
-//! part in double square brackets is left out if a tool that it needs is not offered. The text itself is such a part,
+//! A text refers to a tool as `tool:get_run`, and to tools of which one suffices as `tool:list_jobs|start_run`. Of
+//! `tool:find_by_name>list_tests` the first that is offered is named. A part in double square brackets is left out if a tool that it needs is not offered. The text itself is such a part,
 //! too. An argument is `argument:run_id`, with a value `argument:confirm: true`.
 //!
 //! ```text
@@ -139,13 +139,14 @@ fn split_part(text: &str) -> Option<(&str, &str, &str)> {
 
 /// Returns `part` with the names of the tools to which it refers. Returns `None` if one of the references has no offered
 /// tool.
-fn name_tools(part: &str, tools: &dyn OfferedTools) -> Option<String> {
+fn name_tools<'a>(part: &'a str, tools: &'a dyn OfferedTools) -> Option<String> {
     let mut pieces = part.split(REFERENCE);
     let mut written = pieces.next().unwrap_or_default().to_owned();
 
     for piece in pieces {
         let (alternatives, after) = piece.split_once('`').unwrap_or((piece, ""));
-        let mut names: Vec<_> = alternatives.split('|').filter_map(|tool| tools.offered_name(tool)).collect();
+        let first_offered = |ranked: &'a str| ranked.split('>').find_map(|tool| tools.offered_name(tool));
+        let mut names: Vec<_> = alternatives.split('|').filter_map(first_offered).collect();
         names.dedup();
         written.push_str(&choice(&names)?);
         written.push_str(after);
@@ -210,6 +211,7 @@ mod tests {
             ("`tool:get_bug|list_jobs|get_job` here", Some("`list_jobs` or `get_job` here")),
             ("`tool:list_jobs|get_job|get_run`", Some("`list_jobs`, `get_job` or `get_run`")),
             ("`tool:list_tests`", Some("`find_by_name`")),
+            ("`tool:get_bug>list_jobs>get_run|get_job`", Some("`list_jobs` or `get_job`")),
         ] {
             assert_eq!(for_caller(text, &SomeTools).as_deref(), expected, "{text}");
         }

@@ -48,10 +48,10 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
     fn run(self, context: ToolContext) -> impl Future<Output = Result<Self::Answer, Failure>> + Send;
 }
 
-/// Finds tests, plans, devices, builds and other records by name, in all folders and pages. Use this to get ids.
+/// Finds the ids of tests, plans, devices, builds and other records by name, in all folders.
 ///
-/// Returns all records with the name, in any letter case, or else those whose name begins with it or contains it; plans
-/// with slots, tests with players, builds with version. The `id` of a test is the `multiplayer_test_id` of other tools.
+/// Returns all records with the name, in any letter case, or else those that begin with it or contain it; plans with slots,
+/// tests with players, builds with version. The `id` of a test is its `multiplayer_test_id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FindByName {
     /// 1-20 names or ids.
@@ -76,7 +76,7 @@ impl CompositeTool for FindByName {
 /// Describes one record with the names of what it refers to.
 ///
 /// A plan with tests, slots and last executions; a test with plans and last runs; a bug with its occurrences; a run with
-/// bugs and failed steps. Makes at most 5 further requests; `unread` names what they did not reach.
+/// bugs and failed steps.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DescribeRecord {
     /// Id or name, 1-200 characters.
@@ -107,17 +107,17 @@ const TIMEOUT_S: u64 = 40;
 
 /// Waits for jobs, a run or a plan execution to finish, and returns the results.
 ///
-/// Pass exactly one of the four ids. After `status: timed_out` call again.
+/// Pass exactly one of the four ids. If `status` is `timed_out`, call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
-    /// From `tool:start_run|list_jobs|list_runs`.
+    /// From `tool:start_run|list_jobs>list_runs`.
     pub job_id: Option<Uuid>,
     /// 1-50 ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|start_test_plan_run`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Option<Id>,
     /// 1-7200; default 40. More needs a host that shows progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
@@ -168,12 +168,12 @@ impl WaitForCompletion {
 pub struct SummarizeResults {
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|list_jobs|list_runs`.
+    /// From `tool:start_run|list_jobs>list_runs`.
     pub job_id: Option<Uuid>,
     /// 1-50 ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
-    /// From `tool:start_run|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
     pub test_plan_id: Option<Uuid>,
@@ -245,14 +245,14 @@ impl SummarizeResults {
 
 /// Starts again what failed in a run, job or plan execution: one run per test, without retries.
 ///
-/// Pass exactly one id. A repeated call starts nothing twice.
+/// A repeated call starts nothing twice.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RerunResults {
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|list_jobs|list_runs`.
+    /// From `tool:start_run|list_jobs>list_runs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_run|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.
     pub test_plan_id: Option<Uuid>,

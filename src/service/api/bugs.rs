@@ -22,11 +22,11 @@ impl Operation for ListRunBugs {
 /// Lists the bugs that a person has confirmed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListBugs {
-    /// Default active.
+    /// `active` (default), `archived` or `all`.
     pub status: Option<BugStatusFilter>,
     /// Text in title, description or reproduction steps.
     pub search: Option<String>,
-    /// Default: all.
+    /// `low`, `medium`, `high` or `critical`; default: all.
     pub severity: Option<Severity>,
     /// Such as ui, gameplay or crash.
     pub category: Option<String>,

@@ -45,7 +45,7 @@ impl Operation for ListBuilds {
 /// Returns one build and its origin: commit, branch, CI job, app version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuild {
-    /// From `tool:list_builds`.
+    /// From `tool:find_by_name>list_builds`.
     pub build_id: Uuid,
 }
 
@@ -59,7 +59,7 @@ impl Operation for GetBuild {
 /// Deletes a build and its file permanently. Its runs are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
-    /// From `tool:list_builds`.
+    /// From `tool:find_by_name>list_builds`.
     pub build_id: Uuid,
 }
 

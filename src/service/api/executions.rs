@@ -3,17 +3,19 @@
 use super::prelude::*;
 
 /// Lists executions of test plans with counts of passed, failed and running tests, newest first.
+///
+/// `test_status.failed` also counts ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
-    /// From `tool:list_test_plans`.
+    /// From `tool:find_by_name>list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// From `tool:list_builds`.
+    /// From `tool:find_by_name>list_builds`.
     pub build_id: Option<Uuid>,
-    /// Default: all.
+    /// `completed`, `in_progress` or `queued`; default: all.
     pub status: Option<ExecutionStatus>,
-    /// Default `start_time`.
+    /// `start_time` (default), `test_plan_name` or `build_name`.
     pub sort_by: Option<ExecutionSort>,
-    /// Default desc.
+    /// `asc` or `desc` (default).
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -45,9 +47,11 @@ impl Operation for ListTestPlanExecutions {
 }
 
 /// Returns one execution of a test plan: its status, and counts of tests by result.
+///
+/// `test_status.failed` also counts ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From `tool:start_run|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Id,
 }
 

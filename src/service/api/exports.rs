@@ -4,8 +4,8 @@ use super::prelude::*;
 
 /// Exports the results of runs or a plan execution to the external test-management system.
 ///
-/// Pass exactly one of the three ids. An export of runs always creates an entry. Only completed runs are exported. Check
-/// `success` in the reply; `already_exported` marks an earlier export.
+/// Pass exactly one of the three ids. Only completed runs are exported. Check `success` in the reply; the export is new unless
+/// `already_exported` is true.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ExportTmsysRun {
     /// Not a job or player id[[; from `tool:list_runs`]].
@@ -13,11 +13,11 @@ pub struct ExportTmsysRun {
     /// [[From `tool:list_runs`; ]]1-100 different ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
-    /// From `tool:start_run|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// 1-250 characters; default: generated.
+    /// 1-250 characters without outer white space, which is removed; default: generated.
     pub custom_run_name: Option<String>,
-    /// Default true. For an execution, false returns its existing export.
+    /// Default true: a new entry on every call. False, for an execution: returns the existing export, or makes the first.
     pub force_new_run: Option<bool>,
     /// Closes the remote entry afterwards; default true.
     pub close_run_on_completion: Option<bool>,

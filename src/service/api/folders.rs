@@ -23,7 +23,7 @@ pub struct CreateTestFolder {
     /// Such as `Levels/World 1`; `/` is the root. Not with `argument:parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
-    /// From `tool:list_test_folders`.
+    /// From `tool:find_by_name>list_test_folders`.
     pub parent_folder_id: Option<Uuid>,
     /// For people.
     pub description: Option<String>,
@@ -37,10 +37,14 @@ impl Operation for CreateTestFolder {
     const TOOL: ToolInfo = ToolInfo::creates("create_test_folder", "Create a test folder", Toolset::Tests)
         .needs("project:edit-tests")
         .rules(&[Rule::Custom(check_name), Rule::Excludes("parent_path", "parent_folder_id")])
-        .not_found_hint(
-            "the parent does not exist: pass an existing `parent_folder_id`[[ from `tool:list_test_folders`]], or a \
-             `argument:parent_path` with `argument:create_intermediate_parents: true`",
-        )
+        .not_found_hint(|arguments| {
+            if arguments.contains_key("parent_folder_id") {
+                "the parent does not exist: pass the id of an existing folder[[ from `tool:list_test_folders`]]"
+            } else {
+                "the parent does not exist: `argument:create_intermediate_parents: true` creates it[[; the existing ones \
+                 are in `tool:list_test_folders`]]"
+            }
+        })
         .conflict_hint("the folder exists: use it[[; its id is in `tool:list_test_folders|find_by_name`]]")
         .recovery_hint("check with `tool:list_test_folders` before another call");
     const REQUEST: RequestInfo = RequestInfo::new(Method::POST, "/test-folders").wrapped_in("test_folder");

@@ -5,11 +5,11 @@ use super::prelude::*;
 /// Lists jobs with their runs, one per attempt.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListJobs {
-    /// Default all.
+    /// `queued`, `running`, `completed` or `all` (default).
     pub status: Option<JobStatusFilter>,
-    /// From `tool:start_run|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// From `tool:list_tests`.
+    /// From `tool:find_by_name>list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
     /// Jobs with all of these tags.
     pub tags: Option<Vec<String>>,
@@ -39,7 +39,7 @@ impl Operation for ListJobs {
 /// The run with the latest `started_at` decides the result. Without runs, see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From `tool:start_run|list_jobs|list_runs`.
+    /// From `tool:start_run|list_jobs>list_runs`.
     pub job_id: Uuid,
 }
 

@@ -9,7 +9,7 @@ use super::prelude::*;
 /// The address needs no key and expires after a day.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetMinionDownload {
-    /// Platform of the machine; darwin-aarch64 is Apple silicon.
+    /// Of the machine: `windows-x86_64`, `linux-x86_64` or `darwin-aarch64` (Apple silicon).
     pub platform: MinionPlatform,
 }
 
@@ -39,7 +39,7 @@ impl Operation for GetMinionDownload {
         ToolInfo::reads("get_minion_download", "Get the Minion installer's address", Toolset::Minions)
             .with_links()
             .needs("project:manage-minions")
-            .not_found_hint("no installer is released for this platform: try later, or another platform");
+            .not_found_hint(|_| "no installer is released for this platform: try later, or another platform");
     const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/minions/download")
         .below(UrlBase::Base)
         .responds_with(ResponseKind::Redirect);

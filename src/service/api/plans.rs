@@ -16,9 +16,9 @@ use super::{
 pub struct ListTestPlans {
     /// Text in the name.
     pub search: Option<String>,
-    /// Default name.
+    /// `name` (default), `test_count`, `modified_at` or `created_at`.
     pub sort_by: Option<TestPlanSort>,
-    /// Default asc.
+    /// `asc` (default) or `desc`.
     pub sort_order: Option<SortOrder>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
@@ -46,7 +46,7 @@ impl Operation for ListTestPlans {
 /// `slots[].index` is a key of `slot_deployment_configs`; slot 1 is the default slot.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlan {
-    /// From `tool:list_test_plans`.
+    /// From `tool:find_by_name>list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -71,7 +71,6 @@ pub struct CreateTestPlan {
 // A test of a written plan.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct NewTestPlanItem {
-    /// From `tool:list_tests`.
     pub multiplayer_test_id: Uuid,
     /// 0-10, default 0.
     pub retries: Option<u32>,
@@ -88,12 +87,13 @@ impl Operation for CreateTestPlan {
 
 /// Changes a test plan: its name, or its tests with their order and retries.
 ///
-/// [[First read it with `tool:get_test_plan`. ]]`test_items` replaces the whole list; the last write wins.
+/// `test_items` replaces the whole list[[: send the items of `tool:get_test_plan` back as read]]. Fields that are left out are
+/// lost, and the last write wins.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTestPlan {
-    /// From `tool:list_test_plans`.
+    /// From `tool:find_by_name>list_test_plans`.
     pub test_plan_id: Uuid,
-    /// `name`, `test_items: [{"multiplayer_test_id", "retries"}]`.
+    /// Changed fields. Null is sent as null.
     #[schemars(schema_with = "passed_through::<TestPlanPatch>")]
     pub patch: Open,
 }
@@ -126,7 +126,7 @@ impl Operation for UpdateTestPlan {
 /// Deletes a test plan permanently. Its tests are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTestPlan {
-    /// From `tool:list_test_plans`.
+    /// From `tool:find_by_name>list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -142,30 +142,30 @@ impl Operation for DeleteTestPlan {
 
 /// Starts a test plan with one device per slot (cross-platform plans).
 ///
-/// Returns one job id per test and a `test_plan_execution_id`. The plan sets the retries.
+/// Returns one job id per test and a `test_plan_execution_id`; `build_id` is that of slot 1. The plan sets the retries.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartTestPlanRun {
-    /// From `tool:list_test_plans`.
+    /// From `tool:find_by_name>list_test_plans`.
     pub test_plan_id: Uuid,
-    /// [[From `tool:list_deployment_configs`, for slot 1. ]]Required without `slot_deployment_configs`.
+    /// [[From `tool:find_by_name>list_deployment_configs`, for slot 1. ]]Required without `slot_deployment_configs`.
     pub deployment_config_id: Option<Uuid>,
-    /// [[From `tool:list_builds`, for slot 1. ]]Default: the service chooses; the reply has only its id.
+    /// [[From `tool:find_by_name>list_builds`, for slot 1. ]]Needs `argument:deployment_config_id` with builds from build storage.
     pub build_id: Option<Uuid>,
-    /// `{deployment_config_id, build_id}` by used slot "2", "3" and so on. Set slot "1" here or with
-    /// `deployment_config_id`, not both.
+    /// By used slot "2", "3", ...; slot "1" here or in `argument:deployment_config_id`. Two players on one private device are
+    /// refused.
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// From `tool:list_agent_configs`.
+    /// From `tool:find_by_name>list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
     /// Fills templates in steps; default false.
     pub render_templates: Option<bool>,
-    /// Template values; needs `render_templates: true`.
+    /// Values by variable; needs `render_templates`.
     pub template_data: Option<Open>,
-    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country),
-    /// `mobile_gpslocation` (`auto` or `{lat, long}`).
+    /// Overrides.
     pub options: Option<RunOptions>,
-    /// One run per device of a mobile config; default false. Not with `argument:slot_deployment_configs`.
+    /// A run on each device of a mobile `argument:deployment_config_id` with several; default false. Not with
+    /// `slot_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
 }
 

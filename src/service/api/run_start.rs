@@ -8,9 +8,7 @@ use crate::service::schema::OR_TYPE;
 // The config of a player or a slot.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TargetDeploymentConfig {
-    /// From `tool:list_deployment_configs`.
     pub deployment_config_id: Uuid,
-    /// From `tool:list_builds`.
     pub build_id: Option<Uuid>,
 }
 
@@ -18,13 +16,11 @@ pub struct TargetDeploymentConfig {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 pub struct RunOptions {
-    /// Records performance.
     pub performance_monitoring: Option<bool>,
-    /// Grants app permissions.
     pub mobile_auto_grant_permissions: Option<bool>,
-    /// Country, city or "city, state (US)".
+    /// Country, city, or city and US state.
     pub mobile_geolocation: Option<String>,
-    /// `auto` (needs `mobile_geolocation`) or an object with texts `lat`, `long`.
+    /// The text `auto`, with `mobile_geolocation`, or `{lat, long}`.
     #[serde(default)]
     #[schemars(schema_with = "auto_or_position")]
     pub mobile_gpslocation: Option<Value>,

@@ -12,45 +12,43 @@ use super::{
 
 /// Starts a run of exactly one of: a saved test, a test plan, or free-text instructions.
 ///
-/// Every id is a UUID. Returns job ids, not run ids[[; wait for them with `tool:wait_for_completion`]].[[ One device per slot of a plan:
+/// Returns job ids, not run ids[[; wait for them with `tool:wait_for_completion`]].[[ One device per slot of a plan:
 /// `tool:start_test_plan_run`.]]
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
-    /// From `tool:list_tests`.
+    /// From `tool:find_by_name>list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `tool:list_test_plans`.
+    /// From `tool:find_by_name>list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// Task of a one-off test. Its runs get the tag `api`.
+    /// A one-off test in words; its runs get the tag `api`.
     pub instructions: Option<String>,
-    /// [[From `tool:list_deployment_configs`. ]]Required unless `player_deployment_configs` covers every player.
+    /// [[From `tool:find_by_name>list_deployment_configs`. ]]Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
-    /// Default `[api] ephemeral test`. Needs `instructions`.
+    /// Of a one-off test; default `[api] ephemeral test`.
     pub name: Option<String>,
-    /// [[From `tool:list_builds`. ]]Default: the service chooses; the reply has only its id. Needs a device with
-    /// `providerType` `build-storage`.
+    /// [[From `tool:find_by_name>list_builds`. ]]Needs `argument:deployment_config_id` with builds from build storage. The reply
+    /// names that of tests and plans only.
     pub build_id: Option<Uuid>,
-    /// `{deployment_config_id, build_id}` by player "1", "2" and so on. Needs `argument:multiplayer_test_id`. One player per
-    /// private device.
+    /// By player "1", "2", ...; needs `argument:multiplayer_test_id`. Two players on one private device are refused.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// From `tool:list_agent_configs`.
+    /// From `tool:find_by_name>list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
-    /// 0-10; default 0. Needs `argument:multiplayer_test_id`. Only after ERROR (also a crash), TIMEOUT or STOPPED.
+    /// 0-10 more runs of the same job after ERROR, TIMEOUT or STOPPED; default 0. Needs `argument:multiplayer_test_id`.
     #[schemars(range(min = 0, max = 10), extend("default" = 0))]
     pub retries: Option<u8>,
-    /// Runs, for each device 1-10; default 1. Needs `argument:multiplayer_test_id`.
+    /// 1-10 runs per device; default 1. Needs `argument:multiplayer_test_id`.
     #[schemars(range(min = 1, max = 10), extend("default" = 1))]
     pub instances: Option<u8>,
-    /// One run per device of `argument:deployment_config_id`, a mobile config for several devices; default false. Not with
-    /// `player_deployment_configs`.
+    /// A run on each device of a mobile `argument:deployment_config_id` with several; default false. Multiplies `instances`. Not
+    /// with `player_deployment_configs`.
     pub run_on_all_configured_devices: Option<bool>,
     /// Fills templates in steps; default false.
     pub render_templates: Option<bool>,
-    /// Template values; needs `render_templates: true`.
+    /// Values by variable; needs `render_templates`.
     pub template_data: Option<Open>,
-    /// `performance_monitoring`, `mobile_auto_grant_permissions`, `mobile_geolocation` (city or country),
-    /// `mobile_gpslocation` (`auto` or `{lat, long}`).
+    /// Overrides.
     pub options: Option<RunOptions>,
 }
 
@@ -87,13 +85,13 @@ pub const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 /// Pages are unordered and cannot be filtered by date, build or result.[[ `tool:get_run` returns steps and reports.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
-    /// Default all.
+    /// `running`, `completed` or `all` (default).
     pub state: Option<RunStateFilter>,
-    /// From `tool:list_tests`.
+    /// From `tool:find_by_name>list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `tool:start_run|list_jobs`.
+    /// From `tool:start_run|list_jobs>list_runs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_run|list_test_plan_executions`.
+    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
@@ -167,9 +165,11 @@ impl Operation for GetLiveRun {
 }
 
 /// Stops queued or running jobs and their runs immediately.
+///
+/// It is not stated whether remaining retries are dropped.[[ `tool:get_job` shows what still runs.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// 1 or more[[; from `tool:start_run|list_jobs|list_runs`]]. Not run ids.
+    /// 1 or more job ids, not run ids[[; from `tool:start_run|list_jobs>list_runs`]].
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

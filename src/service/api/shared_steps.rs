@@ -36,7 +36,7 @@ impl Operation for GetSharedStep {
 pub struct CreateSharedStep {
     /// Name of the collection.
     pub name: String,
-    /// `{"goal", "expected_results": [{"expected"}], "hint_manual": [], ...}` by key "1", "2", ...
+    /// Steps by key "1", "2", ...
     #[schemars(schema_with = "passed_through::<BTreeMap<String, NewStepBody>>")]
     pub steps_by_key: BTreeMap<String, StepBody>,
     /// Keys in order.
@@ -63,11 +63,11 @@ impl Operation for CreateSharedStep {
 /// `patch` is merged, but a list is replaced.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateSharedStep {
-    /// From `tool:list_shared_steps`.
+    /// From `tool:find_by_name>list_shared_steps`.
     pub shared_step_id: Id,
-    /// `version` from `tool:get_shared_step`.
+    /// From `tool:get_shared_step`.
     pub expected_version: u64,
-    /// `name`, `steps_by_key`, `step_order`. Null cannot delete a key.
+    /// Changed fields. Null is sent as null.
     #[schemars(schema_with = "passed_through::<SharedStepPatch>")]
     pub patch: Open,
 }
@@ -96,7 +96,7 @@ impl Operation for UpdateSharedStep {
 /// Fails with `conflict` while tests use the collection[[: remove it from them with `tool:update_test` first]].
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteSharedStep {
-    /// From `tool:list_shared_steps`.
+    /// From `tool:find_by_name>list_shared_steps`.
     pub shared_step_id: Id,
 }
 
@@ -129,15 +129,19 @@ pub struct NewStepBody {
 #[derive(Debug, JsonSchema)]
 pub struct SharedStepPatch {
     pub name: Option<String>,
-    #[schemars(with = "Option<BTreeMap<String, PartialStep>>")]
-    pub steps_by_key: Option<BTreeMap<String, Option<Open>>>,
+    #[serde(default)]
+    #[schemars(schema_with = "hinted_entries::<PartialStep>", extend("x-brief" = true))]
+    pub steps_by_key: Option<Open>,
     pub step_order: Option<Vec<String>>,
 }
 
 // A part of a step body, or null, whose effect on the key is uncertain (service.md 17).
 #[derive(Debug, JsonSchema)]
 #[schemars(extend("x-or-type" = "null"))]
-struct PartialStep {}
+pub struct PartialStep {
+    #[serde(flatten)]
+    pub step: NewStepBody,
+}
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
@@ -194,7 +198,7 @@ pub struct StepBody {
     pub more: Open,
 }
 
-/// A condition that must hold after a step.
+// A condition that must hold after a step.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct ExpectedResult {
     pub expected: String,

@@ -6,7 +6,7 @@ use serde::Deserializer;
 
 use super::{
     prelude::*,
-    shared_steps::{MANAGED, STEP_FIELDS, StepBody, refuse_fields, refuse_managed_fields},
+    shared_steps::{MANAGED, NewStepBody, STEP_FIELDS, StepBody, refuse_fields, refuse_managed_fields},
 };
 
 /// Lists saved tests: all, or those directly in one folder.
@@ -16,7 +16,7 @@ use super::{
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `argument:folder_id`.
     pub folder_path: Option<String>,
-    /// From `tool:list_test_folders`.
+    /// From `tool:find_by_name>list_test_folders`.
     pub folder_id: Option<String>,
     /// Every folder, by default on one page; default false.
     pub all_folders: Option<bool>,
@@ -44,7 +44,7 @@ impl Operation for ListTests {
 /// Items of type `collection` are shared steps[[: `tool:get_shared_step`]].
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTest {
-    /// From `tool:list_tests`.
+    /// From `tool:find_by_name>list_tests`.
     pub test_id: Id,
     pub version: Option<ReadVersion>,
     /// Returns steps of collections; default true.
@@ -64,24 +64,20 @@ impl Operation for GetTest {
     type Answer = TestCase;
 }
 
-/// Creates a saved test with its players and steps.
-///
-/// `test` has `test_type` (verification, discovery, task), `players_by_key` and `player_order`. A player has
-/// `items_by_key` and `item_order`. An item is `{"type": "step", "goal", "expected_results": [{"expected"}]}` or
-/// `{"type": "collection", "collection_id"}`.[[ Example: `tool:get_test`.]]
+/// Creates a saved test with its players and steps.[[ Example: `tool:get_test`.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CreateTest {
-    /// Requires `name`. `max_seconds` up to 19800; no `min_seconds` for verification. No `test_step_id`.
+    /// Keys are in `player_order` and `item_order`.
     #[schemars(schema_with = "passed_through::<NewTest>")]
     pub test: Open,
     /// Default `/`, the root. Not with `argument:folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
-    /// From `tool:list_test_folders`.
+    /// From `tool:find_by_name>list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
-    /// Unknown collections: default error; drop omits them.
+    /// For unknown collections; default `error`, `drop` omits them.
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
@@ -118,22 +114,22 @@ fn nullable_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Op
 /// `patch` is merged, but a list such as `item_order` is replaced. An empty patch only moves the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
-    /// From `tool:list_tests`.
+    /// From `tool:find_by_name>list_tests`.
     pub test_id: Id,
-    /// `version` from `tool:get_test`.
+    /// From `tool:get_test`.
     pub expected_version: u64,
-    /// Changed fields, without `id` and `test_step_id`. Null cannot delete a key.
+    /// Changed fields. Null is sent as null.
     #[schemars(schema_with = "passed_through::<TestPatch>")]
     pub patch: Open,
     /// New folder; `/` is the root. Not with `argument:folder_id`.
     #[serde(default, deserialize_with = "nullable_text")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,
-    /// From `tool:list_test_folders`.
+    /// From `tool:find_by_name>list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
-    /// Unknown collections: default error; drop omits them.
+    /// For unknown collections; default `error`, `drop` omits them.
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
@@ -176,7 +172,7 @@ fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violatio
 /// Fails with `conflict` while runs of the test exist, unless `delete_associated_jobs` or `force_delete` is true.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTest {
-    /// From `tool:list_tests`.
+    /// From `tool:find_by_name>list_tests`.
     pub test_id: Id,
     /// Deletes its jobs and runs too; default false.
     pub delete_associated_jobs: Option<bool>,
@@ -208,11 +204,14 @@ fn test_deletion_question(arguments: &Fields) -> Option<String> {
     deletion_question(arguments).map(|question| question + more)
 }
 
-// The known fields of a new test. The shape of players depends on the kind of test, so that players are open.
+// The known fields of a new test.
 #[derive(Debug, JsonSchema)]
 pub struct NewTest {
     pub name: String,
     pub id: Option<String>,
+    #[serde(default)]
+    #[schemars(schema_with = "hinted_entries::<NewPlayer>")]
+    pub players_by_key: Option<Open>,
     #[serde(flatten)]
     pub known: KnownTestFields,
 }
@@ -221,6 +220,10 @@ pub struct NewTest {
 #[derive(Debug, JsonSchema)]
 pub struct TestPatch {
     pub name: Option<String>,
+    /// As read: `name`, `agent_config_id`, `item_order`, `items_by_key` with `type`, `goal`, `expected_results`, `collection_id`.
+    #[serde(default)]
+    #[schemars(schema_with = "hinted_entries::<NewPlayer>", extend("x-brief" = true))]
+    pub players_by_key: Option<Open>,
     #[serde(flatten)]
     pub known: KnownTestFields,
 }
@@ -229,15 +232,15 @@ pub struct TestPatch {
 #[derive(Debug, JsonSchema)]
 pub struct KnownTestFields {
     pub incident_auto_approve: Option<bool>,
-    // The time budget is 0 to 19,800 seconds (service.md 6.2).
+    /// 0-19800.
     #[schemars(range(min = 0, max = 19_800))]
     pub max_seconds: Option<u32>,
     #[schemars(extend("enum" = ["disabled", "read_only", "read_write"], "x-or-type" = "null"))]
     pub memory: Option<String>,
+    /// 0-19800; not for verification.
     #[schemars(range(min = 0, max = 19_800))]
     pub min_seconds: Option<u32>,
     pub player_order: Option<Vec<String>>,
-    pub players_by_key: Option<BTreeMap<String, Open>>,
     pub quarantined: Option<bool>,
     #[schemars(extend("enum" = ["repository", "bot"]))]
     pub source: Option<String>,
@@ -246,6 +249,25 @@ pub struct KnownTestFields {
     pub test_type: Option<String>,
     #[schemars(extend("x-or-type" = "null"))]
     pub tmsys: Option<Open>,
+}
+
+// The usual fields of a player. Their shape depends on the kind of test, and is known for verification only (service.md 6.2).
+#[derive(Debug, JsonSchema)]
+pub struct NewPlayer {
+    pub name: Option<String>,
+    pub agent_config_id: Option<String>,
+    pub items_by_key: Option<BTreeMap<String, NewItem>>,
+    pub item_order: Option<Vec<String>>,
+}
+
+// A step, or a collection of steps.
+#[derive(Debug, JsonSchema)]
+pub struct NewItem {
+    #[schemars(extend("enum" = ["step", "collection"]))]
+    pub r#type: Option<String>,
+    pub collection_id: Option<String>,
+    #[serde(flatten)]
+    pub step: NewStepBody,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]

@@ -163,12 +163,12 @@ pub struct BuildOptions {
     pub description: Option<String>,
     /// Deletes old builds if storage is full; default false.
     pub auto_delete: Option<bool>,
-    /// First to delete; default `least_recent`. Needs `argument:auto_delete`.
+    /// `least_recent` (default) or `oldest` first. Needs `argument:auto_delete`.
     #[schemars(extend("default" = "least_recent"))]
     pub deletion_policy: Option<DeletionPolicy>,
     /// Tags of 1-50 characters.
     pub tags: Option<Vec<Tag>>,
-    /// Objects `vcs`, `ci`, `app`, `build`, `upload`.
+    /// Origin of the build.
     #[serde(default)]
     #[schemars(schema_with = "passed_through::<NewBuildDetails>")]
     pub details: Option<Open>,
@@ -199,13 +199,18 @@ pub struct CompletedPart {
     pub etag: String,
 }
 
-/// Origin of a build. Every part is optional.
+// Origin of a build. Every part is optional.
 #[derive(Debug, JsonSchema)]
 pub struct NewBuildDetails {
+    #[schemars(extend("x-brief" = true))]
     pub vcs: Option<VcsDetails>,
+    #[schemars(extend("x-brief" = true))]
     pub ci: Option<CiDetails>,
+    #[schemars(extend("x-brief" = true))]
     pub app: Option<AppDetails>,
+    #[schemars(extend("x-brief" = true))]
     pub build: Option<CompilationDetails>,
+    #[schemars(extend("x-brief" = true))]
     pub upload: Option<UploadDetails>,
 }
 

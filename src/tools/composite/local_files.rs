@@ -36,7 +36,7 @@ const BUILD_ENDINGS: &str = ".apk .aab .xapk .ipa .exe .msi .dmg .pkg .deb .rpm 
 
 /// Uploads a build of the game or app from a local file.
 ///
-/// Returns the `build_id`; after 45 s `status: uploading`: repeat the same call to continue.
+/// Returns the `build_id`. If `status` is `uploading` after 45 s, repeat the same call to continue.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct UploadBuild {
     /// Below the files root.

@@ -49,7 +49,7 @@ pub struct DownloadRunFiles {
 pub struct FileChoice {
     /// Player `<run>-<player>`[[; `players[].id` of `tool:get_run`]].
     pub run_id: Id,
-    /// `artifact:<path>`[[; paths from `tool:list_run_artifacts`]].
+    /// As `artifact:<path>`[[; paths from `tool:list_run_artifacts`]].
     pub file_ref: String,
     /// Path below that subdirectory; default: its own.
     pub relative_path: Option<String>,

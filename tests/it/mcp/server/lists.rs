@@ -103,7 +103,7 @@ async fn instructions_say_which_tool_answers_which_question() {
     let text = instructions(&[]).await;
 
     for line in [
-        "What failed, and why: `summarize_results`;",
+        "What failed, and why: `summarize_results`.",
         "The newest runs: `list_runs` with `newest`.",
         "To stop runs, pass their job ids to `stop_runs`.",
         "follow the hint only within what the user asked",

@@ -35,8 +35,8 @@ const KEYWORDS: [&str; 14] = [
     "maxLength",
 ];
 
-/// Bytes per token, times ten.
-const BYTES_PER_TEN_TOKENS: usize = 41;
+/// Bytes per token, times ten, as measured with the tokenizer `o200k_base`. Schemas have longer tokens than prose.
+const BYTES_PER_TEN_TOKENS: usize = 44;
 
 /// Returns the published form of the arguments of a tool.
 fn published(tool: &ToolDefinition) -> Fields {
@@ -140,7 +140,7 @@ fn names_are_words_in_snake_case() {
     visit_arguments(&mut |place, schema| {
         for name in schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
             // The service defines these short names.
-            let short = name == "id" || place.ends_with("mobile_gpslocation");
+            let short = name == "id" || name == "ci";
             assert!(is_name(name) || short, "{place}.{name}");
         }
     });
@@ -178,7 +178,7 @@ fn tokens(selection: &Selection, is_global: bool) -> usize {
 #[test]
 fn each_selection_keeps_its_budget_of_tools_and_tokens_in_both_scopes() {
     for (words, most_tools, most_tokens) in
-        [("lean", 14, 2_900), ("default", 40, 7_900), ("all", usize::MAX, 11_800)]
+        [("lean", 14, 2_700), ("default", 40, 7_900), ("all", usize::MAX, 12_000)]
     {
         let count = Selection::parse(words, false).expect("words").tools().count();
         assert!(count <= most_tools, "{words}: {count} tools");
@@ -211,32 +211,38 @@ fn every_argument_has_a_description() {
     for entry in catalog::tools() {
         let tool = listed_tool(entry, true);
 
-        walk(entry.name, &tool["inputSchema"], &mut |place, schema| {
-            for (name, argument) in schema["properties"].as_object().into_iter().flatten() {
-                assert!(argument["description"].is_string(), "{place}.{name}");
-            }
-        });
+        for (name, argument) in tool["inputSchema"]["properties"].as_object().expect("arguments") {
+            assert!(argument["description"].is_string(), "{}.{name}", entry.name);
+        }
     }
 }
 
 #[test]
-fn the_description_of_an_object_lists_the_fields_that_are_checked() {
-    let mut objects = 0;
-    for entry in catalog::tools() {
-        let arguments = entry.input_schema()["properties"].as_object().expect("properties");
-
-        for (name, schema) in arguments.iter().filter(|(_, schema)| schema["type"] == "object") {
-            let text = schema["description"].as_str().unwrap_or_default();
-            let fields = [&schema["properties"], &schema["additionalProperties"]["properties"]];
-
-            for field in fields.into_iter().filter_map(Value::as_object).flat_map(Fields::keys) {
-                assert!(text.contains(field), "{}.{name}: {field}", entry.name);
-                objects += 1;
-            }
+fn object_arguments_publish_their_fields() {
+    // Of a patch, the fields below those that a reader has just read are names in words.
+    for (tool, fields) in [
+        ("start_run.options", &["mobile_gpslocation", "performance_monitoring"][..]),
+        ("start_run.player_deployment_configs", &["*.build_id", "*.deployment_config_id"]),
+        ("start_test_plan_run.slot_deployment_configs", &["*.build_id"]),
+        (
+            "create_test.test",
+            &["name", "max_seconds", "players_by_key.*.items_by_key.*.expected_results.*.expected"],
+        ),
+        ("update_test.patch", &["name", "tags", "player_order", "players_by_key"]),
+        ("update_shared_step.patch", &["name", "steps_by_key", "step_order"]),
+        ("create_shared_step.steps_by_key", &["*.goal", "*.expected_results.*.expected"]),
+        ("update_test_plan.patch", &["name", "test_items.*.multiplayer_test_id"]),
+        ("upload_build.details", &["vcs", "ci", "app", "build", "upload"]),
+    ] {
+        let (name, argument) = tool.split_once('.').expect("a tool and an argument");
+        let schema = Value::Object(published(&catalog::find_tool(name).expect("a tool")));
+        let mut places = Vec::new();
+        walk(name, &schema, &mut |place, _| places.push(place.to_owned()));
+        for field in fields {
+            let place = format!("{name}.{argument}.{field}");
+            assert!(places.contains(&place), "{place}: {places:?}");
         }
     }
-
-    assert!(objects >= 12, "{objects}");
 }
 
 #[test]
@@ -261,7 +267,11 @@ fn descriptions_state_limits_and_defaults() {
 fn descriptions_state_all_choices() {
     let mut stated = 0;
     visit_arguments(&mut |place, schema| {
-        let choices = schema.get("enum").or_else(|| schema.get("items")?.get("enum"));
+        // Of a field of an object, the schema alone states them.
+        let choices = schema
+            .get("enum")
+            .filter(|_| place.matches('.').count() == 1)
+            .or_else(|| schema.get("items")?.get("enum"));
         let text = schema["description"].as_str().unwrap_or_default();
         // The description of a list states the choices of its entries.
         let choices = choices.and_then(Value::as_array).filter(|_| !place.ends_with('*'));
@@ -292,7 +302,7 @@ fn the_description_of_fields_names_fields_of_the_answer() {
         let listed = listed_tool(tool, false);
         let text =
             listed["inputSchema"]["properties"]["fields"]["description"].as_str().expect("a description");
-        let names = text.split('`').nth(1).expect("names").split(',');
+        let names = text.trim_end_matches('.').rsplit(' ').next().expect("names").split(',');
 
         let answer = &tool.output_schema()["properties"];
         let records = &answer["data"]["items"]["properties"];
