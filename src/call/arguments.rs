@@ -55,7 +55,7 @@ pub struct ToolArguments {
     /// The project, and the agreement of a user.
     pub common: CommonArguments,
     /// The fields of the reply that the caller wants; `None` for all.
-    pub(super) selection: Option<FieldSelection>,
+    pub selection: Option<FieldSelection>,
     /// The rules that the common arguments break.
     pub(super) violations: Vec<Violation>,
 }

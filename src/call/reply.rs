@@ -29,7 +29,7 @@ use crate::{
         operation::{Operation, ResponseKind},
         record_kind::ResultId,
         request::Request,
-        schema,
+        schema::{self, RECORDS},
         tool::DRY_RUN,
     },
     text::{remove_hidden, visible},
@@ -159,6 +159,11 @@ impl Reply {
             selection.apply(&mut self.value);
         }
         self
+    }
+
+    /// Returns the records of a page.
+    pub fn records_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        self.value.get_mut(RECORDS).and_then(Value::as_array_mut).into_iter().flatten()
     }
 
     /// Sets how the records are limited, and what is said before them.

@@ -1,7 +1,7 @@
 //! The fields of a reply that a caller wants, as dotted names such as `players.steps.report`.
 
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     failure::Violation,
@@ -23,6 +23,9 @@ pub const INCOMPLETE: [&str; 2] = ["incomplete", "repeat"];
 /// Fields that say what a reply lacks, which are always kept.
 const ALWAYS_KEPT: [&str; 6] = ["left_out", "next", "pagination", "truncated", "unread", "warning"];
 
+/// Name that selects every field.
+const EVERYTHING: &str = "*";
+
 /// Largest number of names that a caller may select.
 const MAX_NAMES: usize = 100;
 
@@ -35,6 +38,8 @@ pub struct FieldSelection {
     children: IndexMap<String, Self>,
     /// Whether the field is selected with everything below it.
     is_whole: bool,
+    /// What the caller learns about the fields that were selected for it.
+    left_out: Option<String>,
 }
 
 impl FieldSelection {
@@ -50,12 +55,32 @@ impl FieldSelection {
         let (mut root, mut violations) = (Self::default(), Vec::new());
         for (index, name) in names.iter().enumerate() {
             match path(tool, name) {
+                _ if name == EVERYTHING => root.is_whole = true,
+                _ if is_always_kept(name) => {}
                 Ok(path) => root.add(path),
                 Err(rule) => violations.push(Violation::new(format!("fields.{index}"), rule)),
             }
         }
 
         if violations.is_empty() { Ok(root) } else { Err(violations) }
+    }
+
+    /// Selects the fields with which a caller chooses a record, if the list of `tool` is brief by default.
+    pub fn brief(tool: &ToolDefinition) -> Option<Self> {
+        let names: Vec<_> = tool.brief?.split(',').map(str::to_owned).collect();
+        let mut brief = Self::parse(tool, &names).ok()?;
+        let known = schema::records(tool.output_schema()).and_then(schema::properties);
+        let others =
+            known.into_iter().flat_map(Fields::keys).filter(|name| !brief.includes(&[RECORDS, name]));
+        let others = others.map(String::as_str).collect::<Vec<_>>().join(",");
+        brief.left_out = Some(format!("nulls,{others}: `fields: \"{EVERYTHING}\"` returns them"));
+
+        Some(brief)
+    }
+
+    /// Returns whether the caller has named the field of records `name`.
+    pub fn names(&self, name: &str) -> bool {
+        !self.is_whole && self.includes(&[RECORDS, name])
     }
 
     fn add(&mut self, path: Vec<&str>) {
@@ -75,28 +100,36 @@ impl FieldSelection {
     /// Removes the fields that are not selected.
     pub fn apply(&self, reply: &mut Value) {
         let Value::Object(fields) = reply else { return };
-        fields.retain(|name, value| {
-            let is_kept = ALWAYS_KEPT.contains(&name.as_str()) || INCOMPLETE.contains(&name.as_str());
-            is_kept || self.retains(name, value)
-        });
+        let keeps_null = self.left_out.is_none();
+        fields.retain(|name, value| is_always_kept(name) || self.retains(name, value, keeps_null));
+        if let Some(left_out) = &self.left_out {
+            fields.insert("left_out".to_owned(), json!(left_out));
+        }
     }
 
     /// Removes what is not selected below a field. Returns whether the field is selected.
-    fn retains(&self, name: &str, value: &mut Value) -> bool {
-        let Some(child) = self.children.get(name) else { return false };
-        if !child.is_whole {
-            child.retain(value);
+    fn retains(&self, name: &str, value: &mut Value, keeps_null: bool) -> bool {
+        if self.is_whole {
+            return true;
         }
+        let Some(child) = self.children.get(name).filter(|_| keeps_null || !value.is_null()) else {
+            return false;
+        };
+        child.retain(value, keeps_null);
         true
     }
 
-    fn retain(&self, value: &mut Value) {
+    fn retain(&self, value: &mut Value, keeps_null: bool) {
         match value {
-            Value::Array(items) => items.iter_mut().for_each(|item| self.retain(item)),
-            Value::Object(fields) => fields.retain(|name, value| self.retains(name, value)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.retain(item, keeps_null)),
+            Value::Object(fields) => fields.retain(|name, value| self.retains(name, value, keeps_null)),
             _ => {}
         }
     }
+}
+
+fn is_always_kept(name: &str) -> bool {
+    ALWAYS_KEPT.contains(&name) || INCOMPLETE.contains(&name)
 }
 
 /// Returns the parts of a name that a caller has selected.
@@ -148,28 +181,4 @@ fn id_field(fields: &Fields) -> Option<&'static str> {
         return None;
     }
     ResultKind::ALL.map(ResultKind::id_field).into_iter().find(|field| fields.contains_key(*field))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::service::catalog;
-
-    fn selection(tool: &str, names: &[&str]) -> Result<FieldSelection, Vec<Violation>> {
-        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        FieldSelection::parse(catalog::find(tool).expect("an operation"), &names)
-    }
-
-    #[test]
-    fn unknown_long_and_too_many_names_are_violations() {
-        let broken = |names: &[&str]| selection("list_runs", names).expect_err("violations");
-
-        let unknown = broken(&["state", "nmae", "test.nmae"]);
-        assert_eq!(unknown.len(), 2, "{unknown:?}");
-        assert!(unknown[1].to_string().contains("the nearest is `name`"), "{unknown:?}");
-        // A tree of this depth would overflow the stack when it is dropped.
-        let deep = "a.".repeat(1_000_000) + "a";
-        assert_eq!(broken(&["state", &deep])[0].path, "fields.1");
-        assert_eq!(broken(&["state"; MAX_NAMES + 1])[0].path, "fields");
-    }
 }

@@ -17,7 +17,7 @@ use super::{
     tasks::{TaskStart, may_become_task},
 };
 use crate::{
-    call::{RecordId, Reply, ToolArguments, arguments::AGREEMENT, record_ids},
+    call::{RecordId, Reply, ToolArguments, arguments::AGREEMENT, record_ids, reply::FieldSelection},
     failure::{Code, Failure},
     fields::Fields,
     service::tool::ToolDefinition,
@@ -58,7 +58,8 @@ impl ServerState {
             return response.into();
         }
         if tool.confirmation_question.is_none() {
-            let arguments = ToolArguments::from_host(&tool, sent);
+            let mut arguments = ToolArguments::from_host(&tool, sent);
+            arguments.selection = arguments.selection.or_else(|| FieldSelection::brief(&tool));
             return CallResponse::Ended(self.tool_runner.run(tool, arguments, context).await);
         }
 
@@ -87,7 +88,8 @@ impl ServerState {
             Err(failure) if failure.code == Code::ConfirmationRequired => failure,
             outcome => return CallResponse::Ended(outcome),
         };
-        if can_ask(context) && retried.state.is_none() {
+        // Who asks is another question: a model without a host that can ask needs the names, too.
+        if retried.state.is_none() {
             failure = self.tool_runner.name_records(tool, &arguments, failure).await;
             if failure.code != Code::ConfirmationRequired {
                 return CallResponse::Ended(Err(failure));

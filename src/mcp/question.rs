@@ -41,7 +41,7 @@ const DEVICE: &str = "deployment_config_id";
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns the refusal `required` of a call with names in place of the ids that it quotes. What cannot be read in time keeps its
-/// id. If the service does not accept the key, returns that failure: there is nothing to ask.
+/// id. If the service does not accept the key, or a record does not exist, returns that failure: there is nothing to ask.
 pub async fn with_names(caller: &Caller, call: &ToolArguments, required: Failure) -> Failure {
     let named = timeout(TIME_LIMIT, named(caller, call, required.clone())).await;
     named.unwrap_or(required)
@@ -60,7 +60,9 @@ async fn named(caller: &Caller, call: &ToolArguments, mut required: Failure) -> 
             }
             match name_of(caller, call.common.project_id.as_deref(), argument, id).await {
                 Ok(Some(name)) => required.message = required.message.replace(&quoted, &name),
-                Err(failure) if failure.code == Code::Unauthenticated => return failure,
+                Err(failure) if matches!(failure.code, Code::Unauthenticated | Code::NotFound) => {
+                    return failure;
+                }
                 Ok(None) | Err(_) => {}
             }
         }

@@ -4,14 +4,12 @@
 
 use std::{panic::resume_unwind, sync::Arc, thread};
 
-use indexmap::IndexSet;
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use super::report_view;
 use crate::{
-    call::reply::INCOMPLETE,
     fields::Fields,
     service::{
         schema,
@@ -80,6 +78,39 @@ const SEARCH_HINTS: &[(&str, &str)] = &[
     ("wait_for_completion", "wait until the run has finished, is it done yet, tell me when it ends"),
 ];
 
+/// Names of fields that a caller of a tool may want alone, where they are not `id` and `name`.
+const FIELD_EXAMPLES: &[(&str, &str)] = &[
+    ("describe_record", "name,state"),
+    ("find_by_name", "results.records.id"),
+    ("get_bug", "title,occurrences.multiplayer_run_id"),
+    ("get_build", "name,details.app"),
+    ("get_build_upload_parts", "upload_urls"),
+    ("get_job", "status,runs.result"),
+    ("get_live_run", "state,players.current_step"),
+    ("get_minion_download", "download_url"),
+    ("get_run", "result,players.steps.report"),
+    ("get_run_artifact", "text,next_offset"),
+    ("get_shared_step", "name,version"),
+    ("get_test", "name,version"),
+    ("get_test_plan", "name,test_items"),
+    ("get_test_plan_execution", "status,test_status"),
+    ("list_agent_knowledge_files", "count,files.path"),
+    ("list_bugs", "title,reproduction_steps"),
+    ("list_builds", "id,name,created_at,pinned"),
+    ("list_jobs", "job_id,build_id,runs.result"),
+    ("list_knowledge_files", "count,sections.files.path"),
+    ("list_project_knowledge_files", "count,files.path"),
+    ("list_run_artifacts", "artifacts.filename"),
+    ("list_run_bugs", "bug_id,title"),
+    ("list_runs", "result,duration_ms,test.id"),
+    ("list_test_case_knowledge_files", "count,files.path"),
+    ("list_test_folders", "id,path"),
+    ("list_test_plan_executions", "id,status,test_status"),
+    ("list_tests", "id,folder_id"),
+    ("summarize_results", "verdicts,failures.observed"),
+    ("wait_for_completion", "verdicts,items.result"),
+];
+
 /// Returns `tools` as hosts receive them, as [`published_tool`] does.
 pub fn published_tools<'a>(
     tools: impl IntoIterator<Item = &'a ToolDefinition>,
@@ -122,7 +153,7 @@ fn publish(
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
     let answer = tool.published_output_schema(types);
-    let mut input = input_schema(tool, &answer, is_global);
+    let mut input = input_schema(tool, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 
     let description = plain(&tool.description().for_caller(offered).unwrap_or_default());
@@ -159,21 +190,18 @@ fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// Returns the description of the argument [`FIELDS`]. The schema of the answer is `answer`.
-fn fields_description(tool: &ToolDefinition, answer: &Fields) -> String {
-    let records = schema::records(answer).unwrap_or(answer);
-    let shown = tool.records.map(|keys| [keys.id, keys.times.first().copied().unwrap_or(keys.name)]);
-    let all = schema::properties(records).into_iter().flat_map(Fields::keys).map(String::as_str);
-    let is_useful = |name: &&str| !INCOMPLETE.contains(name) && *name != "unread";
-    let examples: IndexSet<_> = shown.into_iter().flatten().chain(all).filter(is_useful).collect();
-    let examples: Vec<_> = examples.into_iter().take(2).collect();
-
-    format!("Only these, such as `{}`.", examples.join(","))
+/// Returns the description of the argument [`FIELDS`].
+fn fields_description(tool: &ToolDefinition) -> String {
+    let example = FIELD_EXAMPLES.iter().find(|(name, _)| *name == tool.name);
+    let example = example.map_or("id,name", |(_, names)| names);
+    match tool.brief {
+        Some(_) => format!("`*` is all. Or names, e.g. `{example}`."),
+        None => format!("Only these, e.g. `{example}`."),
+    }
 }
 
-/// Returns the schema of the arguments of a tool with the arguments that several tools share. The schema of the answer
-/// is `answer`.
-fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fields {
+/// Returns the schema of the arguments of a tool with the arguments that several tools share.
+fn input_schema(tool: &ToolDefinition, is_global: bool) -> Fields {
     let mut schema = tool.input_schema().clone();
     schema::publish(&mut schema);
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
@@ -189,7 +217,7 @@ fn input_schema(tool: &ToolDefinition, answer: &Fields, is_global: bool) -> Fiel
             add(DRY_RUN, "boolean", "Changes nothing.");
         }
         if tool.takes_fields() {
-            add(FIELDS, "string", &fields_description(tool, answer));
+            add(FIELDS, "string", &fields_description(tool));
         }
         if is_global {
             add(PROJECT_ID, "string", "Project.");

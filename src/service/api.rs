@@ -104,9 +104,7 @@ pub enum SortOrder {
 #[serde(default, bound(deserialize = "T: View"))]
 #[schemars(!default)]
 pub struct ListPage<T> {
-    /// The records of this page.
     pub data: Vec<T>,
-    /// Position of this page in the list.
     pub pagination: Pagination,
 }
 
@@ -116,11 +114,8 @@ pub struct ListPage<T> {
 pub struct Pagination {
     /// Zero-based number of the page.
     pub page: i64,
-    /// Number of records per page.
     pub page_size: i64,
-    /// Total number of records.
     pub total_count: Option<i64>,
-    /// Total number of pages.
     pub total_pages: Option<i64>,
 }
 

@@ -129,6 +129,8 @@ pub struct ToolInfo {
     pub required_fields: &'static [&'static str],
     /// The keys of the records of a list.
     pub records: Option<RecordKeys>,
+    /// The fields of a list that a model gets unless it selects others, separated by commas.
+    pub brief: Option<&'static str>,
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
     /// The question that a user must answer before an irreversible or costly call.
@@ -197,6 +199,7 @@ impl ToolInfo {
             rules: &[],
             required_fields: &[],
             records: None,
+            brief: None,
             failure_hints: FailureHints::NONE,
             confirmation_question: None,
             extension: None,
@@ -246,6 +249,7 @@ impl ToolInfo {
         rules(rules: &'static [Rule]) sets rules = rules;
         requires_fields(fields: &'static [&'static str]) sets required_fields = fields;
         records(records: RecordKeys) sets records = Some(records);
+        brief(fields: &'static str) sets brief = Some(fields);
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);
         access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
         needs_feature(hint: &'static str) sets failure_hints.feature = Some(hint);
@@ -281,9 +285,9 @@ impl ToolInfo {
 /// What a call of an operation does beyond its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
-    /// Reads every page, and returns the newest records.
+    /// Names the device of each run, and can read every page to return the newest runs.
     Newest,
-    /// Reads the tests of every folder, and says which folders the answer covers.
+    /// Warns if the answer may lack tests, and can read the tests of every folder.
     EveryFolder,
     /// Adds links to the files of the answer.
     FileLinks,

@@ -123,10 +123,7 @@ async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result
     let ToolCall { caller, arguments, options, .. } = call;
     match entry.extension {
         Some(Extension::EveryFolder) => saved_tests::list(&caller, arguments, &options).await,
-        Some(Extension::Newest) if newest::is_requested(&arguments) => {
-            let checked = caller.check(entry, arguments)?;
-            newest::list_newest_runs(&caller, entry, checked, &options).await
-        }
+        Some(Extension::Newest) => newest::list_runs(&caller, arguments, &options).await,
         Some(Extension::FileLinks) if options.gets_links => {
             artifact_links::list(&caller, entry, arguments).await
         }

@@ -146,7 +146,7 @@ impl CompositeTool for WaitForCompletion {
             target: self.target()?,
         };
         let mut completion = wait.run(&context.caller, &context.options).await?;
-        completion.next.iter_mut().for_each(|next| next.address(&*context.options.tools));
+        completion.next_step.iter_mut().for_each(|next| next.address(&*context.options.tools));
 
         Ok(completion)
     }

@@ -287,7 +287,7 @@ impl Reading<'_> {
         let plans = plans.values().filter(has_test).map(|plan| json!({"id": plan.id, "name": plan.name}));
 
         json!({
-            "folder_path": folder_path, "plans": plans.collect::<Vec<_>>(), "players": test.player_names(), "results": latest(&runs),
+            "folder_path": folder_path, "plans": plans.collect::<Vec<_>>(), "players": Some(test.player_names()).filter(|names| !names.is_empty()), "results": latest(&runs),
         })
     }
 
@@ -409,7 +409,7 @@ fn state(item: ResultItem) -> Option<String> {
 }
 
 fn latest(runs: &[Run]) -> Vec<Value> {
-    let entry = |Run { head, players }: &Run| {
+    let entry = |Run { head, players, .. }: &Run| {
         json!({
             "id": head.multiplayer_run_id, "state": state(ResultItem::from_run(head)), "test_name": head.test.name,
             "created_at": head.created_at, "duration_ms": head.duration_ms, "build": head.build, "devices": devices(players),

@@ -10,9 +10,9 @@ use serde_with::skip_serializing_none;
 
 use crate::{
     call::{
-        Caller, CheckedArguments, Reply, ToolArguments,
+        Caller, CheckedArguments, CommonArguments, Reply, ToolArguments,
         paging::{LONG_LIST_PAGES, deduplicate},
-        reply::RecordLimit,
+        reply::{FieldSelection, RecordLimit},
     },
     failure::{Code, Failure},
     fields::{Fields, field_at},
@@ -26,8 +26,10 @@ use crate::{
         record_kind::{ResultId, ResultKind},
         schema::RECORDS,
     },
+    text::filled,
     tools::{
         context::CallOptions,
+        names::devices,
         reader::{Reader, ScanEnd, arguments},
         unread::{Missing, Unread},
     },
@@ -35,6 +37,9 @@ use crate::{
 
 /// Field of a run with the time by which runs are sorted.
 const CREATED_AT: &str = "created_at";
+
+/// Field of a run with the names of the devices of its players. The service has no such field.
+const DEVICE: &str = "device";
 
 /// Field of the reply with the number of runs that were read.
 const RUNS_READ: &str = "runs_read";
@@ -68,15 +73,44 @@ struct NewestRuns {
     reaches_back_to: Option<Value>,
 }
 
-pub(super) fn is_requested(arguments: &ToolArguments) -> bool {
-    arguments.own.contains_key(NEWEST)
-}
-
-/// Returns the newest runs that the arguments select.
+/// Lists runs: a page of the service, or the newest runs that the arguments select.
 ///
 /// # Errors
-/// The failure of the first page. Other pages that cannot be read, or not in time, are named in the reply.
-pub(super) async fn list_newest_runs(
+/// Every failure of the operation. Pages after the first that cannot be read, or not in time, are named in the reply.
+pub(super) async fn list_runs(
+    caller: &Caller,
+    arguments: ToolArguments,
+    options: &CallOptions,
+) -> Result<Reply, Failure> {
+    let list = ListRuns::entry();
+    let checked = caller.check(list, arguments)?;
+    if checked.own.contains_key(NEWEST) {
+        return list_newest_runs(caller, list, checked, options).await;
+    }
+    let CheckedArguments { own, project_id, selection, .. } = checked;
+    let arguments = ToolArguments::new(own, CommonArguments::in_project(project_id.as_deref()));
+    let page = caller.call(list, arguments).await?;
+
+    Ok(with_fields(page, selection.as_ref()))
+}
+
+/// Returns the runs with the fields that are selected.
+fn with_fields(mut runs: Reply, selection: Option<&FieldSelection>) -> Reply {
+    if selection.is_some_and(|selection| selection.names(DEVICE)) {
+        runs.records_mut().for_each(name_devices);
+    }
+    runs.with_fields(selection)
+}
+
+/// Adds the names of the devices of its players to a run.
+fn name_devices(run: &mut Value) {
+    let devices = devices(&view::<Run>(&*run).players).join(", ");
+    if let Value::Object(run) = run {
+        run.insert(DEVICE.to_owned(), filled(&devices).into());
+    }
+}
+
+async fn list_newest_runs(
     caller: &Caller,
     list: &'static OperationEntry,
     mut checked: CheckedArguments,
@@ -95,8 +129,7 @@ pub(super) async fn list_newest_runs(
     };
     let statement = json!(statement).as_object().cloned().unwrap_or_default();
 
-    Ok(Reply::from_value(json!({RECORDS: data}))
-        .with_fields(checked.selection.as_ref())
+    Ok(with_fields(Reply::from_value(json!({RECORDS: data})), checked.selection.as_ref())
         .limited_by(RecordLimit { argument: NEWEST, restate: restate_reach }, statement))
 }
 

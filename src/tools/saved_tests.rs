@@ -1,6 +1,5 @@
-//! `list_tests`: whether its answer covers every folder, and the tests of every folder in one list.
+//! `list_tests`: whether its answer may lack tests, and the tests of every folder in one list.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -24,21 +23,9 @@ use crate::{
     },
 };
 
-/// Values of the field `covers`.
-const EVERY_FOLDER: &str = "every folder";
-const ONE_FOLDER: &str = "one folder, without the folders in it";
-const NOT_KNOWN: &str =
-    "not known: the service may list only the tests of the root; `all_folders: true` reads every folder";
-const NOT_EVERY_FOLDER: &str = "not every folder: see `unread`";
-
-/// What a list of tests says before its records, whatever fields are selected.
-#[derive(Debug, Serialize)]
-struct Coverage {
-    #[serde(flatten)]
-    missing: Missing,
-    /// Which folders the list covers.
-    covers: &'static str,
-}
+/// Warning of a list without a folder that shows tests of the root alone.
+const MAY_LACK_TESTS: &str =
+    "the service may list only the tests of the root; `all_folders: true` reads every folder";
 
 /// Lists saved tests: the answer of the service, or the tests of every folder.
 ///
@@ -52,12 +39,13 @@ pub(super) async fn list(
     let checked = caller.check(ListTests::entry(), arguments)?;
     let CheckedArguments { own, project_id, selection, .. } = checked;
 
-    let (reply, coverage) = if own.get(ALL_FOLDERS) == Some(&Value::Bool(true)) {
-        list_all_folders(caller, &own, project_id, options).await?
+    let (reply, statement) = if own.get(ALL_FOLDERS) == Some(&Value::Bool(true)) {
+        let (reply, missing) = list_all_folders(caller, &own, project_id, options).await?;
+        (reply, json!(missing))
     } else {
         list_as_answered(caller, own, project_id.as_deref()).await?
     };
-    let statement = json!(coverage).as_object().cloned().unwrap_or_default();
+    let statement = statement.as_object().cloned().unwrap_or_default();
     Ok(reply.with_fields(selection.as_ref()).with_statement(statement))
 }
 
@@ -65,31 +53,31 @@ async fn list_as_answered(
     caller: &Caller,
     own: Fields,
     project: Option<&str>,
-) -> Result<(Reply, Coverage), Failure> {
+) -> Result<(Reply, Value), Failure> {
     let is_one_folder = own.contains_key("folder_path") || own.contains_key("folder_id");
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project));
     let reply = caller.call(ListTests::entry(), arguments).await?;
 
     let tests = reply.value().get(RECORDS).and_then(Value::as_array);
-    let covers = match tests {
-        _ if is_one_folder => ONE_FOLDER,
-        Some(tests) if shows_folders(tests) => EVERY_FOLDER,
-        _ => NOT_KNOWN,
-    };
+    let may_lack_tests = !is_one_folder && !tests.is_some_and(|tests| shows_folders(tests));
+    let statement = if may_lack_tests { json!({"warning": MAY_LACK_TESTS}) } else { Value::Null };
 
-    Ok((reply, Coverage { missing: Missing::default(), covers }))
+    Ok((reply, statement))
 }
 
-/// Reads the tests of every folder and returns the page that the arguments select, sorted by folder and name. Without a
-/// page size, one page has all tests.
+/// Reads the tests of every folder, or of one with the folders in it, and returns the page that the arguments select, sorted by
+/// folder and name. Without a page size, one page has all tests.
 async fn list_all_folders(
     caller: &Caller,
     own: &Fields,
     project: Option<String>,
     options: &CallOptions,
-) -> Result<(Reply, Coverage), Failure> {
+) -> Result<(Reply, Missing), Failure> {
     let reader = Reader::new(caller, project.as_deref());
-    let (tests, unread) = reader.run(options, read_all_folders(&reader)).await?;
+    let (mut tests, unread) = reader.run(options, read_all_folders(&reader)).await?;
+    if let Some(folder) = own.get("folder_path").and_then(Value::as_str) {
+        tests.retain(|test| is_in_folder(test, folder.trim_matches('/')));
+    }
 
     let number =
         |name: &str| own.get(name).and_then(Value::as_u64).and_then(|size| usize::try_from(size).ok());
@@ -103,8 +91,14 @@ async fn list_all_folders(
     let mut reply = Reply::from_value(json!({RECORDS: data, "pagination": pagination}));
     reply.add_next_page();
 
-    let covers = if unread.is_empty() { EVERY_FOLDER } else { NOT_EVERY_FOLDER };
-    Ok((reply, Coverage { missing: unread.into(), covers }))
+    Ok((reply, unread.into()))
+}
+
+/// Returns whether a test is in `folder` or in a folder in it. The empty path is the root.
+fn is_in_folder(test: &Value, folder: &str) -> bool {
+    let path = view::<TestSummary>(test).folder_path.unwrap_or_default();
+    let below = path.trim_matches('/').strip_prefix(folder);
+    below.is_some_and(|below| folder.is_empty() || below.is_empty() || below.starts_with('/'))
 }
 
 /// Returns the tests of every folder, each once, and what could not be read.

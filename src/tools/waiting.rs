@@ -290,7 +290,7 @@ impl PollLoop {
 
     /// Adds what is known about the target to a failure.
     fn with_known_state(&self, failure: Failure) -> Failure {
-        let completion = Completion { resource: None, next: None, ..self.completion() };
+        let completion = Completion { next_step: None, ..self.completion() };
         let mut known = json!(completion);
         if let Some(known) = known.as_object_mut() {
             // The wait failed: it is neither `completed` nor `timed_out`.

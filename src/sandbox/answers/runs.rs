@@ -19,7 +19,7 @@ impl Answer<ListRuns> for World {
 
         Ok(page(runs, request.page, request.page_size, |(job, attempt)| {
             let view = RunView { project, job, attempt, now };
-            Run { head: view.head(), players: view.map_players(|player, _, _| player) }
+            Run { head: view.head(), players: view.map_players(|player, _, _| player), ..Run::default() }
         })
         .into())
     }

@@ -60,6 +60,7 @@ pub enum Severity {
 
 impl Operation for ListBugs {
     const TOOL: ToolInfo = ToolInfo::lists("list_bugs", "List reviewed bugs", Toolset::Bugs)
+        .brief("id,title,severity,category,status,occurrence_count,created_at")
         .needs_feature(ONE_RUN)
         .needs("project:read-runs")
         .records(RecordKeys { id: "id", times: &["created_at"], name: "title" });
@@ -127,7 +128,6 @@ pub struct RunBugDetails {
 }
 
 // service.md 9
-/// A reviewed bug.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Bug {

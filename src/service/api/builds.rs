@@ -35,6 +35,7 @@ pub enum BuildPlatform {
 
 impl Operation for ListBuilds {
     const TOOL: ToolInfo = ToolInfo::lists("list_builds", "List builds", Toolset::Builds)
+        .brief("id,name,platform,status,pinned,tags,created_at")
         .access_hint("a start works with a known `argument:build_id`, or without: the service then chooses")
         .needs("project:manage-build-storage")
         .records(RecordKeys { id: "id", times: &["created_at"], name: "name" });

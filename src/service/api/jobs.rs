@@ -28,6 +28,7 @@ pub enum JobStatusFilter {
 
 impl Operation for ListJobs {
     const TOOL: ToolInfo = ToolInfo::lists("list_jobs", "List jobs", Toolset::Runs)
+        .brief("job_id,status,created_at,test_name,platform,queue_rejection_reason,runs.multiplayer_run_id,runs.result")
         .needs("project:read-runs")
         .records(RecordKeys { id: "job_id", times: &["created_at"], name: "test_name" });
     const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/jobs");
@@ -74,7 +75,6 @@ pub struct Job {
     pub runs: Vec<JobRun>,
 }
 
-/// Number of attempts of a job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Retries {
@@ -82,7 +82,6 @@ pub struct Retries {
     pub remaining: u8,
 }
 
-/// One attempt of a job.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct JobRun {

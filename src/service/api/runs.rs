@@ -119,6 +119,7 @@ pub enum RunStateFilter {
 
 impl Operation for ListRuns {
     const TOOL: ToolInfo = ToolInfo::lists("list_runs", "List runs", Toolset::Runs)
+        .brief("job_id,multiplayer_run_id,state,result,test.name,build.name,created_at,device,bug_info.bug_count")
         .extended_by(Extension::Newest)
         .needs("project:read-runs")
         .rules(&[Rule::Own(&Rule::Excludes(NEWEST, "page")), Rule::Own(&Rule::Excludes(NEWEST, "page_size"))])
@@ -201,6 +202,9 @@ pub struct Run {
     #[serde(flatten)]
     pub head: RunHead,
     pub players: Vec<RunPlayer>,
+    // Added by this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// The fields that both forms of a run have.
@@ -208,7 +212,6 @@ pub struct Run {
 #[serde(default)]
 pub struct RunHead {
     pub job_id: String,
-    /// Id of the run.
     pub multiplayer_run_id: String,
     pub project_id: String,
     /// `initializing`, `running` or `completed`, in either letter case.
@@ -333,7 +336,6 @@ pub struct RunStepItem {
     pub comment: Option<String>,
 }
 
-/// The definition of a step.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct RunStepTest {

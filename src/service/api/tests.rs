@@ -11,14 +11,14 @@ use super::{
 
 /// Lists saved tests: all, or those directly in one folder.
 ///
-/// Without a folder, the service may list only tests of the root; `covers` says so.
+/// Without a folder, the service may list only tests of the root; a `warning` says so.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `argument:folder_id`.
     pub folder_path: Option<String>,
     /// From `tool:find_by_name>list_test_folders`.
     pub folder_id: Option<String>,
-    /// Every folder, by default on one page; default false.
+    /// Every folder, or those in `argument:folder_path`, by default on one page; default false.
     pub all_folders: Option<bool>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<25>>,
@@ -29,9 +29,9 @@ pub const ALL_FOLDERS: &str = "all_folders";
 
 impl Operation for ListTests {
     const TOOL: ToolInfo = ToolInfo::lists("list_tests", "List tests", Toolset::Tests)
+        .brief("id,name,type,folder_path")
         .rules(&[
             Rule::Excludes("folder_path", "folder_id"),
-            Rule::Own(&Rule::Excludes(ALL_FOLDERS, "folder_path")),
             Rule::Own(&Rule::Excludes(ALL_FOLDERS, "folder_id")),
         ])
         .extended_by(Extension::EveryFolder);

@@ -14,7 +14,6 @@ use super::{
 use crate::{
     call::{Reply, reply::FieldSelection},
     failure::Failure,
-    service::api::Open,
     text::guidance::Guidance,
     tools::{names::BuildName, unread::Missing},
 };
@@ -66,13 +65,11 @@ pub struct Completion {
     pub still_running: Vec<String>,
     /// What to do next.
     #[schemars(with = "Option<String>")]
-    pub next: Option<Guidance>,
+    pub next_step: Option<Guidance>,
     /// Why the last poll failed.
     pub last_failure: Option<String>,
     /// Jobs in the order of the request, or the run.
     pub items: Vec<ResultItem>,
-    /// Record of the job, run or execution; absent with several jobs.
-    pub resource: Option<Open>,
     #[serde(skip)]
     pub(crate) plan_name: Option<String>,
 }
@@ -109,13 +106,12 @@ impl Completion {
             verdicts,
             builds: state.builds.clone(),
             still_running: unfinished.filter_map(|item| item.id().map(str::to_owned)).collect(),
-            next: None,
+            next_step: None,
             last_failure: None,
             items,
-            resource: state.resource.clone(),
             plan_name: state.plan_name(),
         };
-        completion.next = completion.next_step();
+        completion.next_step = completion.next_step();
 
         completion
     }
@@ -130,7 +126,7 @@ impl Completion {
         self
     }
 
-    /// Returns the advice for the field `next`.
+    /// Returns the advice for the field `next_step`.
     fn next_step(&self) -> Option<Guidance> {
         if self.status == WaitStatus::TimedOut {
             return Some(REPEAT.into());

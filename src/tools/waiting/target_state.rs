@@ -11,7 +11,6 @@ use crate::{
         paging::{MAX_CONCURRENT_REQUESTS, MAX_PAGES, deduplicate, is_list_missing},
     },
     failure::Failure,
-    fields::Fields,
     service::{
         api::{
             Id,
@@ -48,8 +47,6 @@ pub(super) struct TargetState {
     pub(super) items: Vec<ResultItem>,
     /// Whether the execution has more jobs than are read.
     is_list_longer: bool,
-    /// The record of the target as the service wrote it, if the target is a single record.
-    pub(super) resource: Option<Fields>,
     execution: Option<TestPlanExecution>,
     /// The builds of the target. Those of jobs have names once the jobs are finished.
     pub(super) builds: Vec<BuildName>,
@@ -82,7 +79,6 @@ impl TargetState {
             client: ProjectClient { caller, project },
             items,
             is_list_longer: false,
-            resource: None,
             execution: None,
             builds: Vec::new(),
             build_ids: BTreeSet::new(),
@@ -112,7 +108,6 @@ impl TargetState {
         let item = ResultItem { platform: filled(&devices.join(", ")), ..ResultItem::from_run(&run.head) };
         self.items = vec![item];
         self.builds = run.head.build.and_then(BuildName::of_run).into_iter().collect();
-        self.resource = fields_of(reply);
 
         Ok(())
     }
@@ -133,7 +128,6 @@ impl TargetState {
         let build = execution.build_id.clone().map(|id| BuildName { id, name: execution.build_name.clone() });
         self.builds = build.into_iter().collect();
         self.execution = Some(execution);
-        self.resource = fields_of(reply);
 
         Ok(())
     }
@@ -167,7 +161,7 @@ impl TargetState {
         let mut result = Ok(());
         for (place, id, reply) in replies {
             match reply {
-                Ok(reply) => self.keep_job(place, id, reply),
+                Ok(reply) => self.keep_job(place, id, &reply),
                 Err(failure) if result.is_ok() => {
                     result = Err(failure.detail("job_id", &*id));
                     self.failed_job = Some(id);
@@ -178,7 +172,7 @@ impl TargetState {
         result
     }
 
-    fn keep_job(&mut self, place: usize, id: String, reply: Reply) {
+    fn keep_job(&mut self, place: usize, id: String, reply: &Reply) {
         if self.client.project.is_none() {
             self.client.project = reply.project().map(str::to_owned);
         }
@@ -189,9 +183,6 @@ impl TargetState {
             *item = ResultItem { job_id: read.job_id.or(Some(id)), ..read };
         }
         self.build_ids.extend(job.build_id);
-        if self.items.len() == 1 {
-            self.resource = fields_of(reply);
-        }
     }
 
     /// Reads how far the players of a few running runs are. A run that cannot be read is shown without it.
@@ -224,7 +215,7 @@ impl TargetState {
     }
 
     pub(super) fn has_answer(&self) -> bool {
-        self.resource.is_some() || self.items.iter().any(|item| item.status.is_some())
+        self.execution.is_some() || self.items.iter().any(|item| item.status.is_some())
     }
 
     /// Returns whether the service has answered about the record that could not be read last, or with its id: it was started
@@ -232,7 +223,7 @@ impl TargetState {
     pub(super) fn was_seen(&self) -> bool {
         let caller = &self.client.caller;
         match (&self.target, &self.failed_job) {
-            (ResultTarget::Single(id), _) => self.resource.is_some() || caller.scope.has_seen(id),
+            (ResultTarget::Single(id), _) => self.has_answer() || caller.scope.has_seen(id),
             (ResultTarget::Jobs(_), Some(id)) => {
                 let is_read = |item: &ResultItem| item.job_id.as_ref() == Some(id) && item.status.is_some();
                 self.items.iter().any(is_read)
@@ -332,13 +323,6 @@ async fn list_jobs(
     jobs.sort_by_cached_key(|job| (job.created_at.clone(), job.test_name.clone(), job.job_id.clone()));
 
     Ok(Some((jobs, listed.has_more_pages)))
-}
-
-fn fields_of(reply: Reply) -> Option<Fields> {
-    match reply.into_value() {
-        serde_json::Value::Object(fields) => Some(fields),
-        _ => None,
-    }
 }
 
 /// Returns how far each player of a run is, for users; `None` if the service does not say so (service.md 2.2).

@@ -20,6 +20,11 @@ async fn result(status: u16, body: Value) -> Value {
     host.call("get_run", json!({"run_id": "x"})).await
 }
 
+fn nested(depth: usize, innermost: Value) -> Value {
+    (0..depth)
+        .fold(innermost, |value, level| if level % 2 == 0 { json!([value]) } else { json!({"a": value}) })
+}
+
 fn run(field: &str, value: Value) -> Value {
     let mut run = json!({"multiplayer_run_id": "x"});
     run[field] = value;
@@ -37,6 +42,10 @@ async fn a_reply_is_cut_to_the_limit_whatever_its_shape() {
         run("texts", json!(vec!["y".repeat(520); 20_000])),
         run("object", many_fields),
         run("text", json!("z".repeat(4_000_000))),
+        run("escaped", json!("\n\"".repeat(100_000))),
+        run("emoji", json!("👩‍🚀".repeat(10_000))),
+        run(&"k".repeat(100_000), json!(1)),
+        run("nested", nested(100, json!("z".repeat(100_000)))),
     ];
 
     for shape in shapes {

@@ -192,7 +192,7 @@ async fn advice_in_replies_names_offered_tools_only() {
         let mut session = Fixture::new().variables(&[("TAS_TOOLSETS", words)]).open().await;
         let waited = session.host.succeed("wait_for_completion", json!({"run_id": seed::RUN_FAILED})).await;
 
-        assert!(waited["next"].as_str().expect("advice").starts_with(expected), "{waited}");
+        assert!(waited["next_step"].as_str().expect("advice").starts_with(expected), "{waited}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! `list_tests`: whether its answer covers every folder, and the tests of every folder.
+//! `list_tests`: whether its answer may lack tests, and the tests of every folder.
 
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed;
@@ -43,21 +43,13 @@ fn ids(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn the_answer_says_whether_it_covers_every_folder() {
+async fn the_answer_is_that_of_the_service_unless_it_may_lack_tests() {
     let mut session = Fixture::new().open().await;
-    for (arguments, covers) in [
-        (json!({}), "every folder"),
-        (json!({"fields": "id", "page_size": 3}), "every folder"),
-        (json!({"folder_path": "Levels"}), "one folder, without the folders in it"),
-        (json!({"folder_id": seed::FOLDER_LEVELS}), "one folder, without the folders in it"),
-    ] {
+    for arguments in [json!({"fields": "*"}), json!({"fields": "*", "folder_path": "Levels"})] {
         let list = session.host.succeed(TOOL, arguments.clone()).await;
-        assert_eq!(list["covers"], covers, "{arguments}");
+        let members: Vec<_> = list.as_object().expect("an object").keys().collect();
+        assert_eq!(members, ["data", "pagination"], "{arguments}");
     }
-
-    let list = session.host.succeed(TOOL, json!({"fields": "id", "page_size": 3})).await;
-    assert_eq!(list["data"][0].as_object().map(serde_json::Map::len), Some(1), "{list}");
-    assert!(list["next"].is_object(), "{list}");
 }
 
 #[tokio::test]
@@ -65,8 +57,7 @@ async fn a_list_that_shows_no_folder_may_lack_tests_and_says_how_to_get_them() {
     let mut session = Fixture::new().open_with(root_only(&["a"]).await).await;
     let list = session.host.succeed(TOOL, json!({})).await;
 
-    let covers = list["covers"].as_str().expect("a text");
-    assert!(covers.starts_with("not known") && covers.contains("`all_folders: true`"), "{covers}");
+    assert!(list["warning"].as_str().expect("a text").contains("`all_folders: true`"), "{list}");
     assert_eq!(session.service.requests().len(), 1);
 }
 
@@ -75,7 +66,6 @@ async fn the_tests_of_every_folder_are_one_list() {
     let mut session = Fixture::new().open_with(root_only(&["b", "a"]).await).await;
     let list = session.host.succeed(TOOL, json!({"all_folders": true})).await;
 
-    assert_eq!(list["covers"], "every folder");
     assert_eq!(ids(&list), ["in-root", "in-a", "in-b"]);
     assert_eq!(list["pagination"]["total_count"], 3);
     assert!(list["incomplete"].is_null() && list["next"].is_null(), "{list}");
@@ -88,7 +78,6 @@ async fn a_service_that_lists_every_folder_is_not_asked_for_each() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
     let list = host.succeed(TOOL, json!({"all_folders": true, "fields": "id"})).await;
 
-    assert_eq!(list["covers"], "every folder");
     assert_eq!(ids(&list).len() as u64, list["pagination"]["total_count"].as_u64().expect("a number"));
     assert_eq!(service.requests().await.len(), 1);
 }
@@ -99,7 +88,6 @@ async fn a_folder_that_cannot_be_read_is_reported() {
     let list = session.host.succeed(TOOL, json!({"all_folders": true, "fields": "id"})).await;
 
     assert_eq!(ids(&list), ["in-root", "in-a"]);
-    assert_eq!(list["covers"], "not every folder: see `unread`");
     assert_eq!(list["unread"][0]["what"], "tests in the folder closed");
     let first = list.as_object().and_then(|fields| fields.keys().next());
     assert_eq!(first.map(String::as_str), Some("incomplete"));
@@ -117,16 +105,14 @@ async fn the_tests_of_every_folder_can_be_read_in_pages() {
 }
 
 #[tokio::test]
-async fn every_folder_is_not_combined_with_one() {
+async fn a_folder_is_listed_with_the_folders_in_it_and_is_named_by_its_path() {
     let mut session = Fixture::new().open().await;
-    for folder in ["folder_path", "folder_id"] {
-        let mut arguments = json!({"all_folders": true});
-        arguments[folder] = json!("Levels");
-        let violations = session.host.violations(TOOL, arguments.clone()).await;
-        assert_eq!(violations, [format!("all_folders: cannot be combined with `{folder}`")]);
+    let inside = json!({"all_folders": true, "folder_path": "Levels", "fields": "folder_path"});
+    let list = session.host.succeed(TOOL, inside).await;
+    let expected = ["Levels", "Levels/World 1", "Levels/World 2"].map(|path| json!({"folder_path": path}));
+    assert_eq!(list["data"], json!(expected));
 
-        arguments["all_folders"] = json!(false);
-        arguments[folder] = json!(if folder == "folder_id" { seed::FOLDER_LEVELS } else { "Levels" });
-        session.host.succeed(TOOL, arguments).await;
-    }
+    let arguments = json!({"all_folders": true, "folder_id": seed::FOLDER_LEVELS});
+    let violations = session.host.violations(TOOL, arguments).await;
+    assert_eq!(violations, ["all_folders: cannot be combined with `folder_id`"]);
 }

@@ -21,7 +21,7 @@ fn every_tool_that_reads_takes_fields_and_no_other_does() {
 async fn only_selected_fields_are_returned_in_the_order_of_the_service() {
     let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
     let complete = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED})).await;
-    let fields = ["test.name", "players.steps.run_result", "result"];
+    let fields = ["test.name", "players.steps.run_result", "result", "truncated", "next", "left_out"];
     let reply = host.succeed("get_run", json!({"run_id": seed::RUN_FAILED, "fields": fields})).await;
     let steps = |run: &Value| {
         let steps = run["players"][0]["steps"].as_array().expect("steps");
@@ -88,6 +88,11 @@ async fn names_that_the_tool_does_not_know_are_refused_before_the_call() {
 
     let found = host.violations("list_tests", json!({"fields": ["nmae"]})).await;
     assert!(found[0].contains("the nearest is `name`"), "{found:?}");
+    // A tree of this depth would overflow the stack when it is dropped.
+    let deep = host.violations("list_tests", json!({"fields": ["name", "a.".repeat(30_000) + "a"]})).await;
+    assert!(deep[0].starts_with("fields.1: must have at most"), "{deep:?}");
+    let many = host.violations("list_tests", json!({"fields": vec!["name"; 101]})).await;
+    assert_eq!(many, ["fields: must have at most 100 names"]);
     assert_eq!(service.requests().await, [""; 0]);
 }
 
@@ -152,5 +157,61 @@ async fn a_picture_is_delivered_only_if_its_field_is_selected() {
         let content = result["content"].as_array().expect("content");
         let found = content.iter().any(|block| block["type"] == "image");
         assert_eq!(found, is_delivered, "{fields}: {} blocks", content.len());
+    }
+}
+
+#[tokio::test]
+async fn lists_are_brief_unless_fields_are_selected_and_say_what_they_lack() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    for (tool, longest, shown, lacking) in [
+        ("list_runs", 6_000, "device", "players"),
+        ("list_jobs", 5_000, "platform", "retries"),
+        ("list_builds", 2_000, "pinned", "file_size"),
+        ("list_tests", 2_000, "folder_path", "folder_id"),
+        ("list_bugs", 2_000, "severity", "description"),
+    ] {
+        let brief = host.succeed(tool, json!({})).await;
+        let length = brief.to_string().chars().count();
+        assert!(length <= longest && brief.get("truncated").is_none(), "{tool}: {length}");
+        assert!(!brief["data"][0][shown].is_null() && brief["data"][0][lacking].is_null(), "{tool}: {brief}");
+        assert!(brief["left_out"].as_str().expect("a text").contains(lacking), "{tool}: {brief}");
+
+        let whole = host.succeed(tool, json!({"fields": "*", "page_size": 5})).await;
+        assert!(!whole["data"][0][lacking].is_null() && whole["left_out"].is_null(), "{tool}: {whole}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_is_cut_continues_without_a_gap() {
+    let Session { service: _service, mut host, .. } = Fixture::new().all_tools().open().await;
+    let all = host.succeed("list_runs", json!({"page_size": 100, "fields": "id"})).await;
+    let (mut read, mut arguments) = (Vec::new(), json!({"fields": "*"}));
+
+    loop {
+        let page = host.succeed("list_runs", arguments.clone()).await;
+        for run in page["data"].as_array().expect("runs") {
+            let id = json!({"multiplayer_run_id": run["multiplayer_run_id"]});
+            if !read.contains(&id) {
+                read.push(id);
+            }
+        }
+        let Some(next) = page.get("next") else { break };
+        arguments["page"] = next["page"].clone();
+        if let Some(size) = next.get("page_size") {
+            arguments["page_size"] = size.clone();
+        }
+    }
+
+    assert_eq!(all["data"], json!(read));
+}
+
+#[tokio::test]
+async fn every_tool_names_fields_of_its_own_as_an_example() {
+    for tool in catalog::tools().filter(|tool| tool.takes_fields()) {
+        let listed = listed_tool(tool, false);
+        let description = listed["inputSchema"]["properties"]["fields"]["description"].as_str();
+        let example = description.and_then(|text| text.split("e.g. ").nth(1)).expect("an example");
+        let names: Vec<_> = example.trim_end_matches('.').split(',').map(str::to_owned).collect();
+        FieldSelection::parse(&tool, &names).unwrap_or_else(|broken| panic!("{}: {broken:?}", tool.name));
     }
 }

@@ -90,7 +90,7 @@ async fn a_list_with_too_many_pages_is_reported() {
         }]);
         let expected = json!({
             "incomplete": true, "status": "completed", "finished": 2_000, "total": 2_001,
-            "unread": unread, "next": end["next"],
+            "unread": unread,
         });
 
         assert_eq!(end, expected);
@@ -132,7 +132,7 @@ async fn tests_that_are_not_listed_are_reported() {
     let unread = json!([{"what": "2 tests", "why": "they are not in the list of jobs"}]);
     let expected = json!({
         "incomplete": true, "repeat": end["repeat"], "status": "completed", "all_passed": false, "finished": 3,
-        "total": 5, "unread": unread, "next": end["next"],
+        "total": 5, "unread": unread,
     });
     assert!(end["repeat"].is_string(), "{end}");
     assert_eq!(end, expected);

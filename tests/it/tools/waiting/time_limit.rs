@@ -30,7 +30,7 @@ async fn a_timed_out_wait_is_a_result_and_the_next_call_continues() {
     assert_eq!(end["still_running"], json!([JOB_RUNNING, JOB_QUEUED]));
     assert_eq!(end["verdicts"], json!({"SUCCESS": 1}));
     assert_eq!((&end["last_status"], &end["all_passed"]), (&json!("RUNNING"), &json!(false)));
-    assert!(end["next"].as_str().is_some_and(|next| next.contains("same arguments")), "{end}");
+    assert!(end["next_step"].as_str().is_some_and(|next| next.contains("same arguments")), "{end}");
 
     let mut calls = 1;
     while session.wait(jobs.clone()).await["status"] == "timed_out" {
@@ -56,7 +56,7 @@ async fn a_process_that_stops_ends_its_waits_as_if_their_time_had_passed() {
     let end = serde_json::to_value(end).expect("JSON");
 
     assert_eq!((&end["status"], &end["polls"]), (&json!("timed_out"), &json!(1)), "{end}");
-    assert!(end["next"].as_str().is_some_and(|next| next.contains("same arguments")), "{end}");
+    assert!(end["next_step"].as_str().is_some_and(|next| next.contains("same arguments")), "{end}");
 }
 
 #[tokio::test]
