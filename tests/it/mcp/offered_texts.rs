@@ -151,6 +151,38 @@ async fn what_is_left_of_a_text_is_complete() {
     }
 }
 
+/// A text says no more than the contract, and no less where a caller would guess.
+#[tokio::test]
+async fn descriptions_say_what_callers_would_guess() {
+    let mut host = Host::open(&settings(&[])).await;
+    let tools = host.request("tools/list", json!({})).await["result"]["tools"].clone();
+    for (tool, argument, expected) in [
+        ("start_run", "multiplayer_test_id", "From find_by_name."),
+        ("start_run", "retries", "more runs of the same job after ERROR, TIMEOUT or STOPPED"),
+        ("start_run", "build_id", "Needs deployment_config_id"),
+        ("start_run", "player_deployment_configs", "Two players on one private device are refused."),
+        ("start_run", "run_on_all_configured_devices", "Multiplies instances."),
+        ("start_test_plan_run", "", "build_id is that of slot 1"),
+        ("stop_runs", "", "not stated whether remaining retries are dropped"),
+        ("stop_runs", "confirm", "after confirmation_required"),
+        ("export_tmsys_run", "", "the export is new unless already_exported is true"),
+        ("export_tmsys_run", "force_new_run", "returns the existing export, or makes the first"),
+        ("export_tmsys_run", "custom_run_name", "without outer white space, which is removed"),
+        (
+            "list_test_plan_executions",
+            "",
+            "test_status.failed also counts ERROR, TIMEOUT, BLOCKED and MAX_STEPS",
+        ),
+        ("update_test_plan", "", "send the items of get_test_plan back as read"),
+        ("update_test", "patch", "Null is sent as null."),
+    ] {
+        let tool = tools.as_array().expect("tools").iter().find(|one| one["name"] == tool).expect("a tool");
+        let argument = &tool["inputSchema"]["properties"][argument]["description"];
+        let text = argument.as_str().or(tool["description"].as_str()).expect("a text");
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn hints_of_failures_name_offered_tools_only() {
     let writes = [

@@ -28,6 +28,11 @@ async fn a_failure_names_the_record() {
         "create_test_folder: \"Caves\": the service answered 404",
         &["`create_intermediate_parents: true`"],
     );
+    let folder = host
+        .fail("create_test_folder", json!({"name": "Caves", "parent_folder_id": seed::TEST_PASSES}))
+        .await;
+    assert_texts(&folder, "create_test_folder: ", &["pass the id of an existing folder"]);
+    assert!(!folder.to_string().contains("create_intermediate_parents"), "{folder}");
 }
 
 /// What a list is filtered by cannot be what the service did not find.
