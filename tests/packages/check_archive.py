@@ -1,11 +1,29 @@
 """Unpacks the archives of a release, checks every checksum, and starts the binary of this platform.
 Usage: check_archive.py DIRECTORY SUMS"""
 
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
+
+
+def check_binstall(archive, root):
+    """Checks that `cargo binstall` looks for this archive, and finds the binary in it."""
+    package = tomllib.loads(Path("Cargo.toml").read_text())["package"]
+    binstall, name = package["metadata"]["binstall"], package["name"]
+    target = root.name.removeprefix(f"{name}-{package['version']}-")
+    pack = binstall["overrides"].get(target, binstall)["pkg-fmt"]
+    words = {"name": name, "bin": name, "version": package["version"], "target": target, "repo": ""}
+    words |= {"archive-suffix": {"tgz": ".tar.gz", "zip": ".zip"}[pack], "binary-ext": ".exe" if "windows" in target else ""}
+
+    def filled(template):
+        return re.sub(r"{ ([a-z-]+) }", lambda word: words[word[1]], template)
+
+    assert Path(filled(binstall["pkg-url"])).name == archive.name, archive.name
+    assert (root.parent / filled(binstall["bin-dir"])).is_file(), archive.name
 
 
 def main(directory, sums):
@@ -16,6 +34,7 @@ def main(directory, sums):
             root = Path(temporary, archive.name.removesuffix(".zip").removesuffix(".tar.gz"))
             subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=root, check=True)
             assert (root / "docs").is_dir() and (root / "LICENSE-MIT").is_file(), archive.name
+            check_binstall(archive, root)
 
         tests = subprocess.run([root / "tas-mcp", "--sandbox", "tests"], capture_output=True, text=True, check=True)
         assert "Pause and resume" in tests.stdout
