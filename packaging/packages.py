@@ -44,7 +44,7 @@ def version():
 
 
 def readme(start):
-    """Returns the page of a package in its registry, with the lines that start the program without a copy of it."""
+    """Returns the page of a package in its registry. `start` starts the program without a copy of it."""
     return f"""# tas-mcp
 
 {crate()["description"]}.

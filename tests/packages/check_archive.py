@@ -13,17 +13,11 @@ from pathlib import Path
 def check_binstall(archive, root):
     """Checks that `cargo binstall` looks for this archive, and finds the binary in it."""
     package = tomllib.loads(Path("Cargo.toml").read_text())["package"]
-    binstall, name = package["metadata"]["binstall"], package["name"]
-    target = root.name.removeprefix(f"{name}-{package['version']}-")
-    pack = binstall["overrides"].get(target, binstall)["pkg-fmt"]
-    words = {"name": name, "bin": name, "version": package["version"], "target": target, "repo": ""}
-    words |= {"archive-suffix": {"tgz": ".tar.gz", "zip": ".zip"}[pack], "binary-ext": ".exe" if "windows" in target else ""}
-
-    def filled(template):
-        return re.sub(r"{ ([a-z-]+) }", lambda word: words[word[1]], template)
-
-    assert Path(filled(binstall["pkg-url"])).name == archive.name, archive.name
-    assert (root.parent / filled(binstall["bin-dir"])).is_file(), archive.name
+    binstall, suffix = package["metadata"]["binstall"], archive.name.removeprefix(root.name)
+    target = root.name.removeprefix(f"{package['name']}-{package['version']}-")
+    words = package | {"target": target, "archive-suffix": suffix, "bin": package["name"], "binary-ext": "", "repo": ""}
+    url, path = (re.sub("{ (.*?) }", lambda word: words[word[1]], binstall[name]) for name in ("pkg-url", "bin-dir"))
+    assert Path(url).name == archive.name and list(root.parent.glob(f"{path}*")), f"{url}, {path}"
 
 
 def main(directory, sums):
