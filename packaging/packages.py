@@ -2,6 +2,7 @@
 
 The same files give the same package, byte for byte: files are sorted, and have no owner and a fixed time."""
 
+import argparse
 import gzip
 import hashlib
 import io
@@ -33,6 +34,19 @@ PLATFORMS = {
 
 # The name in the registry of MCP, by which it recognizes the packages: the readme of each one says it.
 SERVER_NAME = json.loads((ROOT / "packaging/server.json").read_text())["name"]
+
+
+def run(description, write_packages, targets=None):
+    """Lets `write_packages` write packages of a binary, for a platform and into a directory, which are the arguments of a script."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path, help="the binary for the platform")
+    parser.add_argument("target", choices=targets, help="the platform, such as x86_64-unknown-linux-gnu")
+    parser.add_argument("output", type=Path, help="the directory of the packages")
+    options = parser.parse_args()
+    try:
+        write_packages(options.binary, options.target, options.output)
+    except OSError as error:
+        parser.error(str(error))
 
 
 def crate():
