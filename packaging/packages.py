@@ -2,9 +2,11 @@
 
 The same files give the same package, byte for byte: files are sorted, and have no owner and a fixed time."""
 
+import argparse
 import gzip
 import hashlib
 import io
+import json
 import os
 import tarfile
 import tempfile
@@ -22,9 +24,53 @@ EXECUTABLE, READABLE = 0o755, 0o644
 
 LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
 
+# The platforms that the registries of npm and Python serve: what npm compares with the machine, and the tag of a wheel.
+PLATFORMS = {
+    "x86_64-unknown-linux-gnu": ({"os": ["linux"], "cpu": ["x64"], "libc": ["glibc"]}, "manylinux_{glibc}_x86_64"),
+    "aarch64-unknown-linux-gnu": ({"os": ["linux"], "cpu": ["arm64"], "libc": ["glibc"]}, "manylinux_{glibc}_aarch64"),
+    "aarch64-apple-darwin": ({"os": ["darwin"], "cpu": ["arm64"]}, "macosx_11_0_arm64"),
+    "x86_64-pc-windows-msvc": ({"os": ["win32"], "cpu": ["x64"]}, "win_amd64"),
+}
+
+# The name in the registry of MCP, by which it recognizes the packages: the readme of each one says it.
+SERVER_NAME = json.loads((ROOT / "packaging/server.json").read_text())["name"]
+
+
+def run(description, write_packages, targets=None):
+    """Lets `write_packages` write packages of a binary, for a platform and into a directory, which are the arguments of a script."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=Path, help="the binary for the platform")
+    parser.add_argument("target", choices=targets, help="the platform, such as x86_64-unknown-linux-gnu")
+    parser.add_argument("output", type=Path, help="the directory of the packages")
+    options = parser.parse_args()
+    try:
+        write_packages(options.binary, options.target, options.output)
+    except OSError as error:
+        parser.error(str(error))
+
+
+def crate():
+    return tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]
+
 
 def version():
-    return tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
+    return crate()["version"]
+
+
+def readme(start):
+    """Returns the page of a package in its registry. `start` starts the program without a copy of it."""
+    return f"""# tas-mcp
+
+{crate()["description"]}.
+
+```text
+{start} demo                      # a session of an assistant with a sandbox, without an account
+{start} login                     # address and key of the service
+claude mcp add tas -- {start}
+```
+
+mcp-name: {SERVER_NAME}
+"""
 
 
 def is_windows(target):
@@ -46,7 +92,7 @@ def sha256(content):
 def write_package(path, files):
     """Writes a tar file that is compressed with gzip, or a zip file, by the name of the package. Prints its SHA-256.
     `files` has the content of each file, and its mode, by its path in the package."""
-    packed = tar_gz(files) if path.name.endswith(".tar.gz") else zipped(files)
+    packed = tar_gz(files) if path.name.endswith((".tar.gz", ".tgz")) else zipped(files)
     write(path, packed)
     # A line of the form that `sha256sum --check` reads.
     print(f"{sha256(packed)}  {path.name}")

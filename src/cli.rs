@@ -32,7 +32,9 @@ mod time_argument;
 mod tool_arguments;
 mod waiting;
 
-pub use commands::{complete_command_line, parse_arguments, program, run_subcommand, serve_http};
+pub use commands::{
+    SandboxArguments, complete_command_line, parse_arguments, program, run_subcommand, serve_http,
+};
 pub use exit_status::ExitStatus;
 pub use help::{explain_program, is_started_by_person};
 pub use log_output::start_logging;

@@ -7,9 +7,9 @@ use std::{
 };
 
 use anyhow::Context as _;
-use clap::ArgMatches;
+use clap::{ArgMatches, FromArgMatches as _};
 use tas_mcp::{
-    cli::{self, ExitStatus, TerminationSignals},
+    cli::{self, ExitStatus, SandboxArguments, TerminationSignals},
     demo,
     mcp::{self, Server},
     sandbox::{self, Options, Sandbox, keys},
@@ -135,10 +135,8 @@ async fn embed_sandbox(settings: &mut Settings, is_public: bool) -> anyhow::Resu
 
 /// Serves the sandbox alone until a signal arrives.
 async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<()> {
-    let listen = *matches.get_one::<SocketAddr>("listen").context("the address is missing")?;
-    let speed = *matches.get_one::<f64>("speed").context("the speed is missing")?;
-    let part_size = *matches.get_one::<u64>("part-size").context("the part size is missing")?;
-    check_listen_address(listen, matches.get_flag("expose"))?;
+    let SandboxArguments { listen, expose, speed, part_size } = SandboxArguments::from_arg_matches(matches)?;
+    check_listen_address(listen, expose)?;
     let tmsys_name = settings.server().tmsys_name.clone();
     let options = Options { speed, tmsys_name, part_size, ..Options::default() };
     let sandbox =

@@ -28,6 +28,6 @@ pub use confirmation::Confirmer;
 pub use question::with_names;
 pub use revision::WithoutSession;
 pub use server::{McpConfig, Server, ServerProfile};
-pub use skills::{SKILLS, Skill, known_prompt};
+pub use skills::{SHELL_SKILL, SKILLS, Skill, known_prompt};
 pub use tool_list::{published_tool, published_tools};
 pub use transport::{parent_exit, serve_stdio};

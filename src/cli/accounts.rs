@@ -34,9 +34,12 @@ pub(super) struct Account {
     pub(super) problem: Option<String>,
 }
 
+pub(super) fn no_home() -> Failure {
+    Failure::new(Code::FileError, "this user has no home directory: set HOME")
+}
+
 impl Accounts {
     pub(super) fn read() -> Result<Self, Failure> {
-        let no_home = || Failure::new(Code::FileError, "this user has no home directory: set HOME");
         let directory = user_directory().ok_or_else(no_home)?;
         let file = ConfigurationFile::in_directory(&directory);
         let configuration = file.read()?;

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::next_command::quoted;
 use crate::{
-    service::tool::{CONFIRM, PROJECT_ID},
     text::guidance::OfferedTools,
     tools::catalog::{self, Tool},
 };
@@ -33,6 +32,16 @@ pub(super) const COMMANDS: [(&str, &str); 20] = [
     ("list_bugs", "bugs"),
 ];
 
+/// Flags of commands that have another name than the argument of the tool, some for one of its values.
+const FLAGS: [(&str, &str); 6] = [
+    ("project_id", "--project"),
+    ("confirm: true", "--yes"),
+    ("custom_run_name", "--name"),
+    ("force_new_run: true", "--new"),
+    ("force_new_run: false", "--new=false"),
+    ("close_run_on_completion: false", "--keep-open"),
+];
+
 /// A user of the command line, who reads commands in place of tools and flags in place of arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandLine;
@@ -47,17 +56,19 @@ impl OfferedTools for CommandLine {
     }
 
     fn argument(&self, name: &str, value: Option<&str>) -> String {
-        match value {
-            Some("true") if name == CONFIRM => "--yes".to_owned(),
-            Some(value) => format!("{} {}", flag(name), quoted(value.trim_matches('"'))),
-            None => flag(name),
-        }
+        let Some(value) = value else { return flag(name) };
+        let own = own_flag(&format!("{name}: {value}"));
+        own.unwrap_or_else(|| format!("{} {}", flag(name), quoted(value.trim_matches('"'))))
     }
 }
 
 /// Returns the flag of the argument `name`.
 pub(super) fn flag(name: &str) -> String {
-    if name == PROJECT_ID { "--project".to_owned() } else { format!("--{}", name.replace('_', "-")) }
+    own_flag(name).unwrap_or_else(|| format!("--{}", name.replace('_', "-")))
+}
+
+fn own_flag(argument: &str) -> Option<String> {
+    FLAGS.iter().find(|(own, _)| *own == argument).map(|(_, flag)| (*flag).to_owned())
 }
 
 pub(super) fn tool_of_command(name: &str, subcommand: Option<&str>) -> Option<Tool> {
@@ -100,6 +111,7 @@ mod tests {
     fn arguments_become_flags_and_tools_become_commands() {
         for (text, expected) in [
             ("`tool:list_runs` lists runs", "`tas-mcp runs` lists runs"),
+            ("with `argument:force_new_run: false`", "with `--new=false`"),
             ("see `tool:get_live_run`", "see `tas-mcp call get_live_run`"),
             ("pass `argument:project_id`", "pass `--project`"),
             ("pass `argument:project_id: \"the arena\"`", "pass `--project 'the arena'`"),

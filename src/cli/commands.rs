@@ -15,6 +15,7 @@ mod report;
 mod rerun;
 mod run;
 mod show;
+mod skills;
 mod status;
 mod stop;
 mod tools;
@@ -23,7 +24,7 @@ mod wait;
 
 use std::{ffi::OsString, net::SocketAddr};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, error::ContextKind, value_parser};
+use clap::{ArgMatches, Args, Command, error::ContextKind, value_parser};
 
 use self::lists::ListCommand;
 use super::{
@@ -87,8 +88,8 @@ pub fn program() -> Command {
         .subcommands(ListCommand::all().map(ListCommand::command))
         .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), completions::command()])
-        .subcommands([profile::command(), install::command()])
-        .subcommands([http::command(), sandbox_command()]);
+        .subcommands([profile::command(), install::command(), skills::command()])
+        .subcommands([http::command(), SandboxArguments::augment_args(sandbox_command())]);
 
     grouped(program)
 }
@@ -108,35 +109,31 @@ fn demo_command() -> Command {
         .after_help(help_end(&["tas-mcp demo"], ""))
 }
 
-fn sandbox_command() -> Command {
-    let listen = Arg::new("listen")
-        .long("listen")
-        .value_name("ADDR")
-        .value_parser(value_parser!(SocketAddr))
-        .default_value("127.0.0.1:8080")
-        .help("Address and port to listen on; port 0 selects a free port");
-    let speed = Arg::new("speed")
-        .long("speed")
-        .value_name("FACTOR")
-        .value_parser(parse_speed)
-        // A negative number is a wrong value of this flag, and not another flag.
-        .allow_negative_numbers(true)
-        .default_value("60")
-        .help("Simulated seconds per real second; 0 stops the clock");
-    let expose = Arg::new("expose").long("expose").action(ArgAction::SetTrue).help(
-        "Permit an address that other machines can reach. Everybody there can read and change the sandbox",
-    );
-    let part_size = Arg::new("part-size")
-        .long("part-size")
-        .value_name("BYTES")
-        .value_parser(value_parser!(u64).range(1..))
-        .default_value("104857600")
-        .help("Size of each part of a build upload except the last");
+/// Serves a simulation of the service from memory, with example data, until it is stopped
+#[derive(Args, Debug)]
+pub struct SandboxArguments {
+    /// Address and port to listen on; port 0 selects a free port
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub listen: SocketAddr,
 
-    Command::new("sandbox")
-        .about("Serves a simulation of the service from memory, with example data, until it is stopped")
-        .after_help(help_end(&SANDBOX_EXAMPLES, ""))
-        .args([listen, expose, speed, part_size])
+    /// Permit an address that other machines can reach. Everybody there can read and change the sandbox
+    #[arg(long)]
+    pub expose: bool,
+
+    /// Simulated seconds per real second; 0 stops the clock
+    // A negative number is a wrong value of this flag, and not another flag.
+    #[arg(long, value_name = "FACTOR", value_parser = parse_speed, allow_negative_numbers = true)]
+    #[arg(default_value = "60")]
+    pub speed: f64,
+
+    /// Size of each part of a build upload except the last
+    #[arg(long, value_name = "BYTES", value_parser = value_parser!(u64).range(1..))]
+    #[arg(default_value = "104857600")]
+    pub part_size: u64,
+}
+
+fn sandbox_command() -> Command {
+    Command::new("sandbox").after_help(help_end(&SANDBOX_EXAMPLES, ""))
 }
 
 fn parse_speed(text: &str) -> Result<f64, String> {
@@ -177,6 +174,7 @@ pub async fn run_subcommand(
         "settings" => print_settings(program()).map(|()| ExitStatus::Success).map_err(Into::into),
         "profile" => profile::run(matches, settings),
         "install" => install::run(matches, settings),
+        "skills" => skills::run(matches),
         "completions" => completions::run(matches),
         _ => match ListCommand::find(name) {
             Some(list) => list.run(matches, settings).await,

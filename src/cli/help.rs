@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Runs", &["run", "rerun", "wait", "stop", "export", "tests", "plans", "builds", "devices"]),
     ("Files", &["upload", "download", "files"]),
     ("Account", &["login", "logout", "status", "profile", "completions"]),
-    ("Servers", &["install", "http", "sandbox", "demo", "tools", "call"]),
+    ("Servers", &["install", "skills", "http", "sandbox", "demo", "tools", "call"]),
 ];
 
 /// What applies to all settings.

@@ -33,6 +33,30 @@ pub(super) struct JsonFlag {
 }
 
 // A doc comment would become the description of the command.
+#[derive(Args)]
+pub(super) struct LengthFlag {
+    #[arg(long, value_name = "N", conflicts_with = JSON)]
+    #[arg(help = "Print whole lines of at most N characters together, and how many lines are left out")]
+    max_chars: Option<usize>,
+}
+
+impl LengthFlag {
+    pub(super) fn cut(&self, text: &str) -> String {
+        let limit = self.max_chars.unwrap_or(usize::MAX);
+        let mut used = 0;
+        let fits = |line: &&str| {
+            used += line.chars().count();
+            used <= limit
+        };
+        let kept: String = text.split_inclusive('\n').take_while(fits).collect();
+        match text.lines().count() - kept.lines().count() {
+            0 => kept,
+            rest => format!("{kept}... {rest} more lines are left out by --max-chars\n"),
+        }
+    }
+}
+
+// A doc comment would become the description of the command.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(super) struct OutputFlags {
     #[arg(long, help = "Print results and failures as JSON")]

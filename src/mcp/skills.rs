@@ -67,6 +67,9 @@ pub static SKILLS: [Skill; 6] = [
     skill!("export-results"),
 ];
 
+/// The skill of an agent that calls commands in a shell. It names no tool, so that no host gets it.
+pub static SHELL_SKILL: Skill = skill!("use-tas");
+
 impl Skill {
     /// Returns the files for a caller to whom `tools` are offered, each with its path below the folder. Returns `None` if
     /// the skill is not offered.
@@ -380,7 +383,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("skills");
         let folders = fs::read_dir(&root).expect("a folder");
         let names: BTreeSet<_> = folders.map(|entry| entry.expect("an entry").file_name()).collect();
-        assert_eq!(names, SKILLS.iter().map(|skill| skill.name.into()).collect());
+        assert_eq!(names, SKILLS.iter().chain([&SHELL_SKILL]).map(|skill| skill.name.into()).collect());
 
         for skill in &SKILLS {
             let count = fs::read_dir(root.join(skill.name).join("references")).map_or(0, Iterator::count);

@@ -35,6 +35,8 @@ mod read_only;
 mod records;
 mod reruns;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod skills;
 mod status;
 #[cfg(target_os = "linux")]
 mod terminal;

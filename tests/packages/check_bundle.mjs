@@ -76,7 +76,7 @@ try {
   const [, files, uploaded] = await ask(all, [
     initialize,
     call('list_knowledge_files', {}),
-    call('upload_build', { path: 'LICENSE-MIT', platform: 'linux' }),
+    call('upload_build', { path: 'LICENSE-MIT', platform: 'linux', confirm: true }),
   ]);
   assert.equal(files.isError ?? false, false, JSON.stringify(files));
   assert.equal(uploaded.isError ?? false, false, JSON.stringify(uploaded));

@@ -120,7 +120,7 @@ def changed_archive(name, values):
 def create_passing_plan(binary, settings):
     """Returns the id of a new plan."""
     tests = json.dumps({"multiplayer_test_id": PASSING_TEST})
-    command = [binary, "call", "create_test_plan", "--name", "Passing", "--test-items", tests]
+    command = [binary, "call", "create_test_plan", "--name", "Passing", "--test-items", tests, "--json"]
     done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=STEP_SECONDS, check=True)
     return json.loads(done.stdout)["id"]
 

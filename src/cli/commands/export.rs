@@ -47,7 +47,7 @@ struct ExportArguments {
     name: Option<String>,
 
     /// Create another entry for an execution that was exported before
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
     new: bool,
 
     /// Leave the entry open for further results

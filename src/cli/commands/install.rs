@@ -30,7 +30,7 @@ const ENTRY: &str = "tas";
 
 /// The hosts, in the order of the documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Host {
+pub(super) enum Host {
     ClaudeDesktop,
     ClaudeCode,
     Cursor,

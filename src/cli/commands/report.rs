@@ -19,7 +19,7 @@ use crate::{
         file_flags::{OutputFile, path_value},
         help::help_end,
         name_resolution::NameResolver,
-        output::{JsonFlag, note, print_json, print_paragraphs, print_text, status_after_output},
+        output::{JsonFlag, LengthFlag, note, print_json, print_paragraphs, print_text, status_after_output},
         tool_arguments::ProjectFlag,
     },
     failure::{Code, Failure},
@@ -54,12 +54,12 @@ struct ReportArguments {
     ids: Vec<String>,
 
     /// Write one HTML file that loads nothing, with screenshots; `-` for standard output
-    #[arg(long, value_name = "FILE", value_parser = path_value())]
+    #[arg(long, value_name = "FILE", value_parser = path_value(), conflicts_with = "max_chars")]
     html: Option<PathBuf>,
 
     /// Write Markdown of at most 60,000 characters, for the summary of a CI job and for pull requests; without FILE to
     /// standard output
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = STANDARD_OUTPUT, value_parser = path_value())]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = STANDARD_OUTPUT, value_parser = path_value(), conflicts_with = "max_chars")]
     markdown: Option<PathBuf>,
 
     /// Leave the screenshots out of the report
@@ -80,6 +80,9 @@ struct ReportArguments {
 
     #[command(flatten)]
     output: JsonFlag,
+
+    #[command(flatten)]
+    length: LengthFlag,
 }
 
 pub(super) fn command() -> Command {
@@ -190,7 +193,7 @@ impl Report {
             return print_json(json!(summary));
         }
         let text = report::terminal_text(summary, &WallClock::of_this_machine());
-        print_paragraphs(&visible(&text).replace('\r', ""))
+        print_paragraphs(&self.arguments.length.cut(&visible(&text).replace('\r', "")))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
         help::help_end,
         name_resolution::{NameResolver, choice, noun},
         next_command::next_command,
-        output::{JsonFlag, Output, terminal_width},
+        output::{JsonFlag, LengthFlag, Output, terminal_width},
         table::{Cell, Fit, Table},
         tool_arguments::ProjectFlag,
     },
@@ -53,6 +53,9 @@ struct ShowArguments {
     output: JsonFlag,
 
     #[command(flatten)]
+    length: LengthFlag,
+
+    #[command(flatten)]
     project: ProjectFlag,
 }
 
@@ -73,7 +76,8 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     let (record, others) = resolver.any(&arguments.id).await?;
     let description = RecordDescription::read(&resolver.reader(), record, others).await?;
 
-    output.print(ExitStatus::Success, &description, || Page::default().describe(&description, settings))
+    let text = || arguments.length.cut(&Page::default().describe(&description, settings));
+    output.print(ExitStatus::Success, &description, text)
 }
 
 #[derive(Default)]

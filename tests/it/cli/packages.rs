@@ -64,7 +64,7 @@ fn the_registry_entry_has_the_version_of_the_program_everywhere() {
     entry["version"] = json!(VERSION);
 
     for package in entry["packages"].as_array_mut().expect("packages") {
-        if package["registryType"] == "cargo" {
+        if ["npm", "pypi"].iter().any(|registry| package["registryType"] == *registry) {
             package["version"] = json!(VERSION);
             continue;
         }

@@ -178,3 +178,17 @@ async fn a_warning_of_an_export_names_the_test_and_the_case() {
         "{text}"
     );
 }
+
+#[tokio::test]
+async fn a_text_is_cut_at_lines_and_says_how_many_are_left_out() {
+    let service = Service::start().await;
+    for command in ["show", "report"] {
+        let (_, whole, _) = run(&service, &[command, seed::RUN_FAILED]).await;
+        let (_, short, _) = run(&service, &[command, seed::RUN_FAILED, "--max-chars", "200"]).await;
+        let (kept, note) = short.trim_end().rsplit_once('\n').expect("lines");
+
+        let missing = whole.lines().count() - kept.lines().count();
+        assert!(whole.starts_with(kept) && kept.len() > 100 && kept.len() < 200, "{short}");
+        assert_eq!(note, format!("... {missing} more lines are left out by --max-chars"));
+    }
+}
