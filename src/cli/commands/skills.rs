@@ -27,6 +27,7 @@ use crate::{
     },
     failure::{Code, Failure},
     fields::Fields,
+    home_path::home_directory,
     mcp::{SHELL_SKILL, SKILLS, Skill},
 };
 
@@ -145,7 +146,7 @@ impl SkillsArguments {
                 return Err(Failure::new(Code::InvalidArguments, message));
             }
         });
-        if self.here { Ok(folder) } else { Ok(dirs::home_dir().ok_or_else(no_home)?.join(folder)) }
+        if self.here { Ok(folder) } else { Ok(home_directory().ok_or_else(no_home)?.join(folder)) }
     }
 }
 
