@@ -46,7 +46,6 @@ pub(super) struct Credentials {
     profiles: Cache<Endpoint, Arc<ServerProfile>>,
 }
 
-/// One credential.
 #[derive(Debug)]
 pub(super) struct Credential {
     /// Identifies the credential; empty without a credential.

@@ -24,7 +24,6 @@ use crate::{
     tools::catalog,
 };
 
-/// The grants of a file.
 #[derive(Debug)]
 pub(super) struct Grants(Vec<NamedGrant>);
 

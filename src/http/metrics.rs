@@ -28,7 +28,6 @@ const BUCKETS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0
 /// Names and values of labels. Each has few values, so that the number of series is bounded.
 type Labels<const COUNT: usize> = [(&'static str, String); COUNT];
 
-/// The numbers of the HTTP server.
 #[derive(Debug)]
 pub(super) struct Metrics {
     registry: Registry,
