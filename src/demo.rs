@@ -74,10 +74,8 @@ async fn wait_for(session: &mut Session, job: &str) -> Result<String> {
     print(HEADING, "\n4. Wait for it. (An hour of the sandbox takes less than a second here.)");
     let result = session.call("wait_for_completion", json!({"job_id": job})).await?;
     let item = &result["items"][0];
-    ensure!(
-        item["result"] == "FAILED" && item["attempts"].is_null(),
-        "a verdict must not be retried: {result}"
-    );
+    let is_verdict = item["result"] == "FAILED" && item["attempts"].is_null();
+    ensure!(is_verdict, "a verdict must not be retried: {result}");
     fact("FAILED after one attempt, although retries are left: a verdict is never retried");
 
     Ok(text(&item["run_id"])?.to_owned())
@@ -168,10 +166,9 @@ impl Session {
 
         print(Style::new().bold(), "An assistant tests a game");
         let revision = text(&revision)?;
-        print(
-            PLAIN,
-            &format!("tas-mcp serves {tools} tools over MCP {revision}, with a sandbox of the service."),
-        );
+        let served =
+            format!("tas-mcp serves {tools} tools over MCP {revision}, with a sandbox of the service.");
+        print(PLAIN, &served);
 
         Ok(())
     }
