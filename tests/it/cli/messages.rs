@@ -36,7 +36,11 @@ async fn a_refused_command_says_what_is_wrong_in_the_words_of_the_command_line()
             2,
             "`--patch` must be an object, but the text is not valid JSON: key must be a string",
         ),
-        (&["call", "delete_build", "--build-id", seed::TEST_PASSES], 2, "then call again with `--yes`"),
+        (
+            &["call", "delete_build", "--build-id", seed::BUILD_ANDROID_EARLIER],
+            2,
+            "then call again with `--yes`",
+        ),
         (&["runs", "--limit", "0"], 2, "invalid value '0' for '--limit <N>'"),
         (
             &["runs", "--fields", "test.nam"],
