@@ -200,6 +200,7 @@ fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Find
         let found = if rule.is_advice() { &mut findings.warnings } else { &mut findings.violations };
         rule.check(&arguments.own, found);
     }
+    findings.violations.dedup();
     add_missing(&mut findings.violations, find_invalid_ids(&arguments.own));
     if let Some(operation) = catalog::find(tool.name) {
         add_missing(&mut findings.violations, request::find_violations(operation, &arguments.own));

@@ -20,7 +20,7 @@ use crate::{
     call::{RecordId, Reply, ToolArguments, arguments::AGREEMENT, record_ids, reply::FieldSelection},
     failure::{Code, Failure},
     fields::Fields,
-    service::tool::ToolDefinition,
+    service::tool::{PROJECT_ID, ToolDefinition},
     tools::catalog::Tool,
 };
 
@@ -60,7 +60,10 @@ impl ServerState {
         if tool.confirmation_question.is_none() {
             let mut arguments = ToolArguments::from_host(&tool, sent);
             arguments.selection = arguments.selection.or_else(|| FieldSelection::brief(&tool));
-            return CallResponse::Ended(self.tool_runner.run(tool, arguments, context).await);
+            let names_project = arguments.common.project_id.is_some() || self.config().project.is_some();
+            let outcome = self.tool_runner.run(tool, arguments, context).await;
+            let is_open = tool.takes_pages() && !names_project;
+            return CallResponse::Ended(if is_open { outcome.map(naming_project) } else { outcome });
         }
 
         let retried = RetriedCall { state: request.request_state, answers: request.input_responses };
@@ -113,6 +116,14 @@ impl ServerState {
             ConfirmationOutcome::Unsupported => CallResponse::Ended(Err(failure)),
             ConfirmationOutcome::Unusable(unusable) => CallResponse::Ended(Err(unusable)),
         }
+    }
+}
+
+/// Adds to a list the project that has answered, if it is known. Nothing in the call names it.
+fn naming_project(list: Reply) -> Reply {
+    match list.project().map(str::to_owned) {
+        Some(project) => list.with_statement(Fields::from_iter([(PROJECT_ID.to_owned(), project.into())])),
+        None => list,
     }
 }
 

@@ -33,7 +33,7 @@ const GLOBAL_SCOPE: &str = "Ids of runs, jobs and plan executions decide the pro
     the only known one.";
 
 /// Arguments and fields that reading tools have in common.
-const READING_TOOLS: &str = "`next` says how to get the next page. `truncated` says what did not fit.";
+const READING_TOOLS: &str = "`next` gets the next page. `truncated` says what did not fit.";
 
 /// Read-only mode.
 const READ_ONLY: &str = "Read-only: no tool changes anything.";

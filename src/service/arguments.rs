@@ -123,8 +123,15 @@ pub fn check(schema: &Fields, object: &mut Fields, mode: Mode) -> Findings {
         }
     }
 
-    for name in required.iter().filter_map(Value::as_str).filter(|name| !object.contains_key(*name)) {
-        findings.add(name, "is required");
+    for name in required.iter().filter_map(Value::as_str) {
+        let is_reported = findings.violations.iter().any(|known| known.path == name);
+        match object.get(name) {
+            None => findings.add(name, "is required"),
+            Some(Value::String(text)) if mode.is_of_caller() && text.trim().is_empty() && !is_reported => {
+                findings.add(name, "must not be empty");
+            }
+            Some(_) => {}
+        }
     }
 
     findings

@@ -90,9 +90,7 @@ pub struct Build {
     pub status: String,
     /// Size in bytes.
     pub file_size: u64,
-    /// Whether the build is protected from automatic deletion.
     pub pinned: bool,
-    /// Whether the build contains the SDK of the service.
     pub sdk: bool,
     pub tags: Vec<String>,
     pub created_at: String,

@@ -71,7 +71,6 @@ pub struct Job {
     pub stopped_by: Option<Open>,
     pub tags: Vec<String>,
     pub retries: Option<Retries>,
-    /// One entry per attempt.
     pub runs: Vec<JobRun>,
 }
 

@@ -241,7 +241,6 @@ pub struct RunDetail {
     pub template_data: Option<Open>,
 }
 
-/// Number of bugs found by a verification test.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct BugInfo {
@@ -264,7 +263,6 @@ pub struct BuildRef {
     pub name: Option<String>,
 }
 
-/// The person or system that started a run.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Initiator {
@@ -285,7 +283,6 @@ pub struct RunPlayer {
     pub composite_test_id: Option<String>,
     pub step_count: Option<usize>,
     pub completed_step_count: Option<usize>,
-    /// Number of steps by result.
     pub step_result_summary: Option<Open>,
     #[schemars(extend("type" = ["object", "string", "null"]))]
     pub platform: Option<Open>,

@@ -216,7 +216,6 @@ pub struct NewTest {
     pub known: KnownTestFields,
 }
 
-// The known fields of a patch.
 #[derive(Debug, JsonSchema)]
 pub struct TestPatch {
     pub name: Option<String>,
@@ -228,7 +227,6 @@ pub struct TestPatch {
     pub known: KnownTestFields,
 }
 
-// The known fields of new tests and of patches.
 #[derive(Debug, JsonSchema)]
 pub struct KnownTestFields {
     pub incident_auto_approve: Option<bool>,

@@ -72,7 +72,7 @@ class add_a_test_to_a_plan:
 class every_saved_test:
     def solve(call, _):
         tests = call("list_tests", all_folders=True, fields="name")
-        assert "unread" not in tests
+        assert "unread" not in tests and "warning" not in tests
         return str([test["name"] for test in tests["data"]])
 
     def judge(sandbox, _, answer):
@@ -128,3 +128,13 @@ class delete_a_build:
     def judge(sandbox, _, answer):
         names = [build["name"] for build in sandbox.list("/builds")]
         return ["a wrong set of builds is left"] * (len(names) != 4 or any("412" in name for name in names))
+
+
+@task("Which tests do we have in the folder Levels, with everything below it?", 1)
+class tests_below_a_folder:
+    def solve(call, _):
+        return str(call("list_tests", all_folders=True, folder_path="Levels")["data"])
+
+    def judge(sandbox, _, answer):
+        tests = [test for test in sandbox.list("/tests") if test["folder_path"].startswith("Levels")]
+        return lacks(answer, *[test["id"] for test in tests])

@@ -78,6 +78,18 @@ class newest_runs:
         return lacks(answer, *[run["multiplayer_run_id"] for run in runs[:5]])
 
 
+@task("On which devices did our runs fail?", 1)
+class devices_of_failed_runs:
+    def solve(call, _):
+        runs = call("list_runs")["data"]
+        return str({run["device"] for run in runs if run.get("result") == "FAILED"})
+
+    def judge(sandbox, _, answer):
+        failed = [run for run in sandbox.list("/runs") if run["result"] == "FAILED"]
+        devices = {run["players"][0]["platform"]["config"]["device"]["name"] for run in failed}
+        return lacks(answer, *devices)
+
+
 @task("Did job 3763d215-b5cd-4614-96cb-8f0f221acea1 need a retry to pass?", 1)
 class retried_job:
     def solve(call, _):

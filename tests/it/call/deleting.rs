@@ -90,7 +90,7 @@ async fn without_elicitation_a_deletion_states_its_loss_and_sends_nothing() {
 
         assert_eq!(deleted["deleted"], true, "{deleted}");
         assert_eq!(host.fail(reader, only_id(&arguments)).await["code"], "not_found");
-        assert_eq!(host.fail(tool, confirmed(&arguments)).await["code"], "not_found");
+        assert_eq!(host.fail(tool, arguments).await["code"], "not_found", "nobody is asked");
     }
 }
 

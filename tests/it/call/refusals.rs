@@ -55,6 +55,8 @@ async fn arguments_that_break_the_schema_are_refused_with_their_path() {
             json!({"instructions": "x", "deployment_config_id": seed::CONFIG_WINDOWS, "additional_tags": 7.5, "options": []}),
             "options: must be an object, got an array".to_owned(),
         ),
+        ("create_test_folder", json!({"name": ""}), "name: must not be empty".to_owned()),
+        ("create_test", json!({"test": {"name": ""}}), "test.name: must not be empty".to_owned()),
         ("list_runs", json!({"project_id": ["demo"]}), "project_id: must be a string".to_owned()),
         (
             "stop_runs",

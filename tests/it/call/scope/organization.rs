@@ -133,6 +133,7 @@ async fn a_project_that_answered_decides_no_later_call_without_ids() {
 async fn the_only_known_project_need_not_be_named() {
     let Session { service, mut host, .. } =
         Fixture::new().key(keys::ORGANIZATION).variables(&[("TAS_PROJECTS", "arena")]).open().await;
-    host.succeed("list_tests", json!({})).await;
+    let list = host.succeed("list_tests", json!({})).await;
+    assert_eq!(list["project_id"], "arena", "the reply says which project has answered");
     assert_eq!(service.requests().await, ["GET /project/arena/tests 200"]);
 }

@@ -295,20 +295,3 @@ fn rules_refer_to_arguments() {
         }
     }
 }
-
-#[test]
-fn the_description_of_fields_names_fields_of_the_answer() {
-    for tool in catalog::tools().filter(|tool| tool.takes_fields()) {
-        let listed = listed_tool(tool, false);
-        let text =
-            listed["inputSchema"]["properties"]["fields"]["description"].as_str().expect("a description");
-        let names = text.trim_end_matches('.').rsplit(' ').next().expect("names").split(',');
-
-        let answer = &tool.output_schema()["properties"];
-        let records = &answer["data"]["items"]["properties"];
-        for name in names {
-            let field = name.split('.').next().unwrap_or_default();
-            assert!(records.get(field).or(answer.get(field)).is_some(), "{}: {text}", tool.name);
-        }
-    }
-}
