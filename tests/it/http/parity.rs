@@ -16,7 +16,7 @@ const SKIPPED: [&str; 2] = ["a_cancelled_call_aborts_its_request", "huge_values"
 fn calls_have_the_same_results_over_http() {
     let mut tests = Command::new(std::env::current_exe().expect("this test binary"));
     // This process has as many threads, and both run at the same time.
-    tests.args(MODULES).args(["--test-threads", "2"]);
+    tests.args(MODULES).args(["--test-threads", "4"]);
     for name in SKIPPED {
         tests.args(["--skip", name]);
     }
