@@ -1,8 +1,9 @@
 //! Texts of this program that name tools, for callers to whom only some of the tools are offered.
 //!
 //! A text refers to a tool as `tool:get_run`, and to tools of which one suffices as `tool:list_jobs|start_run`. Of
-//! `tool:find_by_name>list_tests` the first that is offered is named. A part in double square brackets is left out if a tool that it needs is not offered. The text itself is such a part,
-//! too. An argument is `argument:run_id`, with a value `argument:confirm: true`.
+//! `tool:find_by_name/list_tests` the first that is offered is named. A part in double square brackets is left out if a tool that
+//! it needs is not offered. The text itself is such a part, too. An argument is `argument:run_id`, with a value
+//! `argument:confirm: true`.
 //!
 //! ```text
 //! Saved test[[; from `tool:list_tests`]].
@@ -145,7 +146,7 @@ fn name_tools<'a>(part: &'a str, tools: &'a dyn OfferedTools) -> Option<String> 
 
     for piece in pieces {
         let (alternatives, after) = piece.split_once('`').unwrap_or((piece, ""));
-        let first_offered = |ranked: &'a str| ranked.split('>').find_map(|tool| tools.offered_name(tool));
+        let first_offered = |ranked: &'a str| ranked.split('/').find_map(|tool| tools.offered_name(tool));
         let mut names: Vec<_> = alternatives.split('|').filter_map(first_offered).collect();
         names.dedup();
         written.push_str(&choice(&names)?);
@@ -211,7 +212,7 @@ mod tests {
             ("`tool:get_bug|list_jobs|get_job` here", Some("`list_jobs` or `get_job` here")),
             ("`tool:list_jobs|get_job|get_run`", Some("`list_jobs`, `get_job` or `get_run`")),
             ("`tool:list_tests`", Some("`find_by_name`")),
-            ("`tool:get_bug>list_jobs>get_run|get_job`", Some("`list_jobs` or `get_job`")),
+            ("`tool:get_bug/list_jobs/get_run|get_job`", Some("`list_jobs` or `get_job`")),
         ] {
             assert_eq!(for_caller(text, &SomeTools).as_deref(), expected, "{text}");
         }

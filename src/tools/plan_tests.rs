@@ -28,7 +28,7 @@ use crate::{
 /// Adds, removes or replaces tests of a plan. Other tests keep their places.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ChangePlanTests {
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Uuid,
     /// Ids of tests. One that is in the plan is not added again.
     pub add: Option<Vec<Uuid>>,

@@ -46,7 +46,7 @@ impl Operation for ListBuilds {
 /// Returns one build and its origin: commit, branch, CI job, app version.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetBuild {
-    /// From `tool:find_by_name>list_builds`.
+    /// From `tool:find_by_name/list_builds`.
     pub build_id: Uuid,
 }
 
@@ -60,7 +60,7 @@ impl Operation for GetBuild {
 /// Deletes a build and its file permanently. Its runs are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteBuild {
-    /// From `tool:find_by_name>list_builds`.
+    /// From `tool:find_by_name/list_builds`.
     pub build_id: Uuid,
 }
 

@@ -7,9 +7,9 @@ use super::prelude::*;
 /// `test_status.failed` also counts ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestPlanExecutions {
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Option<Uuid>,
-    /// From `tool:find_by_name>list_builds`.
+    /// From `tool:find_by_name/list_builds`.
     pub build_id: Option<Uuid>,
     /// `completed`, `in_progress` or `queued`; default: all.
     pub status: Option<ExecutionStatus>,
@@ -51,7 +51,7 @@ impl Operation for ListTestPlanExecutions {
 /// `test_status.failed` also counts ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
+    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Id,
 }
 

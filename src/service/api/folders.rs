@@ -23,7 +23,7 @@ pub struct CreateTestFolder {
     /// Such as `Levels/World 1`; `/` is the root. Not with `argument:parent_folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub parent_path: Option<String>,
-    /// From `tool:find_by_name>list_test_folders`.
+    /// From `tool:find_by_name/list_test_folders`.
     pub parent_folder_id: Option<Uuid>,
     /// For people.
     pub description: Option<String>,

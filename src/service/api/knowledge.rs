@@ -7,9 +7,9 @@ use super::prelude::*;
 /// File contents cannot be read or changed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListKnowledgeFiles {
-    /// Adds files of an agent[[; from `tool:find_by_name>list_agent_configs`]].
+    /// Adds files of an agent[[; from `tool:find_by_name/list_agent_configs`]].
     pub agent_id: Option<Id>,
-    /// Adds files of a test[[; from `tool:find_by_name>list_tests`]].
+    /// Adds files of a test[[; from `tool:find_by_name/list_tests`]].
     pub test_case_id: Option<Id>,
     pub include_metadata: Option<IncludeMetadata>,
 }
@@ -45,7 +45,7 @@ impl Operation for ListProjectKnowledgeFiles {
 /// Lists only the knowledge files of one agent.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListAgentKnowledgeFiles {
-    /// From `tool:find_by_name>list_agent_configs`.
+    /// From `tool:find_by_name/list_agent_configs`.
     pub agent_id: Id,
     pub include_metadata: Option<IncludeMetadata>,
 }
@@ -63,7 +63,7 @@ impl Operation for ListAgentKnowledgeFiles {
 /// Lists only the knowledge files of one test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTestCaseKnowledgeFiles {
-    /// From `tool:find_by_name>list_tests`.
+    /// From `tool:find_by_name/list_tests`.
     pub test_case_id: Id,
     pub include_metadata: Option<IncludeMetadata>,
 }

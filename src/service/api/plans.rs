@@ -46,7 +46,7 @@ impl Operation for ListTestPlans {
 /// `slots[].index` is a key of `slot_deployment_configs`; slot 1 is the default slot.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlan {
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -91,7 +91,7 @@ impl Operation for CreateTestPlan {
 /// lost, and the last write wins.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTestPlan {
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Uuid,
     /// Changed fields. Null is sent as null.
     #[schemars(schema_with = "passed_through::<TestPlanPatch>")]
@@ -126,7 +126,7 @@ impl Operation for UpdateTestPlan {
 /// Deletes a test plan permanently. Its tests are kept.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTestPlan {
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Uuid,
 }
 
@@ -145,16 +145,16 @@ impl Operation for DeleteTestPlan {
 /// Returns one job id per test and a `test_plan_execution_id`; `build_id` is that of slot 1. The plan sets the retries.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StartTestPlanRun {
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Uuid,
-    /// [[From `tool:find_by_name>list_deployment_configs`, for slot 1. ]]Required without `slot_deployment_configs`.
+    /// [[From `tool:find_by_name/list_deployment_configs`, for slot 1. ]]Required without `slot_deployment_configs`.
     pub deployment_config_id: Option<Uuid>,
-    /// [[From `tool:find_by_name>list_builds`, for slot 1. ]]Needs `argument:deployment_config_id` with builds from build storage.
+    /// [[From `tool:find_by_name/list_builds`, for slot 1. ]]Needs `argument:deployment_config_id` with builds from build storage.
     pub build_id: Option<Uuid>,
     /// By used slot "2", "3", ...; slot "1" here or in `argument:deployment_config_id`. Two players on one private device are
     /// refused.
     pub slot_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// From `tool:find_by_name>list_agent_configs`.
+    /// From `tool:find_by_name/list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,

@@ -16,22 +16,22 @@ use super::{
 /// `tool:start_test_plan_run`.]]
 #[derive(Debug, Default, Deserialize, Serialize, JsonSchema)]
 pub struct StartRun {
-    /// From `tool:find_by_name>list_tests`.
+    /// From `tool:find_by_name/list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `tool:find_by_name>list_test_plans`.
+    /// From `tool:find_by_name/list_test_plans`.
     pub test_plan_id: Option<Uuid>,
     /// A one-off test in words; its runs get the tag `api`.
     pub instructions: Option<String>,
-    /// [[From `tool:find_by_name>list_deployment_configs`. ]]Required unless `player_deployment_configs` covers every player.
+    /// [[From `tool:find_by_name/list_deployment_configs`. ]]Required unless `player_deployment_configs` covers every player.
     pub deployment_config_id: Option<Uuid>,
     /// Of a one-off test; default `[api] ephemeral test`.
     pub name: Option<String>,
-    /// [[From `tool:find_by_name>list_builds`. ]]Needs `argument:deployment_config_id` with builds from build storage. The reply
+    /// [[From `tool:find_by_name/list_builds`. ]]Needs `argument:deployment_config_id` with builds from build storage. The reply
     /// names that of tests and plans only.
     pub build_id: Option<Uuid>,
     /// By player "1", "2", ...; needs `argument:multiplayer_test_id`. Two players on one private device are refused.
     pub player_deployment_configs: Option<BTreeMap<String, TargetDeploymentConfig>>,
-    /// From `tool:find_by_name>list_agent_configs`.
+    /// From `tool:find_by_name/list_agent_configs`.
     pub agent_config_id: Option<Uuid>,
     /// Tags for the runs.
     pub additional_tags: Option<Vec<String>>,
@@ -87,11 +87,11 @@ pub const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 pub struct ListRuns {
     /// `running`, `completed` or `all` (default).
     pub state: Option<RunStateFilter>,
-    /// From `tool:find_by_name>list_tests`.
+    /// From `tool:find_by_name/list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `tool:start_run|list_jobs>list_runs`.
+    /// From `tool:start_run|list_jobs/list_runs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_run|list_test_plan_executions>summarize_results`.
+    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
@@ -170,7 +170,7 @@ impl Operation for GetLiveRun {
 /// It is not stated whether remaining retries are dropped.[[ `tool:get_job` shows what still runs.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// 1 or more job ids, not run ids[[; from `tool:start_run|list_jobs>list_runs`]].
+    /// 1 or more job ids, not run ids[[; from `tool:start_run|list_jobs/list_runs`]].
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

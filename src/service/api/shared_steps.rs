@@ -63,7 +63,7 @@ impl Operation for CreateSharedStep {
 /// `patch` is merged, but a list is replaced.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateSharedStep {
-    /// From `tool:find_by_name>list_shared_steps`.
+    /// From `tool:find_by_name/list_shared_steps`.
     pub shared_step_id: Id,
     /// From `tool:get_shared_step`.
     pub expected_version: u64,
@@ -96,7 +96,7 @@ impl Operation for UpdateSharedStep {
 /// Fails with `conflict` while tests use the collection[[: remove it from them with `tool:update_test` first]].
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteSharedStep {
-    /// From `tool:find_by_name>list_shared_steps`.
+    /// From `tool:find_by_name/list_shared_steps`.
     pub shared_step_id: Id,
 }
 

@@ -16,7 +16,7 @@ use super::{
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `argument:folder_id`.
     pub folder_path: Option<String>,
-    /// From `tool:find_by_name>list_test_folders`.
+    /// From `tool:find_by_name/list_test_folders`.
     pub folder_id: Option<String>,
     /// Every folder, or those in `argument:folder_path`, by default on one page; default false.
     pub all_folders: Option<bool>,
@@ -44,7 +44,7 @@ impl Operation for ListTests {
 /// Items of type `collection` are shared steps[[: `tool:get_shared_step`]].
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTest {
-    /// From `tool:find_by_name>list_tests`.
+    /// From `tool:find_by_name/list_tests`.
     pub test_id: Id,
     pub version: Option<ReadVersion>,
     /// Returns steps of collections; default true.
@@ -73,7 +73,7 @@ pub struct CreateTest {
     /// Default `/`, the root. Not with `argument:folder_id`.
     #[schemars(extend("x-or-type" = "null"))]
     pub folder_path: Option<String>,
-    /// From `tool:find_by_name>list_test_folders`.
+    /// From `tool:find_by_name/list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
@@ -114,7 +114,7 @@ fn nullable_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Op
 /// `patch` is merged, but a list such as `item_order` is replaced. An empty patch only moves the test.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UpdateTest {
-    /// From `tool:find_by_name>list_tests`.
+    /// From `tool:find_by_name/list_tests`.
     pub test_id: Id,
     /// From `tool:get_test`.
     pub expected_version: u64,
@@ -125,7 +125,7 @@ pub struct UpdateTest {
     #[serde(default, deserialize_with = "nullable_text")]
     #[schemars(with = "Option<String>", extend("x-or-type" = "null"))]
     pub folder_path: Option<Option<String>>,
-    /// From `tool:find_by_name>list_test_folders`.
+    /// From `tool:find_by_name/list_test_folders`.
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
@@ -172,7 +172,7 @@ fn check_content(holder: &str, arguments: &Fields, violations: &mut Vec<Violatio
 /// Fails with `conflict` while runs of the test exist, unless `delete_associated_jobs` or `force_delete` is true.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct DeleteTest {
-    /// From `tool:find_by_name>list_tests`.
+    /// From `tool:find_by_name/list_tests`.
     pub test_id: Id,
     /// Deletes its jobs and runs too; default false.
     pub delete_associated_jobs: Option<bool>,
