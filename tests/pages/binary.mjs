@@ -22,17 +22,17 @@ export class Service {
     const child = spawn(binary, ['sandbox', '--listen', '127.0.0.1:0', '--speed', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
     const service = new Service(child);
     for await (const line of createInterface({ input: child.stdout })) {
-      const [address, what] = line.trim().split(/ {2,}/);
-      if (what === 'base URL') service.variables.TAS_BASE_URL = address;
-      if (what === 'knowledge URL') service.variables.TAS_KNOWLEDGE_URL = address;
-      if (service.variables.TAS_KNOWLEDGE_URL) break;
+      const [, name, value] = line.match(/export (\w+)=(.*)/) ?? [];
+      if (name) service.variables[name] = value;
+      // The key is the last one.
+      if (name === 'TAS_API_KEY') break;
     }
     return service;
   }
 
   constructor(child) {
     this.child = child;
-    this.variables = { TAS_API_KEY: 'svc_sandbox_demo' };
+    this.variables = {};
     this.directory = mkdtempSync(join(tmpdir(), 'pages-'));
   }
 
