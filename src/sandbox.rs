@@ -12,9 +12,32 @@
 //! the module of its resource in `answers`, which answers from the [`World`]. [`Answer`] is the sandbox's side of one operation; the compiler demands one for each.
 
 mod answers;
-mod http;
-mod model;
 pub mod seed;
+
+mod http {
+    pub(super) mod authentication;
+    mod control;
+    mod faults;
+    mod operations;
+    pub(super) mod reply;
+    mod request_fields;
+    pub(super) mod server;
+    mod state;
+    mod storage;
+}
+
+mod model {
+    pub(super) mod builds;
+    pub(super) mod job;
+    pub(super) mod project;
+    pub(super) mod records;
+    pub(super) mod saved_test;
+    pub(super) mod test_content;
+    pub(super) mod test_management;
+    pub(super) mod time;
+    pub(super) mod timeline;
+    pub(super) mod world;
+}
 
 pub use answers::answer::{Answer, AnswerResult, Answered, ApiError, Caller, FileConditions};
 pub use http::{
