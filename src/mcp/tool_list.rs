@@ -195,7 +195,7 @@ fn fields_description(tool: &ToolDefinition) -> String {
     let example = FIELD_EXAMPLES.iter().find(|(name, _)| *name == tool.name);
     let example = example.map_or("id,name", |(_, names)| names);
     match tool.brief {
-        Some(_) => format!("`*` is all. Or names, e.g. `{example}`."),
+        Some(_) => format!("`*` (all) or names, e.g. `{example}`."),
         None => format!("Only these, e.g. `{example}`."),
     }
 }

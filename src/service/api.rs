@@ -42,7 +42,7 @@ mod prelude {
             lenient::View,
             operation::{Operation, Pictures, RequestInfo, ResponseKind, UrlBase},
             rule::Rule,
-            schema::{hinted_entries, passed_through},
+            schema::{entries_passed_through, passed_through},
             tool::{Extension, RecordKeys, ToolInfo, Toolset},
         },
     };
@@ -74,7 +74,7 @@ pub struct ReadVersion(pub u32);
 // Zero-based number of a page of a list (service.md 1.3).
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
-#[schemars(inline, extend("description" = "Default 0 (first)."))]
+#[schemars(inline, extend("description" = "Default 0."))]
 pub struct PageNumber(pub usize);
 
 // Number of records per page, by default `DEFAULT`. The effect of a size out of range is uncertain, so that only sizes

@@ -12,7 +12,7 @@ use crate::{
     fields::Fields,
     service::{
         rule::{Rule, is_given},
-        schema::{self, HINTED, KNOWN, OR_TYPE},
+        schema::{self, KNOWN, OR_TYPE},
     },
     text::{most_similar, one_letter_away, quoted_argument, shorten_name},
 };
@@ -150,12 +150,12 @@ fn check_value(schema: &Fields, value: &mut Value, mode: Mode) -> Findings {
         Value::String(text) => broken_by_text(schema, text),
         Value::Number(number) => broken_by_number(schema, number),
         Value::Array(items) => return check_items(schema, items, mode),
-        Value::Object(object) => match (schema.get(KNOWN), schema.get(HINTED)) {
-            (Some(Value::Object(known)), _) => return check(known, object, Mode::PassedThrough),
-            (_, Some(Value::Object(usual))) => {
-                return Findings { violations: Vec::new(), ..check(usual, object, Mode::PassedThrough) };
+        Value::Object(object) => match schema.get(KNOWN).and_then(Value::as_object) {
+            None => return check(schema, object, mode),
+            Some(usual) if mode == Mode::PassedThrough => {
+                return Findings { violations: Vec::new(), ..check(usual, object, mode) };
             }
-            _ => return check(schema, object, mode),
+            Some(known) => return check(known, object, Mode::PassedThrough),
         },
         Value::Null | Value::Bool(_) => None,
     };

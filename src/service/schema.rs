@@ -16,35 +16,26 @@ use crate::fields::Fields;
 /// The value may also have this JSON type.
 pub const OR_TYPE: &str = "x-or-type";
 
-/// Schema of the known fields of an object that is sent unchanged. Arguments are checked against the schema.
+/// Schema of the known fields of an object that is sent unchanged. Arguments are checked against it. In such an object it has
+/// the usual fields: others, and values of other types, break no rule.
 pub const KNOWN: &str = "x-known";
 
-/// Schema of the usual fields of an object that may have others, of other types. It breaks no rule to have these.
-pub const HINTED: &str = "x-hinted";
-
-/// Hosts see the names of the fields of the object only, in words, because it has many and a model seldom sends it.
-const BRIEF: &str = "x-brief";
-
 /// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
-const INTERNAL: [&str; 3] = [OR_TYPE, "format", "uniqueItems"];
+const INTERNAL: [&str; 4] = [OR_TYPE, "deprecated", "format", "uniqueItems"];
 
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    open_object::<T>(KNOWN, generator)
-}
-
-/// Returns the schema of an object whose entries usually have the fields of `T`.
-pub(crate) fn hinted_entries<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "object", "additionalProperties": open_object::<T>(HINTED, generator)})
-}
-
-fn open_object<T: JsonSchema>(keyword: &str, generator: &mut SchemaGenerator) -> Schema {
     let mut fields = generator.subschema_for::<T>();
     RecursiveTransform(simplify_argument).transform(&mut fields);
     let or_type = fields.remove(OR_TYPE);
-    let mut object = json_schema!({"type": "object", keyword: fields});
+    let mut object = json_schema!({"type": "object", KNOWN: fields});
     object.ensure_object().extend(or_type.map(|or_type| (OR_TYPE.to_owned(), or_type)));
     object
+}
+
+/// Returns the schema of an object whose entries are those of [`passed_through`].
+pub(crate) fn entries_passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "object", "additionalProperties": passed_through::<T>(generator)})
 }
 
 /// Returns the description of `T`, which is its doc comment, and the schema of the arguments `T`.
@@ -221,25 +212,29 @@ pub fn records(answer: &Fields) -> Option<&Fields> {
     properties(answer)?.get(RECORDS)?.get("items")?.as_object()
 }
 
-/// Turns the schema of the arguments of a tool, or of a part of them, into what hosts see: without the keywords that only
-/// the check of arguments reads, with the known fields of objects that are sent unchanged, and without what is not worth its
-/// tokens: that an id or a list is not empty, and that a number is not negative.
+/// Turns the schema of the arguments of a tool into what hosts see: without the keywords that only the check of arguments reads,
+/// with the known fields of objects that are sent unchanged, and without what is not worth its tokens: that an id or a list is
+/// not empty, that a number is positive, and more than the names of fields below those of an argument.
 pub fn publish(schema: &mut Fields) {
-    for keyword in [KNOWN, HINTED] {
-        if let Some(Value::Object(fields)) = schema.shift_remove(keyword) {
-            schema.extend(fields);
-        }
+    publish_levels(schema, 2);
+}
+
+/// Publishes the schema with `levels` levels of fields. Of those below them, their names stand in the description.
+fn publish_levels(schema: &mut Fields, levels: usize) {
+    if let Some(Value::Object(fields)) = schema.shift_remove(KNOWN) {
+        schema.extend(fields);
     }
-    let is_brief = schema.shift_remove(BRIEF).is_some();
-    if is_brief && !schema.contains_key("description") {
-        schema.insert("description".to_owned(), json!(format!("Has {}.", names(schema))));
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    if levels == 0 && schema.get("type").is_some_and(|kind| kind != "string") {
+        put_names_into_description(schema);
     }
-    let has_fields = !is_brief && schema.get("type").is_some_and(|kind| kind == "object");
     schema.retain(|keyword, value| match keyword.as_str() {
         "minItems" | "minLength" => value != 1,
-        "minimum" => value != 0,
-        "additionalProperties" => has_fields && value.as_object().is_some_and(|others| !others.is_empty()),
-        keyword if OF_FIELDS.contains(&keyword) => has_fields,
+        "minimum" => value.as_u64().is_none_or(|least| least > 1),
+        "additionalProperties" => {
+            is_object && levels > 0 && value.as_object().is_some_and(|others| !others.is_empty())
+        }
+        keyword if OF_FIELDS.contains(&keyword) => is_object && levels > 0,
         keyword => !INTERNAL.contains(&keyword),
     });
     // Tokenizers need fewer tokens in this order.
@@ -248,23 +243,37 @@ pub fn publish(schema: &mut Fields) {
     }
 
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
-    fields.filter_map(|(_, field)| field.as_object_mut()).for_each(publish);
+    fields.filter_map(|(_, field)| field.as_object_mut()).for_each(|field| publish_levels(field, levels - 1));
     for keyword in ["items", "additionalProperties"] {
-        schema.get_mut(keyword).and_then(Value::as_object_mut).into_iter().for_each(publish);
+        let entries = schema.get_mut(keyword).and_then(Value::as_object_mut);
+        entries.into_iter().for_each(|entries| publish_levels(entries, levels));
     }
 }
 
-/// Returns the names of the fields of an object, with those of the objects among them.
-fn names(schema: &Fields) -> String {
-    let entries =
-        ["items", "additionalProperties", HINTED].into_iter().find_map(|keyword| schema.get(keyword));
-    if let Some(Value::Object(entries)) = entries {
-        return names(entries);
-    }
+/// Adds the names of the fields of an object, or of the objects of a list or map, to its description.
+fn put_names_into_description(schema: &mut Fields) {
+    let Some(names) = names(schema, 2) else { return };
 
-    let field = |(name, field): (&String, &Value)| match field.as_object().map(names) {
-        Some(below) if !below.is_empty() => format!("{name} {{{below}}}"),
-        _ => name.clone(),
+    let description = schema.get("description").and_then(Value::as_str).map(|text| format!("{text} "));
+    let description = format!("{}{names}.", description.unwrap_or_default());
+    schema.insert("description".to_owned(), json!(description));
+    if let Some(items) = schema.get_mut("items") {
+        *items = json!({"type": "object"});
+    }
+}
+
+/// Returns `{name, name}` for an object with known fields, or for its entries, with `levels` levels of fields.
+fn names(schema: &Fields, levels: usize) -> Option<String> {
+    let Some(fields) = properties(schema) else {
+        let entries =
+            [KNOWN, "items", "additionalProperties"].into_iter().find_map(|keyword| schema.get(keyword));
+        return names(entries?.as_object()?, levels);
     };
-    properties(schema).into_iter().flatten().map(field).collect::<Vec<_>>().join(", ")
+
+    let shown = fields.iter().filter(|(_, field)| field.get("deprecated").is_none());
+    let field = |(name, field): (&String, &Value)| {
+        let below = field.as_object().filter(|_| levels > 1).and_then(|field| names(field, levels - 1));
+        below.map_or_else(|| name.clone(), |below| format!("{name} {below}"))
+    };
+    Some(format!("{{{}}}", shown.map(field).collect::<Vec<_>>().join(", ")))
 }

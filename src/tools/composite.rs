@@ -110,14 +110,14 @@ const TIMEOUT_S: u64 = 40;
 /// Pass exactly one of the four ids. If `status` is `timed_out`, call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
-    /// From `tool:start_run|list_jobs/list_runs`.
+    /// From `tool:list_jobs/list_runs`.
     pub job_id: Option<Uuid>,
     /// 1-50 ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Id>,
     /// 1-7200; default 40. More needs a host that shows progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
@@ -168,12 +168,12 @@ impl WaitForCompletion {
 pub struct SummarizeResults {
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|list_jobs/list_runs`.
+    /// From `tool:list_jobs/list_runs`.
     pub job_id: Option<Uuid>,
     /// 1-50 ids.
     #[schemars(length(min = 1, max = 50))]
     pub job_ids: Option<Vec<Uuid>>,
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
     pub test_plan_id: Option<Uuid>,
@@ -250,9 +250,9 @@ impl SummarizeResults {
 pub struct RerunResults {
     /// From `tool:list_runs`.
     pub run_id: Option<Id>,
-    /// From `tool:start_run|list_jobs/list_runs`.
+    /// From `tool:list_jobs/list_runs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Id>,
     /// The latest execution of this plan.
     pub test_plan_id: Option<Uuid>,

@@ -51,7 +51,7 @@ impl Operation for ListTestPlanExecutions {
 /// `test_status.failed` also counts ERROR, TIMEOUT, BLOCKED and `MAX_STEPS`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetTestPlanExecution {
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Id,
 }
 

@@ -13,7 +13,7 @@ pub struct ExportTmsysRun {
     /// [[From `tool:list_runs`; ]]1-100 different ids of one project.
     #[schemars(length(min = 1, max = 100), extend("uniqueItems" = true))]
     pub multiplayer_run_ids: Option<Vec<Id>>,
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
     /// 1-250 characters without outer white space, which is removed; default: generated.
     pub custom_run_name: Option<String>,

@@ -7,7 +7,7 @@ use super::prelude::*;
 pub struct ListJobs {
     /// `queued`, `running`, `completed` or `all` (default).
     pub status: Option<JobStatusFilter>,
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
     /// From `tool:find_by_name/list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
@@ -40,7 +40,7 @@ impl Operation for ListJobs {
 /// The run with the latest `started_at` decides the result. Without runs, see `queue_rejection_reason`.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetJob {
-    /// From `tool:start_run|list_jobs/list_runs`.
+    /// From `tool:list_jobs/list_runs`.
     pub job_id: Uuid,
 }
 

@@ -160,7 +160,7 @@ pub struct StartTestPlanRun {
     pub additional_tags: Option<Vec<String>>,
     /// Fills templates in steps; default false.
     pub render_templates: Option<bool>,
-    /// Values by variable; needs `render_templates`.
+    /// Template values by variable. Needs `render_templates`.
     pub template_data: Option<Open>,
     /// Overrides.
     pub options: Option<RunOptions>,

@@ -46,7 +46,7 @@ pub struct StartRun {
     pub run_on_all_configured_devices: Option<bool>,
     /// Fills templates in steps; default false.
     pub render_templates: Option<bool>,
-    /// Values by variable; needs `render_templates`.
+    /// Template values by variable. Needs `render_templates`.
     pub template_data: Option<Open>,
     /// Overrides.
     pub options: Option<RunOptions>,
@@ -89,9 +89,9 @@ pub struct ListRuns {
     pub state: Option<RunStateFilter>,
     /// From `tool:find_by_name/list_tests`.
     pub multiplayer_test_id: Option<Uuid>,
-    /// From `tool:start_run|list_jobs/list_runs`.
+    /// From `tool:list_jobs/list_runs`.
     pub job_id: Option<Uuid>,
-    /// From `tool:start_run|list_test_plan_executions/summarize_results`.
+    /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
     /// Such as verification, discovery or task.
     pub test_type: Option<String>,
@@ -170,7 +170,7 @@ impl Operation for GetLiveRun {
 /// It is not stated whether remaining retries are dropped.[[ `tool:get_job` shows what still runs.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct StopRuns {
-    /// 1 or more job ids, not run ids[[; from `tool:start_run|list_jobs/list_runs`]].
+    /// 1 or more job ids, not run ids[[; from `tool:list_jobs/list_runs`]].
     #[schemars(length(min = 1))]
     pub job_ids: Vec<Uuid>,
 }

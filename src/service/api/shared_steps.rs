@@ -117,7 +117,7 @@ pub struct NewStepBody {
     pub goal: Option<String>,
     pub expected_results: Option<Vec<ExpectedResult>>,
     // An older form of the expected results (service.md 6.2).
-    #[schemars(extend("x-or-type" = "null"))]
+    #[schemars(extend("deprecated" = true, "x-or-type" = "null"))]
     pub finish_condition: Option<String>,
     pub screenshots: Option<i64>,
     pub pause_game: Option<bool>,
@@ -130,7 +130,7 @@ pub struct NewStepBody {
 pub struct SharedStepPatch {
     pub name: Option<String>,
     #[serde(default)]
-    #[schemars(schema_with = "hinted_entries::<PartialStep>", extend("x-brief" = true))]
+    #[schemars(schema_with = "entries_passed_through::<PartialStep>")]
     pub steps_by_key: Option<Open>,
     pub step_order: Option<Vec<String>>,
 }

@@ -77,7 +77,7 @@ pub struct CreateTest {
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
-    /// For unknown collections; default `error`, `drop` omits them.
+    /// If a shared step is unknown: `error` (default), or `drop` it.
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
@@ -129,7 +129,7 @@ pub struct UpdateTest {
     pub folder_id: Option<String>,
     /// Returns steps of collections; default true.
     pub include_shared_collection_steps: Option<bool>,
-    /// For unknown collections; default `error`, `drop` omits them.
+    /// If a shared step is unknown: `error` (default), or `drop` it.
     pub shared_collection_steps_mode: Option<UnknownCollections>,
 }
 
@@ -210,7 +210,7 @@ pub struct NewTest {
     pub name: String,
     pub id: Option<String>,
     #[serde(default)]
-    #[schemars(schema_with = "hinted_entries::<NewPlayer>")]
+    #[schemars(schema_with = "entries_passed_through::<NewPlayer>")]
     pub players_by_key: Option<Open>,
     #[serde(flatten)]
     pub known: KnownTestFields,
@@ -219,9 +219,8 @@ pub struct NewTest {
 #[derive(Debug, JsonSchema)]
 pub struct TestPatch {
     pub name: Option<String>,
-    /// As read: `name`, `agent_config_id`, `item_order`, `items_by_key` with `type`, `goal`, `expected_results`, `collection_id`.
     #[serde(default)]
-    #[schemars(schema_with = "hinted_entries::<NewPlayer>", extend("x-brief" = true))]
+    #[schemars(schema_with = "entries_passed_through::<NewPlayer>")]
     pub players_by_key: Option<Open>,
     #[serde(flatten)]
     pub known: KnownTestFields,

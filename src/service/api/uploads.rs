@@ -202,15 +202,10 @@ pub struct CompletedPart {
 // Origin of a build. Every part is optional.
 #[derive(Debug, JsonSchema)]
 pub struct NewBuildDetails {
-    #[schemars(extend("x-brief" = true))]
     pub vcs: Option<VcsDetails>,
-    #[schemars(extend("x-brief" = true))]
     pub ci: Option<CiDetails>,
-    #[schemars(extend("x-brief" = true))]
     pub app: Option<AppDetails>,
-    #[schemars(extend("x-brief" = true))]
     pub build: Option<CompilationDetails>,
-    #[schemars(extend("x-brief" = true))]
     pub upload: Option<UploadDetails>,
 }
 
