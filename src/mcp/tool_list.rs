@@ -12,7 +12,7 @@ use super::report_view;
 use crate::{
     fields::Fields,
     service::{
-        schema,
+        schema::{self, KNOWN, OF_FIELDS, OR_TYPE, properties},
         tool::{CONFIRM, DRY_RUN, FIELDS, PROJECT_ID, ToolDefinition},
     },
     text::guidance::{OfferedTools, for_caller},
@@ -203,7 +203,8 @@ fn fields_description(tool: &ToolDefinition) -> String {
 /// Returns the schema of the arguments of a tool with the arguments that several tools share.
 fn input_schema(tool: &ToolDefinition, is_global: bool) -> Fields {
     let mut schema = tool.input_schema().clone();
-    schema::publish(&mut schema);
+    // Those of the tool, and those of its object arguments.
+    publish_fields(&mut schema, 2);
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
 
     if let Value::Object(properties) = properties {
@@ -225,4 +226,68 @@ fn input_schema(tool: &ToolDefinition, is_global: bool) -> Fields {
     }
 
     schema
+}
+
+/// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
+const INTERNAL: [&str; 4] = [OR_TYPE, "deprecated", "format", "uniqueItems"];
+
+/// Turns the schema of arguments into what hosts see: without the keywords that only the check of arguments reads, with the known
+/// fields of objects that are sent unchanged, and without what is not worth its tokens: that an id or a list is not empty, that a
+/// number is positive, and more than the names of fields below `levels` levels.
+fn publish_fields(schema: &mut Fields, levels: usize) {
+    if let Some(Value::Object(fields)) = schema.shift_remove(KNOWN) {
+        schema.extend(fields);
+    }
+    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    if levels == 0 && schema.get("type").is_some_and(|kind| kind != "string") {
+        put_names_into_description(schema);
+    }
+    schema.retain(|keyword, value| match keyword.as_str() {
+        "minItems" | "minLength" => value != 1,
+        "minimum" => value.as_u64().is_none_or(|least| least > 1),
+        "additionalProperties" => {
+            is_object && levels > 0 && value.as_object().is_some_and(|others| !others.is_empty())
+        }
+        keyword if OF_FIELDS.contains(&keyword) => is_object && levels > 0,
+        keyword => !INTERNAL.contains(&keyword),
+    });
+    // Tokenizers need fewer tokens in this order.
+    if let Some(description) = schema.shift_remove("description") {
+        schema.shift_insert(0, "description".to_owned(), description);
+    }
+
+    let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
+    fields.filter_map(|(_, field)| field.as_object_mut()).for_each(|field| publish_fields(field, levels - 1));
+    for keyword in ["items", "additionalProperties"] {
+        let entries = schema.get_mut(keyword).and_then(Value::as_object_mut);
+        entries.into_iter().for_each(|entries| publish_fields(entries, levels));
+    }
+}
+
+/// Adds the names of the fields of an object, or of the objects of a list or map, to its description.
+fn put_names_into_description(schema: &mut Fields) {
+    let Some(names) = names(schema, 2) else { return };
+
+    let description = schema.get("description").and_then(Value::as_str).map(|text| format!("{text} "));
+    let description = format!("{}{names}.", description.unwrap_or_default());
+    schema.insert("description".to_owned(), json!(description));
+    if let Some(items) = schema.get_mut("items") {
+        *items = json!({"type": "object"});
+    }
+}
+
+/// Returns `{name, name}` for an object with known fields, or for its entries, with `levels` levels of fields.
+fn names(schema: &Fields, levels: usize) -> Option<String> {
+    let Some(fields) = properties(schema) else {
+        let entries =
+            [KNOWN, "items", "additionalProperties"].into_iter().find_map(|keyword| schema.get(keyword));
+        return names(entries?.as_object()?, levels);
+    };
+
+    let shown = fields.iter().filter(|(_, field)| field.get("deprecated").is_none());
+    let field = |(name, field): (&String, &Value)| {
+        let below = field.as_object().filter(|_| levels > 1).and_then(|field| names(field, levels - 1));
+        below.map_or_else(|| name.clone(), |below| format!("{name} {below}"))
+    };
+    Some(format!("{{{}}}", shown.map(field).collect::<Vec<_>>().join(", ")))
 }

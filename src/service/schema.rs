@@ -20,9 +20,6 @@ pub const OR_TYPE: &str = "x-or-type";
 /// the usual fields: others, and values of other types, break no rule.
 pub const KNOWN: &str = "x-known";
 
-/// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
-const INTERNAL: [&str; 4] = [OR_TYPE, "deprecated", "format", "uniqueItems"];
-
 /// Returns the schema of an object that is sent unchanged and whose known fields are those of `T`.
 pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let mut fields = generator.subschema_for::<T>();
@@ -200,7 +197,7 @@ fn merge_nullable(object: &mut Fields) {
 pub const RECORDS: &str = "data";
 
 /// Keywords that describe the fields of an object.
-const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
+pub(crate) const OF_FIELDS: [&str; 3] = ["properties", "additionalProperties", "required"];
 
 /// Returns the schemas of the fields of an object.
 pub fn properties(schema: &Fields) -> Option<&Fields> {
@@ -210,70 +207,4 @@ pub fn properties(schema: &Fields) -> Option<&Fields> {
 /// Returns the schema of the records of a page; `None` if the answer is no page.
 pub fn records(answer: &Fields) -> Option<&Fields> {
     properties(answer)?.get(RECORDS)?.get("items")?.as_object()
-}
-
-/// Turns the schema of the arguments of a tool into what hosts see: without the keywords that only the check of arguments reads,
-/// with the known fields of objects that are sent unchanged, and without what is not worth its tokens: that an id or a list is
-/// not empty, that a number is positive, and more than the names of fields below those of an argument.
-pub fn publish(schema: &mut Fields) {
-    publish_levels(schema, 2);
-}
-
-/// Publishes the schema with `levels` levels of fields. Of those below them, their names stand in the description.
-fn publish_levels(schema: &mut Fields, levels: usize) {
-    if let Some(Value::Object(fields)) = schema.shift_remove(KNOWN) {
-        schema.extend(fields);
-    }
-    let is_object = schema.get("type").is_some_and(|kind| kind == "object");
-    if levels == 0 && schema.get("type").is_some_and(|kind| kind != "string") {
-        put_names_into_description(schema);
-    }
-    schema.retain(|keyword, value| match keyword.as_str() {
-        "minItems" | "minLength" => value != 1,
-        "minimum" => value.as_u64().is_none_or(|least| least > 1),
-        "additionalProperties" => {
-            is_object && levels > 0 && value.as_object().is_some_and(|others| !others.is_empty())
-        }
-        keyword if OF_FIELDS.contains(&keyword) => is_object && levels > 0,
-        keyword => !INTERNAL.contains(&keyword),
-    });
-    // Tokenizers need fewer tokens in this order.
-    if let Some(description) = schema.shift_remove("description") {
-        schema.shift_insert(0, "description".to_owned(), description);
-    }
-
-    let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
-    fields.filter_map(|(_, field)| field.as_object_mut()).for_each(|field| publish_levels(field, levels - 1));
-    for keyword in ["items", "additionalProperties"] {
-        let entries = schema.get_mut(keyword).and_then(Value::as_object_mut);
-        entries.into_iter().for_each(|entries| publish_levels(entries, levels));
-    }
-}
-
-/// Adds the names of the fields of an object, or of the objects of a list or map, to its description.
-fn put_names_into_description(schema: &mut Fields) {
-    let Some(names) = names(schema, 2) else { return };
-
-    let description = schema.get("description").and_then(Value::as_str).map(|text| format!("{text} "));
-    let description = format!("{}{names}.", description.unwrap_or_default());
-    schema.insert("description".to_owned(), json!(description));
-    if let Some(items) = schema.get_mut("items") {
-        *items = json!({"type": "object"});
-    }
-}
-
-/// Returns `{name, name}` for an object with known fields, or for its entries, with `levels` levels of fields.
-fn names(schema: &Fields, levels: usize) -> Option<String> {
-    let Some(fields) = properties(schema) else {
-        let entries =
-            [KNOWN, "items", "additionalProperties"].into_iter().find_map(|keyword| schema.get(keyword));
-        return names(entries?.as_object()?, levels);
-    };
-
-    let shown = fields.iter().filter(|(_, field)| field.get("deprecated").is_none());
-    let field = |(name, field): (&String, &Value)| {
-        let below = field.as_object().filter(|_| levels > 1).and_then(|field| names(field, levels - 1));
-        below.map_or_else(|| name.clone(), |below| format!("{name} {below}"))
-    };
-    Some(format!("{{{}}}", shown.map(field).collect::<Vec<_>>().join(", ")))
 }

@@ -6,7 +6,7 @@ use tas_mcp::{
     fields::Fields,
     mcp::published_tool,
     service::{
-        schema::{self, OR_TYPE},
+        schema::OR_TYPE,
         tool::ToolDefinition,
     },
     tools::{
@@ -38,11 +38,10 @@ const KEYWORDS: [&str; 14] = [
 /// Bytes per token, times ten: `.ci/tokens` measures 43.9 for the default set, and counts the tokens themselves.
 const BYTES_PER_TEN_TOKENS: usize = 43;
 
-/// Returns the published form of the arguments of a tool.
+/// Returns the arguments of a tool as hosts receive them.
 fn published(tool: &ToolDefinition) -> Fields {
-    let mut schema = tool.input_schema().clone();
-    schema::publish(&mut schema);
-    schema
+    let all = Selection::parse("all", false).expect("words");
+    published_tool(tool, true, &all).input_schema.as_ref().clone()
 }
 
 /// Calls `visit` on the schema and on every schema in it, with the place.
