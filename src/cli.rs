@@ -38,6 +38,6 @@ pub use commands::{
 pub use exit_status::ExitStatus;
 pub use help::{explain_program, is_started_by_person};
 pub use log_output::start_logging;
-pub use next_command::sandbox_exports;
+pub use next_command::sandbox_guide;
 pub use output::{print_error, terminal_width, wrapped};
 pub use termination::TerminationSignals;

@@ -17,14 +17,6 @@ use tas_mcp::{
 };
 use uuid::Uuid;
 
-/// What a user can do with a sandbox.
-const SANDBOX_HINTS: &str = "\
-Then try there
-  tas-mcp runs --failed
-  tas-mcp report \"Pause and resume\"
-
-The key svc_org_sandbox is for all projects. Ctrl-C stops the sandbox.";
-
 fn main() -> ExitCode {
     match cli::complete_command_line(cli::program) {
         Ok(true) => return ExitCode::SUCCESS,
@@ -83,7 +75,7 @@ async fn run(matches: Option<&ArgMatches>, mut settings: Settings) -> anyhow::Re
     match subcommand {
         None => serve(&settings).await?,
         Some(("demo", _)) => demo::run().await?,
-        Some(("http", _)) => return serve_http(&settings).await,
+        Some(("http", _)) => return cli::serve_http(&settings).await,
         Some(("sandbox", matches)) => serve_sandbox(matches, &settings).await?,
         Some((name, matches)) => return cli::run_subcommand(name, matches, &settings).await,
     }
@@ -111,17 +103,6 @@ async fn serve(settings: &Settings) -> anyhow::Result<()> {
     mcp::serve_stdio(server, input, output).await
 }
 
-/// Serves MCP over HTTP. An operator reads why it cannot start.
-async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
-    match cli::serve_http(settings).await {
-        Ok(()) => Ok(ExitStatus::Success),
-        Err(error) => {
-            report_error(&error);
-            Ok(ExitStatus::InvalidInput)
-        }
-    }
-}
-
 /// Starts a sandbox on a free loopback port, and changes the settings so that they use it. Its keys are known to this process
 /// alone, unless clients of a server bring the public ones.
 async fn embed_sandbox(settings: &mut Settings, is_public: bool) -> anyhow::Result<Sandbox> {
@@ -135,30 +116,17 @@ async fn embed_sandbox(settings: &mut Settings, is_public: bool) -> anyhow::Resu
 
 /// Serves the sandbox alone until a signal arrives.
 async fn serve_sandbox(matches: &ArgMatches, settings: &Settings) -> anyhow::Result<()> {
-    let SandboxArguments { listen, expose, speed, part_size } = SandboxArguments::from_arg_matches(matches)?;
-    check_listen_address(listen, expose)?;
+    let arguments = SandboxArguments::from_arg_matches(matches)?;
+    arguments.check_listen_address()?;
+    let SandboxArguments { listen, speed, part_size, .. } = arguments;
     let tmsys_name = settings.server().tmsys_name.clone();
     let options = Options { speed, tmsys_name, part_size, ..Options::default() };
     let sandbox =
         sandbox::start(listen, options, None).await.with_context(|| format!("cannot listen on {listen}"))?;
 
-    let exports = cli::sandbox_exports(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
-    writeln!(std::io::stdout(), "{exports}\n{SANDBOX_HINTS}")?;
+    let guide = cli::sandbox_guide(&sandbox.base_url(), &sandbox.knowledge_url(), keys::DEMO);
+    writeln!(std::io::stdout(), "{guide}")?;
     TerminationSignals::new().next().await;
-
-    Ok(())
-}
-
-/// Checks that the sandbox is exposed to other machines only if `is_exposed` permits it, and warns about it.
-fn check_listen_address(listen: SocketAddr, is_exposed: bool) -> anyhow::Result<()> {
-    if listen.ip().is_loopback() {
-        return Ok(());
-    }
-
-    anyhow::ensure!(is_exposed, "other machines can reach {listen}: add --expose to permit it");
-    let warning = "can read and change this sandbox: its keys are public";
-    // A closed standard error does not prevent the sandbox.
-    drop(writeln!(std::io::stderr(), "warning: every machine that reaches {listen} {warning}"));
 
     Ok(())
 }

@@ -126,7 +126,7 @@ pub(super) fn link(
     }
 }
 
-/// Returns the fields of [`Installer`](crate::service::api::minions::Installer); `None` if the redirect has no address,
+/// Returns the fields of [`Installer`](crate::service::api::configs::Installer); `None` if the redirect has no address,
 /// or one from which nothing should be downloaded.
 pub(super) fn redirect_reply(answer: &HttpResponse, policy: AddressPolicy) -> Option<Value> {
     let text = answer.location.as_deref()?;

@@ -73,30 +73,23 @@ impl ReplySource {
     /// Returns how to get what was cut. `kept_records` is the number of records that are left of a list, which `limit`
     /// limits if it has no pages.
     fn advice(self, kept_records: Option<usize>, limit: Option<RecordLimit>) -> String {
-        let tool = match self {
-            Self::Call(tool) => tool,
-            Self::Resource(tool) => {
-                return format!(
-                    "the record is longer than the limit of a reply: call `{}` with `fields` to get parts of it",
-                    tool.name
-                );
+        let (Self::Call(tool) | Self::Resource(tool)) = self;
+        let too_long = "the answer is longer than the limit of a reply";
+        match (self, kept_records, limit) {
+            (Self::Resource(_), ..) => {
+                format!("{too_long}: call `{}` with `fields` to get parts of it", tool.name)
             }
-        };
-
-        match (kept_records, limit) {
-            _ if !tool.takes_fields() => "the answer is longer than the limit of a reply".to_owned(),
-            (Some(kept), Some(limit)) => format!(
+            _ if !tool.takes_fields() => too_long.to_owned(),
+            (_, Some(kept), Some(limit)) => format!(
                 "select fewer fields with `fields`, or fewer records with `{}: {}`",
                 limit.argument,
                 kept.max(1)
             ),
-            (Some(_), None) if tool.takes_pages() => {
+            (_, Some(_), None) if tool.takes_pages() => {
                 "select fewer fields with `fields`, or continue with `next`, which begins with what was cut"
                     .to_owned()
             }
-            _ => {
-                "the answer is longer than the limit of a reply: select parts of it with `fields`".to_owned()
-            }
+            _ => format!("{too_long}: select parts of it with `fields`"),
         }
     }
 }

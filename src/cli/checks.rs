@@ -14,8 +14,9 @@ use crate::{
     fields::Fields,
     service::{
         api::{
-            builds::ListBuilds, configs::ListDeploymentConfigs, knowledge::ListProjectKnowledgeFiles,
-            minions::GetMinionDownload, runs::ListRuns, tests::ListTests, uploads::InitiateBuildUpload,
+            builds::ListBuilds, configs::GetMinionDownload, configs::ListDeploymentConfigs,
+            knowledge::ListProjectKnowledgeFiles, runs::ListRuns, tests::ListTests,
+            uploads::InitiateBuildUpload,
         },
         catalog::{ListedOperation as _, OperationEntry},
         operation::UrlBase,

@@ -132,6 +132,23 @@ pub struct SandboxArguments {
     pub part_size: u64,
 }
 
+impl SandboxArguments {
+    /// Warns about an address that other machines can reach.
+    ///
+    /// # Errors
+    /// Such an address without the permission.
+    pub fn check_listen_address(&self) -> anyhow::Result<()> {
+        let listen = self.listen;
+        if !listen.ip().is_loopback() {
+            anyhow::ensure!(self.expose, "other machines can reach {listen}: add --expose to permit it");
+            let warning = "can read and change this sandbox: its keys are public";
+            print_error(&format!("warning: every machine that reaches {listen} {warning}\n"));
+        }
+
+        Ok(())
+    }
+}
+
 fn sandbox_command() -> Command {
     Command::new("sandbox").after_help(help_end(&SANDBOX_EXAMPLES, ""))
 }

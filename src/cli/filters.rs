@@ -17,8 +17,7 @@ use crate::{
     service::{
         api::{
             builds::{Build, ListBuilds},
-            executions::{ListTestPlanExecutions, TestPlanExecution},
-            jobs::{Job, ListJobs},
+            jobs::{Job, ListJobs, ListTestPlanExecutions, TestPlanExecution},
             runs::{ListRuns, Run},
         },
         catalog::{ListedOperation as _, OperationEntry},

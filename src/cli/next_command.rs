@@ -31,15 +31,24 @@ pub(super) fn next_command(settings: &Settings, command: &[&str]) -> Option<Stri
     (!settings.wants_sandbox()).then(|| words.join(" "))
 }
 
-/// Returns the lines with which a terminal uses a sandbox that runs in another one.
-pub fn sandbox_exports(base_url: &str, knowledge_url: &str, key: &str) -> String {
+/// Returns what a user can do with a sandbox: the lines with which another terminal uses it, and the first commands.
+pub fn sandbox_guide(base_url: &str, knowledge_url: &str, key: &str) -> String {
     let [address, knowledge_address, secret] = settings::SERVICE_VARIABLES;
     let variables = [(address, base_url), (knowledge_address, knowledge_url), (secret, key)];
     let exports = variables.map(|(name, value)| format!("  export {name}={value}\n")).concat();
     let assignments = variables.map(|(name, value)| format!("  $env:{name} = \"{value}\"\n")).concat();
 
     format!(
-        "To use this sandbox in another terminal, paste these lines there\n{exports}\nIn PowerShell\n{assignments}"
+        "\
+To use this sandbox in another terminal, paste these lines there
+{exports}
+In PowerShell
+{assignments}
+Then try there
+  tas-mcp runs --failed
+  tas-mcp report \"Pause and resume\"
+
+The key svc_org_sandbox is for all projects. Ctrl-C stops the sandbox."
     )
 }
 

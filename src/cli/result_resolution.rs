@@ -15,7 +15,7 @@ use crate::{
     fields::{Fields, field_at},
     service::{
         api::{
-            executions::TestPlanExecution,
+            jobs::TestPlanExecution,
             jobs::{Job, ListJobs},
         },
         arguments::is_uuid,

@@ -12,7 +12,7 @@ use crate::{
     fields::{Fields, field_at, text_at},
     service::{
         api::{
-            builds::GetBuild, configs::ListDeploymentConfigs, executions::GetTestPlanExecution, jobs::GetJob,
+            builds::GetBuild, configs::ListDeploymentConfigs, jobs::GetJob, jobs::GetTestPlanExecution,
             plans::GetTestPlan, runs::GetRun, shared_steps::GetSharedStep, tests::GetTest,
         },
         catalog::{ListedOperation as _, OperationEntry},

@@ -20,7 +20,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{bugs, executions, jobs, knowledge, plans, runs, shared_steps},
+        api::{bugs, jobs, knowledge, plans, runs, shared_steps},
         operation::placeholder,
         record_kind::ResultKind,
         request::RESERVED,
@@ -287,7 +287,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "execution",
         title: "Plan execution",
         summary: "A started test plan: its status and the number of tests by outcome.",
-        tool: executions::GetTestPlanExecution::tool,
+        tool: jobs::GetTestPlanExecution::tool,
         variables: &[variable("execution", ResultKind::Execution.argument())],
     },
     RecordTemplate {

@@ -81,8 +81,8 @@ macro_rules! for_each_operation {
             plans::UpdateTestPlan,
             plans::DeleteTestPlan,
             plans::StartTestPlanRun,
-            executions::ListTestPlanExecutions,
-            executions::GetTestPlanExecution,
+            jobs::ListTestPlanExecutions,
+            jobs::GetTestPlanExecution,
             shared_steps::ListSharedSteps,
             shared_steps::GetSharedStep,
             shared_steps::CreateSharedStep,
@@ -97,7 +97,7 @@ macro_rules! for_each_operation {
             knowledge::ListTestCaseKnowledgeFiles,
             artifacts::ListRunArtifacts,
             artifacts::GetRunArtifact,
-            minions::GetMinionDownload,
+            configs::GetMinionDownload,
         }
     };
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     fields::{Fields, text_at},
     service::{
-        api::{Id, Uuid, bugs, builds, configs, executions, folders, jobs, plans, runs, shared_steps, tests},
+        api::{Id, Uuid, bugs, builds, configs, folders, jobs, plans, runs, shared_steps, tests},
         arguments::is_uuid,
         catalog::{ListedOperation as _, OperationEntry},
     },
@@ -60,7 +60,7 @@ impl RecordKind {
         match self {
             Self::Result(ResultKind::Run) => runs::ListRuns::entry(),
             Self::Result(ResultKind::Job) => jobs::ListJobs::entry(),
-            Self::Result(ResultKind::Execution) => executions::ListTestPlanExecutions::entry(),
+            Self::Result(ResultKind::Execution) => jobs::ListTestPlanExecutions::entry(),
             Self::Test => tests::ListTests::entry(),
             Self::TestPlan => plans::ListTestPlans::entry(),
             Self::TestFolder => folders::ListTestFolders::entry(),
@@ -162,7 +162,7 @@ impl ResultKind {
         match self {
             Self::Run => runs::GetRun::entry(),
             Self::Job => jobs::GetJob::entry(),
-            Self::Execution => executions::GetTestPlanExecution::entry(),
+            Self::Execution => jobs::GetTestPlanExecution::entry(),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     fields::{Fields, field_at},
     service::{
         api::{
-            executions::{ListTestPlanExecutions, TestPlanExecution},
+            jobs::{ListTestPlanExecutions, TestPlanExecution},
             runs::{ListRuns, NEWEST, Run},
         },
         catalog::{ListedOperation as _, OperationEntry},

@@ -25,7 +25,7 @@ use crate::{
     failure::Failure,
     fields::{Fields, field_at},
     service::{
-        api::{executions::ListTestPlanExecutions, plans::ListTestPlans, runs::ListRuns, tests::ListTests},
+        api::{jobs::ListTestPlanExecutions, plans::ListTestPlans, runs::ListRuns, tests::ListTests},
         catalog::{ListedOperation as _, OperationEntry},
     },
     settings::Settings,

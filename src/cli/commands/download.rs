@@ -29,7 +29,7 @@ use crate::{
     failure::{Code, Failure},
     service::api::{
         Id,
-        minions::{GetMinionDownload, MinionPlatform},
+        configs::{GetMinionDownload, MinionPlatform},
     },
     settings::Settings,
     tools::{

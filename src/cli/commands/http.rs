@@ -7,7 +7,9 @@ use serde_json::json;
 
 use crate::{
     cli::{
+        exit_status::ExitStatus,
         help::help_end,
+        output::print_error,
         termination::{TerminationSignal, TerminationSignals},
     },
     http::{Application, HttpServer, StopRequest},
@@ -30,13 +32,19 @@ pub(super) fn command() -> Command {
 }
 
 /// Serves MCP over HTTP until a signal arrives and the calls under way have ended. A second signal ends the server at
-/// once.
+/// once. An operator reads which settings cannot be used, or which address cannot be listened on.
 ///
 /// # Errors
-/// The settings that cannot be used, or the address that cannot be listened on.
-pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
-    let application = Application::from_settings(settings)?;
-    let server = HttpServer::bind(application)?;
+/// The addresses of the server are unknown.
+pub async fn serve_http(settings: &Settings) -> anyhow::Result<ExitStatus> {
+    let application = Application::from_settings(settings).map_err(anyhow::Error::from);
+    let server = match application.and_then(|application| Ok(HttpServer::bind(application)?)) {
+        Ok(server) => server,
+        Err(error) => {
+            print_error(&format!("tas-mcp: {error:#}\n"));
+            return Ok(ExitStatus::InvalidInput);
+        }
+    };
 
     let say = |message: &str| {
         let line = match settings.server().log_format {
@@ -71,5 +79,5 @@ pub async fn serve_http(settings: &Settings) -> anyhow::Result<()> {
         () = second_signal => {}
     }
 
-    Ok(())
+    Ok(ExitStatus::Success)
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::prelude::*;
 use crate::sandbox::model::job::Execution;
 use crate::sandbox::model::time::duration_ms;
-use crate::service::api::executions::{
+use crate::service::api::jobs::{
     ExecutionSort, ExecutionStatus, GetTestPlanExecution, ListTestPlanExecutions, TestPlanExecution,
     TestStatus,
 };

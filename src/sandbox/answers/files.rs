@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use super::prelude::*;
 use crate::{
     sandbox::answers::answer::{FileConditions, HeaderList},
-    service::api::minions::{GetMinionDownload, Installer},
+    service::api::configs::{GetMinionDownload, Installer},
 };
 
 pub(crate) const STORAGE_PREFIX: &str = "/storage";

@@ -20,7 +20,7 @@ use crate::{
             Id, Uuid,
             bugs::{ListRunBugs, RunBug, RunBugPage},
             builds::GetBuild,
-            executions::TestPlanExecution,
+            jobs::TestPlanExecution,
             jobs::{GetJob, Job, ListJobs},
             runs::{GetRun, ListRuns, Run, RunDetail, RunHead},
         },

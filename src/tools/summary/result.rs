@@ -14,8 +14,8 @@ use super::{
 use crate::{
     service::{
         api::{
-            executions::TestPlanExecution,
             jobs::Job,
+            jobs::TestPlanExecution,
             runs::{RunDetail, RunHead},
         },
         lenient::view,

@@ -14,8 +14,7 @@ use crate::{
     service::{
         api::{
             Id,
-            executions::{GetTestPlanExecution, TestPlanExecution},
-            jobs::{GetJob, Job, ListJobs},
+            jobs::{GetJob, GetTestPlanExecution, Job, ListJobs, TestPlanExecution},
             runs::{GetRun, RunDetail},
         },
         lenient::view,

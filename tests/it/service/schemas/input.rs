@@ -5,10 +5,7 @@ use serde_json::{Value, json};
 use tas_mcp::{
     fields::Fields,
     mcp::published_tool,
-    service::{
-        schema::OR_TYPE,
-        tool::ToolDefinition,
-    },
+    service::{schema::OR_TYPE, tool::ToolDefinition},
     tools::{
         catalog::{self, Tool},
         selection::Selection,
