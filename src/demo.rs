@@ -140,11 +140,9 @@ impl Session {
             command.env_remove(setting.variable);
         }
         command.envs(HOME_VARIABLES.map(|name| (name, "/nonexistent")));
-        command
-            .env("TAS_BASE_URL", sandbox.base_url())
-            .env("TAS_API_KEY", keys::ORGANIZATION)
-            .env("TAS_LOG", "error");
-        command.env("TAS_PROJECTS", format!("{},{}", seed::DEMO_PROJECT, seed::ARENA_PROJECT));
+        let projects = format!("{},{}", seed::DEMO_PROJECT, seed::ARENA_PROJECT);
+        command.env("TAS_BASE_URL", sandbox.base_url()).env("TAS_PROJECTS", projects);
+        command.env("TAS_API_KEY", keys::ORGANIZATION).env("TAS_LOG", "error");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
 
         let mut server = command.spawn()?;
