@@ -5,20 +5,16 @@ mod artifacts;
 mod bugs;
 pub(super) mod builds;
 mod configs;
-pub(super) mod executions;
 mod exports;
 pub(super) mod files;
 mod folders;
 mod jobs;
 mod knowledge;
 mod launch;
-mod lists;
 mod live_runs;
-mod patch;
-mod picture;
 mod plans;
+mod records;
 mod run_start;
-mod run_view;
 mod runs;
 mod shared_steps;
 mod targets;
@@ -29,14 +25,14 @@ mod tests;
 mod prelude {
     pub(super) use super::{
         answer::{Answer, AnswerResult, Answered, ApiError, Caller, check_version, existing},
-        lists::{has_all_tags, in_order, matches_id, newest_first, page, single_page, wire_name},
+        records::{has_all_tags, in_order, matches_id, newest_first, page, single_page, wire_name},
     };
     pub(super) use crate::sandbox::model::job::SimulatedJob;
-    pub(super) use crate::sandbox::model::project::Project;
+    pub(super) use crate::sandbox::model::job::{JobStatus, RunAttempt, RunProgress, Timeline};
     pub(super) use crate::sandbox::model::records::find;
     pub(super) use crate::sandbox::model::saved_test::{RunResult, SavedTest};
     pub(super) use crate::sandbox::model::time::{Millis, Moment};
-    pub(super) use crate::sandbox::model::timeline::{JobStatus, RunAttempt, RunProgress, Timeline};
+    pub(super) use crate::sandbox::model::world::Project;
     pub(super) use crate::sandbox::model::world::World;
     pub(super) use crate::service::api::{Deleted, ListPage, Open, SortOrder};
 }

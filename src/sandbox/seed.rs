@@ -7,15 +7,15 @@ use serde::Deserialize;
 
 use crate::sandbox::model::builds::{DeviceConfig, StoredBuild};
 use crate::sandbox::model::job::{Execution, JobStop, NO_DEVICE, PlayerDevice, SimulatedJob, Starter};
-use crate::sandbox::model::project::{
-    Folder, KnowledgeScope, Project, StoredBug, StoredKnowledgeFile, parent_of,
-};
 use crate::sandbox::model::records::{Records, step_id};
 use crate::sandbox::model::saved_test::{
     CaseLink, SavedPlan, SavedTest, ScriptedOutcome, ScriptedPlayer, ScriptedStep, TestKind,
 };
 use crate::sandbox::model::test_content::{body, content_of};
 use crate::sandbox::model::time::Moment;
+use crate::sandbox::model::world::{
+    Folder, KnowledgeScope, Project, StoredBug, StoredKnowledgeFile, parent_of,
+};
 use crate::service::api::Open;
 use crate::service::api::configs::{AgentConfig, CredentialKind};
 use crate::service::api::shared_steps::{SharedStep, StepList};

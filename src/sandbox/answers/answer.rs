@@ -9,8 +9,8 @@ use indexmap::IndexMap;
 use serde_json::{Value, json};
 
 use crate::fields::Fields;
-use crate::sandbox::model::project::Project;
 use crate::sandbox::model::records::find;
+use crate::sandbox::model::world::Project;
 use crate::sandbox::model::world::World;
 use crate::service::catalog::{ListedOperation, OPERATIONS, OperationEntry, for_each_operation};
 use crate::service::operation::Operation;

@@ -7,12 +7,12 @@ use http::StatusCode;
 use serde_json::json;
 
 use super::files::{self, ArtifactFile, STORAGE_PREFIX};
-use super::picture;
+use super::live_runs::{END, FAILED_STEP};
 use super::prelude::*;
-use super::run_view::{RUN_NOT_FOUND, RunView, find_run};
+use super::runs::{RUN_NOT_FOUND, RunView, find_run};
+use crate::sandbox::model::job::StepSpan;
 use crate::sandbox::model::records::{etag, hash};
 use crate::sandbox::model::saved_test::ScriptedStep;
-use crate::sandbox::model::timeline::StepSpan;
 use crate::service::api::artifacts::{
     ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact,
 };
@@ -85,13 +85,12 @@ impl RunView<'_> {
             "steps": self.step_records(steps, spans),
         });
         let screenshot = step_screenshot(spans);
-        let of_failed_step =
-            screenshot.as_deref().map(|name| (name, "image/png", picture::FAILED_STEP.clone()));
+        let of_failed_step = screenshot.as_deref().map(|name| (name, "image/png", FAILED_STEP.clone()));
         let files = [
             ("recording.mp4", STORAGE_TYPE, RECORDING.clone()),
             ("agent.log", "text/plain; charset=utf-8", self.log(player, steps, spans).into()),
             ("deliverables/report.json", "application/json", format!("{report:#}\n").into()),
-            ("screenshots/end.png", "image/png", picture::END.clone()),
+            ("screenshots/end.png", "image/png", END.clone()),
         ];
         let with_etag = |(name, content_type, content)| {
             let etag = etag(&[&player.id, name]);

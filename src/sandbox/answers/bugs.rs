@@ -1,10 +1,10 @@
 //! Bugs of runs, and bugs that a user has reviewed, with their occurrences (service.md 2.5, 9).
 
 use super::prelude::*;
-use super::run_view::find_run;
-use crate::sandbox::model::project::{BugReview, StoredBug};
+use super::runs::find_run;
 use crate::sandbox::model::records::occurrence_id;
 use crate::sandbox::model::saved_test::BugFinding;
+use crate::sandbox::model::world::{BugReview, StoredBug};
 use crate::service::api::bugs::{
     Bug, BugDetail, BugOccurrence, BugStatusFilter, GetBug, ListBugs, ListRunBugs, RunBug, RunBugDetails,
     RunBugPage,

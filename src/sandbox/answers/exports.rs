@@ -1,6 +1,6 @@
 //! Export to the test-management system (service.md 2.7).
 
-use super::{executions, prelude::*, run_view::find_run};
+use super::{jobs::EXECUTION_NOT_FOUND, prelude::*, runs::find_run};
 use crate::sandbox::model::test_management::ExportBatch;
 use crate::service::api::Id;
 use crate::service::api::exports::{ExportResult, ExportTmsysRun};
@@ -26,7 +26,7 @@ fn last_completed<'a>(
     execution: &str,
     now: Moment,
 ) -> Result<Vec<(&'a SimulatedJob, RunAttempt)>, ApiError> {
-    existing(&project.executions, execution, executions::NOT_FOUND)?;
+    existing(&project.executions, execution, EXECUTION_NOT_FOUND)?;
 
     // A retried job has several runs. Only the last one counts.
     let done = |job: &SimulatedJob| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::prelude::*;
-use crate::sandbox::model::project::{Folder, ROOT, child_of, normalize, parent_of};
+use crate::sandbox::model::world::{Folder, ROOT, child_of, normalize, parent_of};
 use crate::service::api::folders::{CreateTestFolder, CreatedTestFolder, ListTestFolders, TestFolder};
 
 impl Folder {

@@ -1,8 +1,8 @@
 //! Knowledge files of a project, its agents and its tests (service.md 13).
 
 use super::prelude::*;
-use crate::sandbox::model::project::{KnowledgeScope, StoredKnowledgeFile};
 use crate::sandbox::model::records::etag;
+use crate::sandbox::model::world::{KnowledgeScope, StoredKnowledgeFile};
 use crate::service::api::knowledge::{
     IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
     KnowledgeSection, ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,

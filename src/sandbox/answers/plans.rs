@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
-use super::{patch::patched, prelude::*};
+use super::{prelude::*, records::patched};
 use crate::sandbox::model::saved_test::{PlanItem, SavedPlan};
 use crate::service::api::plans::{
     Audit, CreateTestPlan, DeleteTestPlan, GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSlot,

@@ -1,13 +1,18 @@
-//! Runs, which are attempts of jobs, and stops of jobs (service.md 2.2 to 2.4, 2.6).
+//! Runs, which are attempts of jobs, their records at one moment, and stops of jobs (service.md 2.2 to 2.4, 2.6).
 
 use http::StatusCode;
 use indexmap::IndexSet;
+use serde_json::{Value, json};
 
 use super::prelude::*;
-use super::run_view::{RunView, find_run};
-use crate::sandbox::model::job::JobStop;
+use crate::fields::Fields;
+use crate::sandbox::model::job::{JobStop, PlayerDevice, StepSpan};
+use crate::sandbox::model::saved_test::{ScriptedStep, TestKind};
+use crate::sandbox::model::test_content::finish_condition;
+use crate::sandbox::model::time::duration_ms;
 use crate::service::api::runs::{
-    GetRun, ListRuns, Run, RunDetail, RunPlayerDetail, RunStateFilter, StopResult, StopRuns, StopRunsResponse,
+    BugInfo, BuildRef, GetRun, ListRuns, Run, RunDetail, RunHead, RunPlayer, RunPlayerDetail, RunStateFilter,
+    RunStep, RunStepItem, RunStepTest, StopResult, StopRuns, StopRunsResponse, TestRef,
 };
 
 impl Answer<ListRuns> for World {
@@ -115,4 +120,191 @@ fn stop(project: &mut Project, id: String, caller: &Caller, now: Moment) -> Stop
     let message = Some("Job stopped".to_owned());
 
     StopResult { job_id: id, ok: true, status: StatusCode::OK.as_u16(), message, error: None }
+}
+
+pub(super) const RUN_NOT_FOUND: &str = "run not found";
+
+/// A run with its job and project, as records show them at `now`.
+pub(super) struct RunView<'a> {
+    pub(super) project: &'a Project,
+    pub(super) job: &'a SimulatedJob,
+    pub(super) attempt: &'a RunAttempt,
+    pub(super) now: Moment,
+}
+
+/// Returns the run with `id`, which must exist at `now`, and its job.
+pub(super) fn find_run<'a>(
+    project: &'a Project,
+    id: &str,
+    now: Moment,
+) -> Result<(&'a SimulatedJob, RunAttempt), ApiError> {
+    project.run_by_id(id, now).ok_or_else(|| ApiError::not_found(RUN_NOT_FOUND))
+}
+
+impl RunView<'_> {
+    pub(super) fn progress(&self) -> RunProgress {
+        self.attempt.progress(self.now)
+    }
+
+    pub(super) fn is_completed(&self) -> bool {
+        self.progress() == RunProgress::Completed
+    }
+
+    pub(super) fn head(&self) -> RunHead {
+        let (job, attempt) = (self.job, self.attempt);
+        let started = attempt.started.filter(|at| *at <= self.now);
+
+        RunHead {
+            job_id: job.id.clone(),
+            multiplayer_run_id: attempt.id.clone(),
+            project_id: self.project.id.clone(),
+            state: wire_name(self.progress()),
+            result: self.is_completed().then(|| wire_name(attempt.result)),
+            bug_info: self.bug_info(),
+            test: TestRef {
+                id: job.test.id.clone(),
+                name: job.test.name.clone(),
+                r#type: wire_name(job.test.kind),
+            },
+            build: job.build().map(|build| BuildRef { id: build.id.clone(), name: Some(build.name.clone()) }),
+            created_at: attempt.created.to_string(),
+            started_at: started.map(|at| at.to_string()),
+            completed_at: self.is_completed().then(|| attempt.ended.to_string()),
+            duration_ms: started.filter(|_| self.is_completed()).map(|at| duration_ms(attempt.ended - at)),
+            initiator: Some(job.started_by.to_initiator()),
+            tags: job.tags.clone(),
+        }
+    }
+
+    /// Returns the number of detected bugs, for completed verification runs only.
+    fn bug_info(&self) -> Option<BugInfo> {
+        let count = self.attempt.findings(self.now).count();
+        let label = if count == 0 { "no_bugs" } else { "bugs_found" };
+        (self.job.test.kind == TestKind::Verification && self.is_completed())
+            .then(|| BugInfo { bug_label: label.to_owned(), bug_count: Some(count) })
+    }
+
+    pub(super) fn map_players<T>(
+        &self,
+        to_record: impl Fn(RunPlayer, &[ScriptedStep], &[StepSpan]) -> T,
+    ) -> Vec<T> {
+        let players = self.job.test.players.iter().zip(&self.attempt.players).enumerate();
+        players
+            .map(|(index, (player, spans))| to_record(self.player(index, spans), &player.steps, spans))
+            .collect()
+    }
+
+    /// Returns the record of the player at `index`, with the number of its completed steps by result.
+    fn player(&self, index: usize, spans: &[StepSpan]) -> RunPlayer {
+        let number = index + 1;
+        let device = self.job.player_devices.get(index);
+        let results = spans
+            .iter()
+            .filter(|span| span.progress(self.now) == RunProgress::Completed)
+            .filter_map(|span| span.result);
+        let mut summary = Fields::new();
+
+        for name in results.map(wire_name) {
+            let count = summary.get(&name).and_then(Value::as_u64).unwrap_or(0);
+            summary.insert(name, json!(count + 1));
+        }
+
+        // The number of completed steps counts only steps that passed (service.md 2.2).
+        let passed = summary.get("SUCCESS").and_then(Value::as_u64).unwrap_or(0);
+
+        RunPlayer {
+            id: format!("{}-{number}", self.attempt.id),
+            state: wire_name(self.progress()),
+            result: self.is_completed().then(|| wire_name(self.attempt.player_result(spans))),
+            player_number: Some(number),
+            test_name: Some(self.job.test.name.clone()),
+            composite_test_id: Some(format!("{}-{number}", self.job.test.id)),
+            step_count: Some(spans.len()),
+            completed_step_count: usize::try_from(passed).ok(),
+            step_result_summary: Some(summary),
+            platform: device.and_then(platform),
+        }
+    }
+}
+
+/// Returns the platform of a player in one of the shapes that the service may use (service.md 2.2).
+fn platform(player_device: &PlayerDevice) -> Option<Fields> {
+    let device = player_device.device.as_ref()?;
+    let kind = &player_device.config.kind;
+    let device = json!({"name": device.label, "os_version": device.os_version});
+
+    json!({"kind": format!("{kind}-native"), "config": {"device": device}}).as_object().cloned()
+}
+
+impl RunView<'_> {
+    pub(super) fn step_records(&self, steps: &[ScriptedStep], spans: &[StepSpan]) -> Vec<RunStep> {
+        let steps = steps.iter().zip(spans).enumerate();
+        steps.map(|(index, (step, span))| self.step_record(index + 1, step, *span)).collect()
+    }
+
+    fn step_record(&self, number: usize, step: &ScriptedStep, span: StepSpan) -> RunStep {
+        let progress = span.progress(self.now);
+        let end = span.end.filter(|_| progress == RunProgress::Completed);
+        let start = span.start.filter(|at| *at <= self.now);
+        let result = span.result.filter(|_| progress == RunProgress::Completed);
+
+        RunStep {
+            step_number: Some(number),
+            start_time: start.map(|at| at.to_string()),
+            end_time: end.filter(|_| start.is_some()).map(|at| at.to_string()),
+            duration_ms: end.zip(start).map(|(end, start)| duration_ms(end - start)),
+            run_state: wire_name(progress),
+            run_result: result.map(wire_name),
+            report: result.map(|result| self.report(step, result)),
+            items: self.items(number, step, result),
+            test: RunStepTest {
+                test_step_id: step.id.clone(),
+                goal: Some(step.goal.clone()),
+                finish_condition: finish_condition(&step.expected),
+                test_type: wire_name(self.job.test.kind),
+            },
+        }
+    }
+
+    fn report(&self, step: &ScriptedStep, result: RunResult) -> String {
+        match result {
+            RunResult::Success => step.report.clone(),
+            RunResult::Skipped if result != self.attempt.result => {
+                "Not carried out: an earlier step did not pass.".to_owned()
+            }
+            _ => self.attempt.report.clone(),
+        }
+    }
+
+    /// Returns the results of the expectations. Returns `None` until the step ends, because an empty list would mean
+    /// that the step has no expectations.
+    fn items(
+        &self,
+        number: usize,
+        step: &ScriptedStep,
+        result: Option<RunResult>,
+    ) -> Option<Vec<RunStepItem>> {
+        // A step that was not reached has no result. Its items show the result of the run, if the run was cut off.
+        let cut = Some(self.attempt.result).filter(|result| self.is_completed() && result.is_cut_off());
+        let result = result.or(cut).filter(|_| self.job.test.kind == TestKind::Verification)?;
+        let last = step.expected.len().saturating_sub(1);
+        let item = |(index, (letter, expected)): (usize, (char, &String))| {
+            // A failed step fails at its last expectation, so that the report fits one item.
+            let result =
+                if result == RunResult::Failed && index < last { RunResult::Success } else { result };
+            RunStepItem {
+                id: format!("{number}{letter}"),
+                expected: expected.clone(),
+                status: item_status(result),
+                comment: matches!(result, RunResult::Failed | RunResult::Blocked)
+                    .then(|| self.attempt.report.clone()),
+            }
+        };
+
+        Some(('a'..='z').zip(&step.expected).enumerate().map(item).collect())
+    }
+}
+
+fn item_status(result: RunResult) -> String {
+    if result == RunResult::Success { "passed".to_owned() } else { wire_name(result).to_lowercase() }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{patch::patched, prelude::*};
+use super::{prelude::*, records::patched};
 use crate::sandbox::model::records::{at_version, step_id};
 use crate::sandbox::model::test_content;
 use crate::service::api::shared_steps::{

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{patch::patched, prelude::*, shared_steps, test_draft::TestDraft};
-use crate::sandbox::model::project::{ROOT, normalize};
+use super::{prelude::*, records::patched, shared_steps, test_draft::TestDraft};
 use crate::sandbox::model::records::at_version;
 use crate::sandbox::model::saved_test::TestKind;
 use crate::sandbox::model::test_content::{derive, is_collection};
+use crate::sandbox::model::world::{ROOT, normalize};
 use crate::service::api::tests::{
     CreateTest, DeleteTest, GetTest, ListTests, TestCase, TestContent, TestSummary, UpdateTest,
 };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::model::project::Project;
 use crate::sandbox::model::records::{find, step_id};
 use crate::sandbox::model::saved_test::{CaseLink, SavedTest, ScriptedPlayer, ScriptedStep};
 use crate::sandbox::model::time::Millis;
+use crate::sandbox::model::world::Project;
 use crate::service::api::Open;
 use crate::service::api::shared_steps::{ExpectedResult, StepBody};
 use crate::service::api::tests::{TestContent, TestItem, TestPlayer};

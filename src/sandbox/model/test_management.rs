@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::sandbox::model::job::RunAttempt;
 use crate::sandbox::model::job::SimulatedJob;
-use crate::sandbox::model::timeline::RunAttempt;
 use crate::service::api::exports::{ExportResult, ExportWarning};
 
 const EXPORT_MS: u32 = 1_840;
