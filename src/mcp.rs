@@ -10,7 +10,6 @@ mod callers;
 mod completion;
 mod confirmation;
 mod handler;
-mod instructions;
 mod question;
 mod report_view;
 mod resources;

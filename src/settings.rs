@@ -12,7 +12,6 @@ mod definition;
 mod flags;
 mod http;
 mod problem;
-mod profile;
 mod values;
 
 use std::{ffi::OsString, path::Path};
@@ -32,8 +31,7 @@ use self::{
         ServerSettings,
     },
     problem::{SettingProblem, parse_values},
-    profile::add_profile,
-    values::Values,
+    values::{Values, add_profile},
 };
 pub use self::{
     configuration_file::{
