@@ -190,7 +190,6 @@ fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// Returns the description of the argument [`FIELDS`].
 fn fields_description(tool: &ToolDefinition) -> String {
     let example = FIELD_EXAMPLES.iter().find(|(name, _)| *name == tool.name);
     let example = example.map_or("id,name", |(_, names)| names);

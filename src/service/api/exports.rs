@@ -26,7 +26,7 @@ pub struct ExportTmsysRun {
 impl Operation for ExportTmsysRun {
     const TOOL: ToolInfo = ToolInfo::creates(
         "export_tmsys_run",
-        "Export results to the test-management system",
+        "Export to the test-management system",
         Toolset::Exports,
     )
     .needs("project:operate-runs")

@@ -30,13 +30,10 @@ pub struct ListProjectKnowledgeFiles {
 }
 
 impl Operation for ListProjectKnowledgeFiles {
-    const TOOL: ToolInfo = ToolInfo::reads(
-        "list_project_knowledge_files",
-        "List a project's knowledge files",
-        Toolset::Knowledge,
-    )
-    .extra()
-    .requires_fields(&["files"]);
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_project_knowledge_files", "List project knowledge files", Toolset::Knowledge)
+            .extra()
+            .requires_fields(&["files"]);
     const REQUEST: RequestInfo =
         RequestInfo::new(Method::GET, "/file-storage/{project_id}/project").below(UrlBase::Knowledge);
     type Answer = KnowledgeScopeListing;
@@ -52,7 +49,7 @@ pub struct ListAgentKnowledgeFiles {
 
 impl Operation for ListAgentKnowledgeFiles {
     const TOOL: ToolInfo =
-        ToolInfo::reads("list_agent_knowledge_files", "List an agent's knowledge files", Toolset::Knowledge)
+        ToolInfo::reads("list_agent_knowledge_files", "List agent knowledge files", Toolset::Knowledge)
             .extra()
             .requires_fields(&["files"]);
     const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/file-storage/{project_id}/agent/{agent_id}")
@@ -69,13 +66,10 @@ pub struct ListTestCaseKnowledgeFiles {
 }
 
 impl Operation for ListTestCaseKnowledgeFiles {
-    const TOOL: ToolInfo = ToolInfo::reads(
-        "list_test_case_knowledge_files",
-        "List a test's knowledge files",
-        Toolset::Knowledge,
-    )
-    .extra()
-    .requires_fields(&["files"]);
+    const TOOL: ToolInfo =
+        ToolInfo::reads("list_test_case_knowledge_files", "List test knowledge files", Toolset::Knowledge)
+            .extra()
+            .requires_fields(&["files"]);
     const REQUEST: RequestInfo =
         RequestInfo::new(Method::GET, "/file-storage/{project_id}/test_case/{test_case_id}")
             .below(UrlBase::Knowledge);
