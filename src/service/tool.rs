@@ -348,15 +348,14 @@ impl Effect {
 }
 
 impl Display for Effect {
-    /// Writes the MCP hints that are true, separated by commas.
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Result {
-        let hints = [
-            ("read-only", self.is_read_only()),
-            ("destructive", self.is_destructive()),
-            ("idempotent", self.is_idempotent()),
-        ];
-        let true_hints = hints.into_iter().filter(|(_, is_true)| *is_true).map(|(hint, _)| hint);
-        formatter.write_str(&true_hints.collect::<Vec<_>>().join(", "))
+        formatter.write_str(match self {
+            Self::Reads => "reads",
+            Self::Creates => "creates",
+            Self::Replaces => "replaces",
+            Self::Stops => "stops",
+            Self::Deletes => "deletes",
+        })
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatu
 }
 
 fn overview(is_global: bool, selection: &Selection) -> Table {
-    let header = ["tool", "set", "tier", "offered", "annotations", "tokens", "permission"];
+    let header = ["tool", "set", "tier", "offered", "effect", "tokens", "permission"];
     let mut table = Table::new(header).fitting([0, 1, 3, 5], Fit::Whole).fitting([2, 6], Fit::Programs);
     for tool in catalog::tools() {
         table.add_row(row(tool, is_global, selection));

@@ -40,20 +40,25 @@ fn settings_table(settings: &[Setting]) -> String {
 }
 
 fn tools_table() -> String {
-    let head = "\n| tool | set | tier | annotations | permission of the key |\n|-|-|-|-|-|\n".to_owned();
+    let head = "\n| tool | set | tier | effect | permission of the key |\n|-|-|-|-|-|\n".to_owned();
     catalog::tools().fold(head, |mut rows, entry| {
         let tier = match entry.tier {
             _ if LEAN_TOOLS.contains(&entry.name) => "core, lean",
             Tier::Core => "core",
             Tier::Extra => "extra",
         };
-        let hints = entry.effect;
         let permission = match entry.access {
             Access::Permission(permission) => format!("`{permission}`"),
             any => any.to_string(),
         };
-        writeln!(rows, "| `{}` | `{}` | {tier} | {hints} | {permission} |", entry.name, entry.toolset.name())
-            .expect("a string");
+        writeln!(
+            rows,
+            "| `{}` | `{}` | {tier} | {} | {permission} |",
+            entry.name,
+            entry.toolset.name(),
+            entry.effect
+        )
+        .expect("a string");
         rows
     })
 }
