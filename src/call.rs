@@ -17,12 +17,12 @@ mod sender;
 
 use std::{mem::take, sync::Arc};
 
-use futures_util::future::{BoxFuture, OptionFuture};
+use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use serde_with::skip_serializing_none;
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::time::Instant;
 
 pub(crate) use self::sender::LONG_WORK;
 pub use self::{
@@ -51,9 +51,6 @@ use crate::{
 
 /// What the model does with the record in `details.current`.
 const MERGE: &str = "another writer has changed the record, and nothing was written: compare with `details.current`, then call again with only your changed fields, and with `details.latest_version` as `expected_version`";
-
-/// Largest number of calls for pictures that one key makes at the same time. The calls of other keys do not wait behind more.
-const PICTURE_CALLS: usize = 4;
 
 /// Argument with the changed fields of a record.
 const PATCH: &str = "patch";
@@ -93,7 +90,6 @@ pub struct Caller {
     /// Whether irreversible or costly calls need the agreement of a user.
     requires_confirmation: bool,
     is_read_only: bool,
-    pub(crate) picture_places: Arc<Semaphore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -124,8 +120,6 @@ impl Caller {
             let selection = checked.selection.take();
 
             let sender = self.sender().await?;
-            let place = || tokio::time::timeout_at(sender.deadline, self.picture_places.acquire());
-            let _place = OptionFuture::from(operation.has_pictures.then(place)).await;
             let mut ids = ids_of_call(operation, &checked.own);
             let request = self.request(&sender, operation, checked, &ids).await?;
             if is_dry_run {

@@ -6,12 +6,12 @@
 //! 1. `app` has the routes and the layers around them, `state` what all requests share: a line of the `access_log`, requests of
 //!    browsers (`origin`), the time limit of a body;
 //! 2. `auth` finds the caller: `endpoint` reads the project and the tools that address and headers choose, and `credentials` has
-//!    the callers and the `limits` of the credential. `oauth`, `token` and `issuer` check the token of a user, and `grants` chooses
-//!    which of the keys of a user makes a call;
+//!    the callers and the `limits` of the credential. `oauth` and `issuer` check the token of a user, and `grants` chooses which of
+//!    the keys of a user makes a call;
 //! 3. the library checks host, origin, length and headers, decodes the message, and calls `handler`, which admits the request and
 //!    calls the server.
 //!
-//! A request that is not served ends with a `refusal`. `front_page` tells users how to connect their hosts. `metrics` serves
+//! A request that is not served ends with a refusal of `limits`. `front_page` tells users how to connect their hosts. `metrics` serves
 //! numbers and health on an address of its own; with the feature `otlp`, `traces` sends spans to a collector. `server` listens, and ends
 //! without losing calls. [`Application::for_service`] serves another MCP handler in the same way.
 
@@ -28,10 +28,8 @@ mod limits;
 mod metrics;
 mod oauth;
 mod origin;
-mod refusal;
 mod server;
 mod state;
-mod token;
 #[cfg(feature = "otlp")]
 pub(crate) mod traces;
 

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use super::{
-    CallConfig, Caller, PICTURE_CALLS, User,
+    CallConfig, Caller, User,
     arguments::ToolArguments,
     ids::{find_invalid_ids, owned_ids},
     reply::ReplySettings,
@@ -43,7 +41,6 @@ impl Caller {
             reply_settings: Arc::new(reply_settings),
             requires_confirmation: config.asks_first,
             is_read_only: config.read_only,
-            picture_places: Arc::new(Semaphore::new(PICTURE_CALLS)),
             clock: Arc::new(SystemClock::default()),
         }
     }
@@ -62,7 +59,6 @@ impl Caller {
             scope: self.scope.for_other_key(None),
             permissions: None,
             user: None,
-            picture_places: Arc::new(Semaphore::new(PICTURE_CALLS)),
             ..self.clone()
         }
     }

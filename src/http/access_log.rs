@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tower_http::request_id::RequestId;
 use tracing::Level;
 
-use super::{credentials::Credential, metrics::Metrics};
+use super::{credentials::Credential, limits::Kind, metrics::Metrics};
 use crate::{client::KEY_PREFIX, failure::Code, text::shorten_line};
 
 /// Target of the lines of requests. The log filter `access=off` switches them off.
@@ -68,6 +68,8 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     /// Name of a tool of the list; empty for other methods and unknown tools.
     pub(super) tool: &'static str,
+    /// The place that it takes beside that of a request.
+    pub(super) further_place: Option<Kind>,
 }
 
 /// How a method has ended. Both texts are empty after a success.
@@ -159,7 +161,7 @@ impl AccessEntry {
         let duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let AccessLine { client, id, .. } = line;
         let Self { path, credential, subject, project, operation, .. } = self;
-        let Operation { method, tool } = operation;
+        let Operation { method, tool, .. } = operation;
         let status = status.as_u16();
 
         macro_rules! write_line {

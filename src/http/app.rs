@@ -30,9 +30,9 @@ use super::{
     endpoint::{Endpoint, no_such_path},
     front_page::front_page,
     handler::CallHandler,
+    limits::{Reason, Refusal},
     oauth::endpoint_of_metadata,
     origin::{client_address, cross_origin_layer},
-    refusal::{Reason, Refusal},
     state::{Shared, SharedState},
 };
 use crate::{failure::Failure, settings::Settings};

@@ -11,14 +11,12 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{
     access_log::AccessLine,
     credentials::Credential,
     endpoint::Endpoint,
-    limits::ClientLimits,
-    refusal::{Exceeded, Refusal},
+    limits::{ClientLimits, Exceeded, Kind, Place, Places, Refusal},
     state::{Shared, SharedState},
 };
 use crate::client::{ApiKey, KEY_PREFIX};
@@ -26,10 +24,8 @@ use crate::client::{ApiKey, KEY_PREFIX};
 /// Header with an API key, as the service has it.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
-/// Longest message that everybody may send, in bytes. The values of a message take up to twenty times the memory of its text.
+/// Longest message that everybody may send, in bytes.
 const SHORT_MESSAGE: usize = 64 * 1024;
-
-static LONG_MESSAGES: Semaphore = Semaphore::const_new(4);
 
 /// The media types that the library asks a client to accept.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -48,7 +44,16 @@ pub(super) struct Requester {
     /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
     /// The place of a long message, until its method has ended.
-    _place: Option<Arc<SemaphorePermit<'static>>>,
+    _place: Option<Arc<Place>>,
+}
+
+impl Requester {
+    /// Takes the places of a request until its method has ended.
+    pub(super) fn admit(&self, further: Option<Kind>, all: &Places) -> Result<Vec<Place>, Exceeded> {
+        self.rate?;
+        let kinds = [Kind::Request].into_iter().chain(further);
+        kinds.map(|kind| self.limits.admit(kind, all)).collect()
+    }
 }
 
 /// Adds the [`Requester`] to a request. A stranger who sends too much is refused before the message is read.
@@ -68,7 +73,7 @@ pub(super) async fn identify(
         rate.map_err(Exceeded::refusal)?;
     }
 
-    let place = admit_length(request.headers(), &credential)?.map(Arc::new);
+    let place = app.admit_length(request.headers(), &credential, &limits)?.map(Arc::new);
     let accepts_events = accepts_events(request.headers());
     let exceeded = Arc::default();
     let requester = Requester { credential, endpoint, limits, rate, exceeded, accepts_events, _place: place };
@@ -78,27 +83,30 @@ pub(super) async fn identify(
     Ok(next.run(request).await)
 }
 
-/// Takes one of the places for messages that are long or state no length. Only an accepted credential gets one.
-fn admit_length(
-    headers: &HeaderMap,
-    credential: &Credential,
-) -> Result<Option<SemaphorePermit<'static>>, Refusal> {
-    let length =
-        headers.get(header::CONTENT_LENGTH).map_or("0", |length| length.to_str().unwrap_or_default());
-    let is_short = length.parse().is_ok_and(|length: usize| length <= SHORT_MESSAGE);
-    if is_short && !headers.contains_key(header::TRANSFER_ENCODING) {
-        return Ok(None);
-    }
-
-    if !credential.is_accepted() {
-        let message = "a message above 64 KiB or of unknown length needs a key that the service has accepted";
-        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message));
-    }
-
-    LONG_MESSAGES.try_acquire().map(Some).map_err(|_| Exceeded::AllClients.refusal())
-}
-
 impl Shared {
+    /// Takes one of the places for messages that are long or state no length. Only an accepted credential gets one.
+    fn admit_length(
+        &self,
+        headers: &HeaderMap,
+        credential: &Credential,
+        limits: &ClientLimits,
+    ) -> Result<Option<Place>, Refusal> {
+        let length =
+            headers.get(header::CONTENT_LENGTH).map_or("0", |length| length.to_str().unwrap_or_default());
+        let is_short = length.parse().is_ok_and(|length: usize| length <= SHORT_MESSAGE);
+        if is_short && !headers.contains_key(header::TRANSFER_ENCODING) {
+            return Ok(None);
+        }
+
+        if !credential.is_accepted() {
+            let message =
+                "a message above 64 KiB or of unknown length needs a key that the service has accepted";
+            return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
+
+        limits.admit(Kind::LongMessage, &self.places).map(Some).map_err(Exceeded::refusal)
+    }
+
     async fn credential_of(&self, path: &str, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {
         let credential = read_credential(headers, self.authorization.is_some())?;
 

@@ -6,7 +6,7 @@
 use http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 
-use super::refusal::Refusal;
+use super::limits::Refusal;
 use crate::{service::request::project_id, tools::selection::Selection};
 
 /// First segment of the path of every endpoint.

@@ -17,7 +17,7 @@ use tracing::{Instrument as _, Span, field::Empty};
 use super::{
     access_log::{AccessLine, Ending, Operation},
     auth::Requester,
-    refusal::Exceeded,
+    limits::{Exceeded, Kind},
     state::SharedState,
 };
 use crate::{
@@ -53,13 +53,15 @@ impl<S: ServerHandler> CallHandler<S> {
         let line = parts.extensions.get::<AccessLine>().ok_or_else(internal_error)?;
         line.describe(operation);
 
-        let (outcome, span) = match requester.rate.and_then(|()| requester.limits.admit(&self.app.places)) {
-            Ok(admission) => {
+        let (outcome, span) = match requester.admit(operation.further_place, &self.app.places) {
+            Ok(places) => {
                 prepare(&mut context, requester);
                 let span = span_of(operation, line, &parts.headers, &context);
                 let caller = span_of_caller(requester, line);
-                let outcome = method(context).instrument(caller).instrument(span.clone()).await;
-                drop(admission);
+                // In a box, because each layer around a future would move it as a whole.
+                let method = Box::pin(method(context));
+                let outcome = method.instrument(caller).instrument(span.clone()).await;
+                drop(places);
                 self.app.credentials.remember(&requester.credential);
                 (outcome, span)
             }
@@ -94,7 +96,7 @@ impl<S: ServerHandler> CallHandler<S> {
         context: RequestContext<RoleServer>,
         run: impl FnOnce(RequestContext<RoleServer>) -> F,
     ) -> Result<T, ErrorData> {
-        let operation = Operation { method, tool: "" };
+        let operation = Operation { method, ..Operation::default() };
         self.run(operation, context, run, |_| Ending::default(), |exceeded| Err(exceeded.error())).await
     }
 }
@@ -125,7 +127,7 @@ fn span_of(
     headers: &HeaderMap,
     context: &RequestContext<RoleServer>,
 ) -> Span {
-    let Operation { method, tool } = operation;
+    let Operation { method, tool, .. } = operation;
     let name = if tool.is_empty() { method.to_owned() } else { format!("{method} {tool}") };
     let span = tracing::info_span!(
         target: SPAN_TARGET,
@@ -203,7 +205,11 @@ impl<S: ServerHandler> ServerHandler for CallHandler<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = catalog::find_tool(&request.name).map(|tool| tool.info);
-        let operation = Operation { method: "tools/call", tool: tool.map_or("", |tool| tool.name) };
+        let operation = Operation {
+            method: "tools/call",
+            tool: tool.map_or("", |tool| tool.name),
+            further_place: tool.and_then(Kind::of_tool),
+        };
 
         let call = |context| self.server.call_tool(request, context);
         let refuse = |exceeded: Exceeded| Ok(exceeded.tool_result().into());

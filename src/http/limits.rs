@@ -1,23 +1,120 @@
-//! Limits of requests, of one credential or address, and of all clients: how many at the same time, and how many per second.
+//! Limits of requests, of one credential or address, and of all clients: how many at the same time, and how many per second. A
+//! request beyond them, or one that cannot be served for another reason, ends with a refusal.
 
-use std::{net::IpAddr, num::NonZeroU32, sync::Arc};
+use std::{borrow::Cow, net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
 use governor::{
     DefaultDirectRateLimiter, Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
 };
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::refusal::Exceeded;
-use crate::settings::HttpSettings;
+use crate::{
+    failure::{Code, Failure},
+    service::tool::ToolDefinition,
+    settings::HttpSettings,
+    tools::composite::{CompositeTool as _, WaitForCompletion},
+};
+
+/// Waits of all clients at the same time. A wait may take hours.
+const ALL_WAITS: usize = 256;
+
+/// Calls for pictures of all clients at the same time. They need processor time and memory, which all clients share.
+const ALL_PICTURE_CALLS: usize = 64;
+
+/// Long messages of all clients at the same time. The values of a message take up to twenty times the memory of its text.
+const ALL_LONG_MESSAGES: usize = 4;
+
+/// One client takes at most this part of the places for waits, pictures and long messages, but one at least.
+const SHARE: usize = 8;
 
 /// How many seconds of the allowed rate may arrive at once.
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(3).expect("not zero");
 
+/// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
+const CONCURRENCY_PAUSE_S: u64 = 1;
+
+/// The same for waits, which end less often.
+const WAIT_PAUSE_S: u64 = 30;
+
+/// What takes a place of its client, and one of all clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Request,
+    Wait,
+    PictureCall,
+    LongMessage,
+}
+
+impl Kind {
+    /// Returns the kind of the calls of a tool that need a further place.
+    pub(super) fn of_tool(tool: &ToolDefinition) -> Option<Self> {
+        let kind = if tool.name == WaitForCompletion::NAME { Self::Wait } else { Self::PictureCall };
+        (kind == Self::Wait || tool.has_pictures).then_some(kind)
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Self::Request => "requests",
+            Self::Wait => "waits",
+            Self::PictureCall => "calls for pictures",
+            Self::LongMessage => "long messages",
+        }
+    }
+}
+
+/// The places of one client or of all clients.
+#[derive(Debug)]
+pub(super) struct Places {
+    requests: Arc<Semaphore>,
+    waits: Arc<Semaphore>,
+    picture_calls: Arc<Semaphore>,
+    long_messages: Arc<Semaphore>,
+}
+
+/// A place among those of a client, and one among those of all clients.
+pub(super) type Place = [OwnedSemaphorePermit; 2];
+
+impl Places {
+    pub(super) fn of_all(settings: &HttpSettings) -> Self {
+        Self::new(settings.max_calls, 1)
+    }
+
+    fn of_client(settings: &HttpSettings) -> Self {
+        Self::new(settings.concurrency, SHARE)
+    }
+
+    fn new(requests: NonZeroU32, share: usize) -> Self {
+        let places = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
+        Self {
+            requests: places(usize::try_from(requests.get()).unwrap_or(usize::MAX)),
+            waits: places(ALL_WAITS / share),
+            picture_calls: places(ALL_PICTURE_CALLS / share),
+            long_messages: places(ALL_LONG_MESSAGES / share),
+        }
+    }
+
+    fn of(&self, kind: Kind) -> Arc<Semaphore> {
+        let places = match kind {
+            Kind::Request => &self.requests,
+            Kind::Wait => &self.waits,
+            Kind::PictureCall => &self.picture_calls,
+            Kind::LongMessage => &self.long_messages,
+        };
+        Arc::clone(places)
+    }
+}
+
 /// The limits of one client: a credential, or an address without an accepted credential.
 #[derive(Debug)]
 pub(super) struct ClientLimits {
-    places: Arc<Semaphore>,
+    places: Places,
     rate: DefaultDirectRateLimiter,
 }
 
@@ -25,7 +122,7 @@ impl ClientLimits {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         let burst = settings.rate.saturating_mul(BURST_SECONDS);
         let quota = Quota::per_second(settings.rate).allow_burst(burst);
-        Self { places: places(settings.concurrency), rate: RateLimiter::direct(quota) }
+        Self { places: Places::of_client(settings), rate: RateLimiter::direct(quota) }
     }
 
     /// Counts a request, before any work is done for it.
@@ -36,18 +133,12 @@ impl ClientLimits {
         })
     }
 
-    /// Takes the places of a request among those of this client and of `all` clients, until the request has ended.
-    pub(super) fn admit(&self, all: &Arc<Semaphore>) -> Result<[OwnedSemaphorePermit; 2], Exceeded> {
-        let place = |places: &Arc<Semaphore>| Arc::clone(places).try_acquire_owned();
-        let of_client = place(&self.places).map_err(|_| Exceeded::Concurrency)?;
-        let of_all = place(all).map_err(|_| Exceeded::AllClients)?;
+    /// Takes a place among those of this client and of `all` clients, until what it is for has ended.
+    pub(super) fn admit(&self, kind: Kind, all: &Places) -> Result<Place, Exceeded> {
+        let of_client = self.places.of(kind).try_acquire_owned().map_err(|_| Exceeded::Client(kind))?;
+        let of_all = all.of(kind).try_acquire_owned().map_err(|_| Exceeded::AllClients(kind))?;
         Ok([of_client, of_all])
     }
-}
-
-pub(super) fn places(count: NonZeroU32) -> Arc<Semaphore> {
-    let count = usize::try_from(count.get()).unwrap_or(usize::MAX);
-    Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))
 }
 
 /// Returns the address whose limits a client without an accepted credential has. A network with IPv6 gives each client 2^64
@@ -56,5 +147,96 @@ pub(super) fn limited_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+    }
+}
+
+/// A limit that a request exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exceeded {
+    /// Too many requests per second of one client. Holds the number of seconds to wait.
+    Rate(u64),
+    /// Too many of one client at the same time.
+    Client(Kind),
+    /// Too many of all clients at the same time.
+    AllClients(Kind),
+}
+
+impl Exceeded {
+    /// The status of a response that programs read.
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::AllClients(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Rate(_) | Self::Client(_) => StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    /// How long the client waits before it repeats the request, in seconds.
+    pub(super) fn pause_seconds(self) -> u64 {
+        match self {
+            Self::Rate(seconds) => seconds,
+            Self::Client(Kind::Wait) | Self::AllClients(Kind::Wait) => WAIT_PAUSE_S,
+            Self::Client(_) | Self::AllClients(_) => CONCURRENCY_PAUSE_S,
+        }
+    }
+
+    pub(super) fn message(self) -> String {
+        let simultaneous = |kind: Kind| format!("too many simultaneous {}", kind.plural());
+        match self {
+            Self::Rate(_) => {
+                "too many requests per second with this credential or from this address".to_owned()
+            }
+            Self::Client(kind) => simultaneous(kind) + " with this credential or from this address",
+            Self::AllClients(kind) => format!("the server is busy: {} of all clients", simultaneous(kind)),
+        }
+    }
+
+    pub(super) fn refusal(self) -> Refusal {
+        Refusal::new(self.status(), self.message()).header(header::RETRY_AFTER, self.pause_seconds().into())
+    }
+
+    pub(super) fn error(self) -> ErrorData {
+        ErrorData::invalid_request(self.message(), None)
+    }
+
+    /// Returns the result of a call of a tool: an error that the model reads.
+    pub(super) fn tool_result(self) -> CallToolResult {
+        let failure = Failure::new(Code::RateLimited, self.message())
+            .hint("wait as long as `details.retry_after_s` says, and call again; nothing was sent")
+            .retry_after(Duration::from_secs(self.pause_seconds()));
+        CallToolResult::error(vec![ContentBlock::text(failure.to_json())])
+    }
+}
+
+/// Why a request is not served, with the response for it. The body is a JSON-RPC error: a client that gets another body
+/// with status 400 takes the server for one of an older revision.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    message: Cow<'static, str>,
+    pub(super) header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    /// Creates a refusal with a message for the operator of the client.
+    pub(super) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, message: message.into(), header: None }
+    }
+
+    pub(super) fn header(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self { header: Some((name, value)), ..self }
+    }
+}
+
+/// The reason of a refusal, in the extensions of its response, for the log.
+#[derive(Clone, Debug)]
+pub(super) struct Reason(pub(super) Cow<'static, str>);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let error = ErrorData::invalid_request(self.message.clone(), None);
+        let mut response = (self.status, Json(JsonRpcError::new(None, error))).into_response();
+        response.headers_mut().extend(self.header);
+        response.extensions_mut().insert(Reason(self.message));
+        response
     }
 }

@@ -11,7 +11,7 @@ use super::{
     credentials::Credentials,
     endpoint::Endpoint,
     grants::GrantedCallers,
-    limits::places,
+    limits::Places,
     metrics::Metrics,
     oauth::{Authorization, Resource},
     origin::Origins,
@@ -43,7 +43,7 @@ pub(super) struct Shared {
     /// Signs in users, if there is an issuer.
     pub(super) authorization: Option<Authorization>,
     /// The places of the requests of all clients.
-    pub(super) places: Arc<tokio::sync::Semaphore>,
+    pub(super) places: Places,
     pub(super) metrics: Arc<Metrics>,
     traffic: ServiceTraffic,
     /// Whether a sandbox of this process answers calls.
@@ -88,7 +88,7 @@ impl Shared {
             offered,
             credentials,
             authorization,
-            places: places(http.max_calls),
+            places: Places::of_all(&http),
             metrics: Arc::new(Metrics::new(&traffic)),
             traffic,
             uses_sandbox: settings.wants_sandbox(),

@@ -1,6 +1,11 @@
 //! The selection of offered tools: the setting `TAS_TOOLSETS` and read-only mode.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use crate::{
     service::{
@@ -34,10 +39,10 @@ pub const LEAN_TOOLS: [&str; 9] = [
     ExportTmsysRun::NAME,
 ];
 
-/// The tools that are offered. The selection does not change while the server runs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// The tools that are offered. The selection does not change while the server runs, and its clones share the names.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    names: BTreeSet<&'static str>,
+    names: Arc<BTreeSet<&'static str>>,
     read_only: bool,
     has_local_files: bool,
     /// The tools that the caller is not permitted to use.
@@ -56,13 +61,13 @@ impl Selection {
     /// Selects the core tools.
     pub fn default_tools(read_only: bool) -> Self {
         let names = catalog::tools().filter(|tool| tool.tier == Tier::Core).map(|tool| tool.name).collect();
-        Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() }
+        Self { names: Arc::new(names), read_only, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
     /// Selects all tools.
     pub fn all_tools() -> Self {
         let names = catalog::tools().map(|tool| tool.name).collect();
-        Self { names, read_only: false, has_local_files: true, forbidden: BTreeSet::new() }
+        Self { names: Arc::new(names), read_only: false, has_local_files: true, forbidden: BTreeSet::new() }
     }
 
     /// Parses a list of words, which are applied from left to right. A list that starts with an exclusion starts from
@@ -70,7 +75,7 @@ impl Selection {
     pub fn parse(words: &str, read_only: bool) -> Result<Self, UnknownWord> {
         let words: Vec<_> = words.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
         let from_default = words.first().is_none_or(|word| word.starts_with('-'));
-        let mut names = if from_default { Self::default_tools(read_only).names } else { BTreeSet::new() };
+        let mut names = if from_default { selected_by("default")? } else { BTreeSet::new() };
 
         for word in words {
             match word.strip_prefix('-') {
@@ -82,7 +87,7 @@ impl Selection {
             }
         }
 
-        Ok(Self { names, read_only, has_local_files: true, forbidden: BTreeSet::new() })
+        Ok(Self { names: Arc::new(names), read_only, has_local_files: true, forbidden: BTreeSet::new() })
     }
 
     /// Returns whether the tool is offered.
@@ -126,7 +131,7 @@ impl Selection {
     #[must_use]
     pub fn without_local_files(mut self) -> Self {
         if self.names.contains(UploadBuild::NAME) {
-            self.names.extend([
+            Arc::make_mut(&mut self.names).extend([
                 InitiateBuildUpload::NAME,
                 GetBuildUploadParts::NAME,
                 CompleteBuildUpload::NAME,
@@ -139,7 +144,7 @@ impl Selection {
     #[must_use]
     pub fn narrowed_by<'a>(mut self, others: impl IntoIterator<Item = &'a Self>) -> Self {
         for other in others {
-            self.names.retain(|name| other.names.contains(name));
+            Arc::make_mut(&mut self.names).retain(|name| other.names.contains(name));
             self.read_only |= other.read_only;
             self.has_local_files &= other.has_local_files;
         }
@@ -177,6 +182,13 @@ impl Selection {
     }
 }
 
+/// The number of names stands for them: each request over HTTP looks for the profile of its selection.
+impl Hash for Selection {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.names.len(), self.read_only, self.has_local_files, self.forbidden.len()).hash(state);
+    }
+}
+
 impl OfferedTools for Selection {
     /// Returns `find_by_name` instead of a list that it searches, if only `find_by_name` is offered.
     fn offered_name<'a>(&self, tool: &'a str) -> Option<Cow<'a, str>> {
@@ -200,9 +212,9 @@ fn selected_by(word: &str) -> Result<BTreeSet<&'static str>, UnknownWord> {
         catalog::tools().filter(|tool| wanted(tool)).map(|tool| tool.name).collect()
     };
     Ok(match word {
-        "default" => Selection::default_tools(false).names,
+        "default" => names_of(&|tool| tool.tier == Tier::Core),
         "lean" => LEAN_TOOLS.into_iter().collect(),
-        "all" => Selection::all_tools().names,
+        "all" => names_of(&|_| true),
         _ => match Toolset::ALL.iter().find(|(_, name)| *name == word) {
             Some((set, _)) => names_of(&|tool| tool.toolset == *set),
             None if catalog::find_tool(word).is_some() => names_of(&|tool| tool.name == word),

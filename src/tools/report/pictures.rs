@@ -153,7 +153,6 @@ impl Loading {
         screenshots: Vec<Screenshot>,
         max_bytes: usize,
     ) -> String {
-        let _place = client.caller.picture_places.acquire().await;
         let width = if screenshots.len() <= FEW { LARGE_WIDTH } else { WIDTH };
         let mut remaining = max_bytes;
         let mut downloads = stream::iter(screenshots.into_iter().take(MAX_PICTURES))

@@ -71,7 +71,7 @@ async fn strangers_have_the_rate_of_their_address() {
     }
 }
 
-/// Starts a service that answers a list of runs only when a permit is added. Other lists are answered at once.
+/// Starts a service without runs that answers requests for them only when a permit is added. Other lists are answered at once.
 async fn start_gated_service() -> (Stub, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let permits = Arc::clone(&gate);
@@ -82,7 +82,8 @@ async fn start_gated_service() -> (Stub, Arc<Semaphore>) {
                 permits.acquire().await.expect("an open gate").forget();
             }
             let pagination = json!({"page": 0, "page_size": 1, "total_count": 0, "total_pages": 0});
-            (200, json!({"data": [], "pagination": pagination}))
+            let status = if target.starts_with("GET /runs/") { 404 } else { 200 };
+            (status, json!({"data": [], "pagination": pagination}))
         }
     });
 
@@ -140,33 +141,38 @@ async fn the_server_refuses_more_requests_than_its_limit() {
 }
 
 #[tokio::test]
-async fn few_long_messages_are_served_at_a_time() {
+async fn long_messages_are_served_one_of_each_credential_and_four_of_all() {
     let (service, gate) = start_gated_service().await;
     let server = HttpUnderTest::start(&service.settings("", &FREE_PORTS));
-    // The service accepts the key.
-    server.call("/mcp", &DEMO, "list_builds", json!({})).await;
+    let keys: Vec<_> = (1..=5).map(|number| format!("svc_key_{number}")).collect();
+    // The service accepts the keys.
+    for key in &keys {
+        server.call("/mcp", &[("x-api-key", key)], "list_builds", json!({})).await;
+    }
 
     let params = json!({"name": "list_runs", "arguments": {}});
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-    let send = async |length| {
-        let request = with_headers(server.post("/mcp"), &DEMO);
+    let send = async |key: &str, length| {
+        let request = with_headers(server.post("/mcp"), &[("x-api-key", key)]);
         let request = request.body(format!("{message}{}", " ".repeat(length)));
         request.send().await.expect("a response").status().as_u16()
     };
     let others = async {
-        wait_for_requests(&service, 5).await;
-        let refused = send(64 << 10).await;
+        wait_for_requests(&service, 5 + 4).await;
+        let refused = [send(&keys[0], 64 << 10).await, send(&keys[4], 64 << 10).await];
         gate.add_permits(4);
         refused
     };
-    let (answers, refused) = tokio::join!(join_all((0..4).map(|_| send(64 << 10))), others);
+    let long = join_all(keys[..4].iter().map(|key| send(key, 64 << 10)));
+    let (answers, refused) = tokio::join!(long, others);
 
-    assert_eq!((answers, refused), (vec![200; 4], 503));
-    assert_eq!(send(4 << 20).await, 413);
+    assert_eq!((answers, refused), (vec![200; 4], [429, 503]));
+    assert_eq!(send(&keys[0], 4 << 20).await, 413);
 }
 
-#[tokio::test]
-async fn the_pictures_of_one_client_leave_a_turn_for_those_of_another() {
+/// Fills the share of one credential with `count` calls of a tool that reads a run, and returns its next call after that
+/// another credential and another tool were served.
+async fn call_beyond_the_share(count: usize, tool: &str, arguments: &Value) -> Value {
     let (service, gate) = start_gated_service().await;
     let variables = [&FREE_PORTS[..], &[("TAS_TOOLSETS", "all")]].concat();
     let server = HttpUnderTest::start(&service.settings("", &variables));
@@ -174,18 +180,42 @@ async fn the_pictures_of_one_client_leave_a_turn_for_those_of_another() {
         server.call("/mcp", &headers, "list_builds", json!({})).await;
     }
 
-    let show =
-        async |headers, run| server.call("/mcp", headers, "get_live_run", json!({"run_id": run})).await;
+    let call = async |headers| server.call("/mcp", headers, tool, arguments.clone()).await;
+    let beyond = async {
+        wait_for_requests(&service, 2 + count).await;
+        let refused = call(&DEMO).await;
+        server.call("/mcp", &DEMO, "list_builds", json!({})).await;
+        assert_eq!(service.requests().len(), 2 + count + 1, "the refused call sent nothing");
+        refused
+    };
     let other = async {
-        wait_for_requests(&service, 2 + 4).await;
-        show(&ARENA, "other1").await;
+        wait_for_requests(&service, 2 + count + 1).await;
+        call(&ARENA).await;
     };
     let opened = async {
-        wait_for_requests(&service, 2 + 4 + 1).await;
+        wait_for_requests(&service, 2 + count + 2).await;
         gate.add_permits(100);
     };
-    tokio::join!(join_all((0..6).map(|_| show(&DEMO, "one1"))), other, opened);
 
-    let is_of_other: Vec<_> = service.requests()[2..7].iter().map(|line| line.contains("other1")).collect();
-    assert_eq!(is_of_other, [false, false, false, false, true]);
+    let (_, refused, ..) = tokio::join!(join_all((0..count).map(|_| call(&DEMO))), beyond, other, opened);
+    let error: Value =
+        serde_json::from_str(refused["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    error["error"].clone()
+}
+
+#[tokio::test]
+async fn one_credential_takes_an_eighth_of_the_waits() {
+    let error = call_beyond_the_share(256 / 8, "wait_for_completion", &json!({"run_id": "run1"})).await;
+    assert_eq!(error["message"], "too many simultaneous waits with this credential or from this address");
+    assert_eq!((&error["code"], &error["details"]["retry_after_s"]), (&json!("rate_limited"), &json!(30)));
+}
+
+#[tokio::test]
+async fn one_credential_takes_an_eighth_of_the_calls_for_pictures() {
+    let error = call_beyond_the_share(64 / 8, "get_live_run", &json!({"run_id": "run1"})).await;
+    assert_eq!(
+        error["message"],
+        "too many simultaneous calls for pictures with this credential or from this address"
+    );
+    assert_eq!((&error["code"], &error["details"]["retry_after_s"]), (&json!("rate_limited"), &json!(1)));
 }
