@@ -30,7 +30,7 @@ use crate::{
     text::guidance::Guidance,
     tools::{
         context::{CallOptions, CallerWithFiles},
-        files::{Destination, TransferProgress, file_name, sleep_until},
+        files::{Destination, TransferProgress, path_problem, sleep_until},
         project_client::ProjectClient,
     },
 };
@@ -300,7 +300,7 @@ fn file_name_of(address: &str) -> Result<String, Failure> {
     let url = Url::parse(address).ok();
     let last = url.as_ref().and_then(|url| url.path_segments()?.next_back()).unwrap_or_default();
     let name = percent_decode_str(last).decode_utf8_lossy().into_owned();
-    let problem = if name.contains('/') { Some("has a directory") } else { file_name::path_problem(&name) };
+    let problem = if name.contains('/') { Some("has a directory") } else { path_problem(&name) };
 
     match problem {
         None => Ok(name),

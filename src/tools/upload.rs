@@ -16,15 +16,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::request::UploadRequest;
-pub use self::{
-    request::{BuildArguments, PLATFORMS, platform_from_file_name},
-    services::{FileServices, FilesConfig},
-};
+pub use self::request::{BuildArguments, PLATFORMS, platform_from_file_name};
 use self::{
+    parts::{StateFile, UploadState},
     session::{UploadSession, cancelled_failure, describe_cancellation},
     source::SourceFile,
-    state::{StateFile, UploadState},
 };
+pub use super::context::{FileServices, FilesConfig};
 use crate::{
     backoff::{Backoff, RetryPolicy},
     call::RequestPreview,
@@ -41,10 +39,8 @@ use crate::{
 pub mod origin;
 mod parts;
 mod request;
-mod services;
 mod session;
 mod source;
-mod state;
 
 /// Hint for an upload that failed and could not be cancelled.
 const CONTINUE_HINT: &str = "upload the same file again to continue: the parts that were sent are kept";

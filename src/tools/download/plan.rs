@@ -16,7 +16,7 @@ use crate::{
         runs::{RunArtifactRef, RunDetail, RunPlayerDetail},
     },
     text::{composed, filled},
-    tools::files::{compile_pattern, file_error, file_name},
+    tools::files::{compile_pattern, file_error, path_problem, shape_problem},
 };
 
 /// Prefix of a reference to a file (service.md 15).
@@ -84,7 +84,7 @@ impl DownloadRunFiles {
             if file.name().is_none() {
                 add(format!("files.{place}.file_ref"), "must be `artifact:<path>`".to_owned());
             }
-            if let Some(problem) = file.relative_path.as_deref().and_then(file_name::path_problem) {
+            if let Some(problem) = file.relative_path.as_deref().and_then(path_problem) {
                 add(format!("files.{place}.relative_path"), format!("is not a valid name: it {problem}"));
             }
         }
@@ -216,7 +216,7 @@ impl DownloadPlan {
     fn add(&mut self, player: &ListedPlayer, file: &RunArtifactRef, path: String) {
         // The remote name becomes a part of an address, and the local name a part of a path.
         let name = &file.filename;
-        let refused = file_name::shape_problem(name).or_else(|| file_name::path_problem(&path));
+        let refused = shape_problem(name).or_else(|| path_problem(&path));
         let failure = if let Some(problem) = refused {
             file_error(name, &format!("is refused: the name {problem}"))
         } else if !self.taken_names.insert(composed(&path).to_lowercase()) {

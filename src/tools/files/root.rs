@@ -14,7 +14,7 @@ use cap_std::{
     fs::{Dir, Metadata, OpenOptions},
 };
 
-use super::{file_error, file_name, is_escape, read_error, write_error};
+use super::{file_error, is_escape, read_error, segment_problem, write_error};
 use crate::{
     failure::{Code, Failure},
     home_path::{expand_home, home_directory},
@@ -201,7 +201,7 @@ impl FilesRoot {
         // Existing directories count too: programs act on files in directories such as `.git`.
         for component in path.components() {
             let segment = component.as_os_str().to_string_lossy();
-            if let Some(problem) = file_name::segment_problem(&segment) {
+            if let Some(problem) = segment_problem(&segment) {
                 return Err(file_error(name, &format!("cannot be used: it {problem}")));
             }
         }

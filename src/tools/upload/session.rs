@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{UploadIds, UploadTiming, state::UploadState};
+use super::{UploadIds, UploadTiming, parts::UploadState};
 use crate::{
     backoff::{AttemptError, Attempts},
     failure::{Code, Failure},

@@ -1,7 +1,7 @@
 //! File names of the service are used unchanged, or refused.
 
 use serde_json::{Value, json};
-use tas_mcp::{sandbox::seed, tools::files::file_name};
+use tas_mcp::{sandbox::seed, tools::files::path_problem};
 
 use super::{TOOL, all_of, failures, files_below, fixture, names_below, out, player, served, with};
 use crate::support::fixture::Session;
@@ -73,7 +73,7 @@ const HIDDEN: [(&str, &str); 4] = [
 #[tokio::test]
 async fn names_with_invisible_or_special_characters_are_refused() {
     for (name, reason) in HIDDEN {
-        assert_eq!(file_name::path_problem(name), Some(reason), "{name:?}");
+        assert_eq!(path_problem(name), Some(reason), "{name:?}");
     }
 
     let mut session = fixture().open().await;
@@ -139,7 +139,7 @@ fn ordinary_names_are_accepted() {
     ] {
         // Windows allows no question mark in a file name.
         let is_windows_only = cfg!(windows) && name.contains('?');
-        assert_eq!(file_name::path_problem(name).is_some(), is_windows_only, "{name}");
+        assert_eq!(path_problem(name).is_some(), is_windows_only, "{name}");
     }
 }
 
