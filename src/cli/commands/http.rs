@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::{
     cli::{
+        exit_status::{TerminationSignal, TerminationSignals},
         help::help_end,
-        termination::{TerminationSignal, TerminationSignals},
     },
     http::{Application, HttpServer, StopRequest},
     settings::{self, LogFormat, Settings},
