@@ -2,7 +2,6 @@
 // Starts the program, which is in a package of its own for each platform: npm installs the one for this machine beside this one.
 'use strict';
 
-const { spawn } = require('node:child_process');
 const { accessSync, constants } = require('node:fs');
 const { optionalDependencies } = require('./package.json');
 
@@ -29,10 +28,12 @@ function find() {
   }
 }
 
-/** Runs the program below this process, where this process cannot become it: on Windows, and before Node 22.15. */
+/** Runs the program below this process. */
 function runBelow(program, args) {
-  const child = spawn(program, args, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const child = require('node:child_process').spawn(program, args, { stdio: 'inherit' });
+  // The console of Windows gives Ctrl-C to the program as well, which `kill` would not let finish.
+  const forward = process.platform === 'win32' ? () => {} : (signal) => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward);
   child.on('error', (error) => fail(MAY_NOT_START, `${program} cannot be started: ${error.message}`));
   child.on('exit', (status, signal) => {
     if (signal === null) process.exit(status);
@@ -49,5 +50,9 @@ try {
 }
 
 const args = process.argv.slice(2);
-if (process.execve) process.execve(program, [program, ...args]);
-else runBelow(program, args);
+try {
+  process.execve(program, [program, ...args]);
+} catch {
+  // On Windows, no process can become another program.
+  runBelow(program, args);
+}

@@ -36,15 +36,16 @@ PLATFORMS = {
 SERVER_NAME = json.loads((ROOT / "packaging/server.json").read_text())["name"]
 
 
-def run(description, write_packages, targets=None):
+def run(description, write_packages, targets=None, *, is_for_platform=True):
     """Lets `write_packages` write packages of a binary, for a platform and into a directory, which are the arguments of a script."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", type=Path, help="the binary for the platform")
-    parser.add_argument("target", choices=targets, help="the platform, such as x86_64-unknown-linux-gnu")
+    if is_for_platform:
+        parser.add_argument("target", choices=targets, help="the platform, such as x86_64-unknown-linux-gnu")
     parser.add_argument("output", type=Path, help="the directory of the packages")
     options = parser.parse_args()
     try:
-        write_packages(options.binary, options.target, options.output)
+        write_packages(**vars(options))
     except OSError as error:
         parser.error(str(error))
 

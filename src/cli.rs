@@ -2,12 +2,11 @@
 //!
 //! Each subcommand is a module with the name of the subcommand. `command` returns the definition of its arguments, and
 //! `run` executes it. A module of an unsuccessful subcommand returns a `CommandError`; [`run_subcommand`] prints it and
-//! derives the exit status.
+//! derives the exit status. Flags that commands share have no doc comment, which would become the description of a command.
 
 mod accounts;
 mod calls;
 mod checks;
-mod ci_job;
 mod columns;
 mod command_names;
 mod commands;
@@ -21,23 +20,19 @@ pub mod junit;
 mod log_output;
 mod name_resolution;
 mod named_arguments;
-mod next_command;
 mod output;
 mod progress;
 mod records;
 mod result_resolution;
 mod table;
-mod termination;
-mod time_argument;
 mod tool_arguments;
 mod waiting;
 
+pub use command_names::sandbox_guide;
 pub use commands::{
     SandboxArguments, complete_command_line, parse_arguments, program, run_subcommand, serve_http,
 };
-pub use exit_status::ExitStatus;
+pub use exit_status::{ExitStatus, TerminationSignals};
 pub use help::{explain_program, is_started_by_person};
 pub use log_output::start_logging;
-pub use next_command::sandbox_guide;
 pub use output::{print_error, terminal_width, wrapped};
-pub use termination::TerminationSignals;

@@ -294,7 +294,6 @@ pub(super) fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Returns how long a run took, or has been running.
 pub(super) fn duration_of(run: &RunHead, now: Timestamp) -> Cell {
     duration(run.duration_ms, run.started_at.as_deref(), run.completed_at.as_deref(), now)
 }

@@ -89,7 +89,7 @@ pub fn program() -> Command {
         .subcommands([login::command(), logout::command()])
         .subcommands([status::command(), completions::command()])
         .subcommands([profile::command(), install::command(), skills::command()])
-        .subcommands([http::command(), SandboxArguments::augment_args(sandbox_command())]);
+        .subcommands([http::command(), sandbox_command()]);
 
     grouped(program)
 }
@@ -150,7 +150,7 @@ impl SandboxArguments {
 }
 
 fn sandbox_command() -> Command {
-    Command::new("sandbox").after_help(help_end(&SANDBOX_EXAMPLES, ""))
+    SandboxArguments::augment_args(Command::new("sandbox").after_help(help_end(&SANDBOX_EXAMPLES, "")))
 }
 
 fn parse_speed(text: &str) -> Result<f64, String> {

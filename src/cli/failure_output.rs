@@ -5,10 +5,9 @@ use std::{ffi::OsString, io::Write as _};
 use clap::ArgMatches;
 
 use super::{
-    ci_job::disarmed_json,
     command_names::{CommandLine, flag, tool_of_command, with_action},
     exit_status::ExitStatus,
-    output::{JSON, print_error},
+    output::{JSON, disarmed_json, print_error},
 };
 use crate::{
     failure::{Cause, Code, Failure, Violation},

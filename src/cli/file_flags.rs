@@ -10,7 +10,7 @@ use std::{
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use tempfile::NamedTempFile;
 
-use super::{ci_job::disarmed, output::note_written};
+use super::output::{disarmed, note_written};
 use crate::{
     failure::{Code, Failure},
     home_path::expand_home_path,
@@ -98,7 +98,6 @@ fn not_writable(argument: &str, reason: &dyn Display) -> Failure {
     Failure::new(Code::FileError, format!("`{argument}` cannot be written: {reason}"))
 }
 
-/// Writes a temporary file in the same directory and renames it to `path`.
 fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = temporary_file(path)?;
     file.write_all(bytes)?;

@@ -25,7 +25,6 @@ enum FailOn {
     Never,
 }
 
-// A doc comment would become the description of the command.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct GateFlags {
     #[arg(long, value_name = "WORD", value_enum, hide_possible_values = true)]
@@ -51,7 +50,6 @@ pub(super) fn severity(word: &str) -> Result<Severity, String> {
 }
 
 impl GateFlags {
-    /// Returns the name of a flag that is given, if there is one.
     pub(super) fn given(&self) -> Option<&'static str> {
         let fail_on = self.fail_on.map(|_| "fail-on");
         let compare_with = self.compare_with.as_ref().map(|_| "compare-with");

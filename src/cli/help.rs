@@ -92,7 +92,6 @@ pub(super) fn grouped(program: Command) -> Command {
     program.before_help(format!("{examples}\n\n{}", groups.trim_end())).help_template(PROGRAM_TEMPLATE)
 }
 
-/// Returns a line with the name of a command, and the beginning of what it does.
 fn row(command: &Command) -> String {
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let about = about.split([';', ':', '.']).next().unwrap_or_default();
@@ -110,7 +109,6 @@ pub(super) fn settings_command() -> Command {
         .defer(|command| command.after_help(format!("{}\n\n{NOTES}", settings_table())))
 }
 
-/// Prints the settings: `tas-mcp settings`.
 pub(super) fn print_settings(mut program: Command) -> std::io::Result<()> {
     program.build();
     let help = program.find_subcommand_mut("settings").map(Command::render_help).unwrap_or_default();
@@ -132,7 +130,6 @@ fn settings_table() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the flag, the variable and the default of `setting`.
 fn names(setting: &Setting) -> [String; 3] {
     let flag = match (setting.flag, setting.value) {
         ("", _) => "-".to_owned(),

@@ -15,7 +15,7 @@ use quick_junit::{
     NonSuccessKind, Property, Report, SerializeError, TestCase, TestCaseStatus, TestRerun, TestSuite,
 };
 
-use super::{ci_job::path_in_job, gate::severity};
+use super::{gate::severity, output::path_in_job};
 use crate::{
     call::Caller,
     failure::{Code, Failure},
@@ -227,7 +227,6 @@ fn causes_of(run: &RunDetail, outcome: Outcome) -> Vec<(usize, &RunStep)> {
     steps.filter(|(_, step)| is_cause(step)).collect()
 }
 
-/// Returns the goal, the report and the expected results of each step.
 fn describe(steps: &[(usize, &RunStep)]) -> String {
     let expectation = |item: &RunStepItem| {
         let comment = item.comment.as_ref().map(|comment| format!(" ({comment})")).unwrap_or_default();
@@ -277,7 +276,6 @@ pub fn render_document(name: &str, mut suites: Vec<TestSuite>) -> Result<String,
     Ok(report.to_string()?.replacen(&skipped, "", 1))
 }
 
-/// Returns `text` in one line, with one space between words.
 fn one_line(text: &str) -> String {
     printable(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

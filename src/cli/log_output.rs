@@ -9,7 +9,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use super::ci_job::disarmed;
+use super::output::disarmed;
 use crate::{
     http::ACCESS_TARGET,
     mcp::AUDIT_TARGET,

@@ -111,7 +111,6 @@ pub(super) fn begins(id: &str, beginning: &str) -> bool {
     id.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// Returns the record that is meant, and the rest of the result.
 pub(super) fn single(kinds: &[RecordKind], found: NameResult) -> Result<(FoundRecord, NameResult), Failure> {
     let nouns: Vec<_> = kinds.iter().map(|kind| noun(*kind)).collect();
     let nouns = match nouns.as_slice() {

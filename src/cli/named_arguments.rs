@@ -215,7 +215,6 @@ fn as_object(value: &Value) -> Option<Fields> {
     }
 }
 
-/// Returns the value of an argument if it is a name, and not an id.
 fn named(arguments: &Fields, argument: &str, kind: RecordKind) -> Option<String> {
     let text = arguments.get(argument)?.as_str()?;
     (!text.is_empty() && !kind.may_have_id(text)).then(|| text.to_owned())

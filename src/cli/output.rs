@@ -1,12 +1,14 @@
 //! The output of commands: one result in the form that the flags select, and notes on standard error beside it.
 //!
 //! A pipe gets the text that a terminal shows, without colours, but the rows of a list with tabs between whole values. JSON and
-//! CSV need a flag.
+//! CSV need a flag. The log of a CI job gets no commands for its system.
 
 use std::{
+    env,
     fmt::Display,
     io::{Error, ErrorKind, IsTerminal as _, Result, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 use anstream::adapter::strip_str;
@@ -16,23 +18,30 @@ use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
-    ci_job::{disarmed, disarmed_json},
     exit_status::{CommandError, ExitStatus},
     table::Table,
 };
 use crate::text::{single_line, visible};
 
+/// Directories from which GitLab and Jenkins look for the files of a job.
+const DIRECTORIES: [&str; 2] = ["CI_PROJECT_DIR", "WORKSPACE"];
+
+/// What follows a first `#` where a command of a CI system begins, anywhere in a line.
+const COMMANDS: [&str; 3] = ["#[", "#vso[", "#teamcity["];
+
+static IS_JOB: LazyLock<bool> = LazyLock::new(|| {
+    ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", "CI"].into_iter().any(|name| variable(name).is_some())
+});
+
 /// Flag that prints results and failures as JSON.
 pub(super) const JSON: &str = "json";
 
-// A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct JsonFlag {
     #[arg(long, help = "Print results and failures as JSON")]
     pub(super) json: bool,
 }
 
-// A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct LengthFlag {
     #[arg(long, value_name = "N", conflicts_with = JSON)]
@@ -42,21 +51,15 @@ pub(super) struct LengthFlag {
 
 impl LengthFlag {
     pub(super) fn cut(&self, text: &str) -> String {
-        let limit = self.max_chars.unwrap_or(usize::MAX);
-        let mut used = 0;
-        let fits = |line: &&str| {
-            used += line.chars().count();
-            used <= limit
-        };
-        let kept: String = text.split_inclusive('\n').take_while(fits).collect();
-        match text.lines().count() - kept.lines().count() {
-            0 => kept,
-            rest => format!("{kept}... {rest} more lines are left out by --max-chars\n"),
-        }
+        let end = self.max_chars.and_then(|limit| text.char_indices().nth(limit));
+        let Some(begin) = end.and_then(|(end, _)| text.get(..end)) else { return text.to_owned() };
+
+        let kept = begin.trim_end_matches(|one| one != '\n');
+        let missing = text.lines().count() - kept.lines().count();
+        format!("{kept}... {missing} more lines are left out by --max-chars\n")
     }
 }
 
-// A doc comment would become the description of the command.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(super) struct OutputFlags {
     #[arg(long, help = "Print results and failures as JSON")]
@@ -259,7 +262,6 @@ fn text_start(line: &str) -> Option<usize> {
     after_label.or(Some(indentation))
 }
 
-/// Returns the columns of a terminal that a text takes.
 fn columns(text: &str) -> usize {
     strip_str(text).to_string().width()
 }
@@ -280,4 +282,39 @@ pub(super) fn note(text: &str) {
 
 pub(super) fn note_written(path: &Path) {
     note(&format!("written: {}", path.display()));
+}
+
+/// Returns a text for standard output or standard error. A job obeys commands in its log, which texts of the service must not give.
+/// A command of GitHub also begins with `::` at the start of a line, after white space.
+pub(super) fn disarmed(text: &str) -> String {
+    let is_command = |line: &str| *IS_JOB && strip_str(line).to_string().trim_start().starts_with("::");
+    let text = with_first_sign(text, "# ");
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| if is_command(line) { line.replacen("::", ": :", 1) } else { line.to_owned() }).collect()
+}
+
+/// As [`disarmed`], for JSON: its value stays the same, and none of its lines begins with `::`.
+pub(super) fn disarmed_json(json: &str) -> String {
+    with_first_sign(json, "\\u0023")
+}
+
+fn with_first_sign(text: &str, sign: &str) -> String {
+    COMMANDS
+        .iter()
+        .filter(|_| *IS_JOB)
+        .fold(text.to_owned(), |text, rest| text.replace(&format!("#{rest}"), &format!("{sign}{rest}")))
+}
+
+/// Returns the path of a file as it is looked for: from the directory of the job, if the file is there.
+pub(super) fn path_in_job(path: &Path) -> PathBuf {
+    let inside = |name| {
+        let directory = Path::new(&variable(name)?).canonicalize().ok()?;
+        path.canonicalize().ok()?.strip_prefix(directory).ok().map(Path::to_owned)
+    };
+    DIRECTORIES.into_iter().find_map(inside).unwrap_or_else(|| path.to_owned())
+}
+
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    #[expect(clippy::disallowed_methods, reason = "the variables describe the job, and are no settings")]
+    env::var_os(name).filter(|value| !value.is_empty())
 }

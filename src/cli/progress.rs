@@ -9,7 +9,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::time::Instant;
 
-use super::{ci_job::disarmed, output::write_error};
+use super::output::{disarmed, write_error};
 use crate::{
     text::single_line,
     tools::context::{CallOptions, ProgressSink},

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     columns::{Context, ago},
+    command_names::quoted,
     name_resolution::{LATEST, NameResolver, begins, is_beginning_of_id, single},
-    next_command::quoted,
     output::note,
 };
 use crate::{

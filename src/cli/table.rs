@@ -291,7 +291,6 @@ fn shortened(text: &str, width: usize) -> String {
     beginning.into_iter().chain(['…']).chain(end).collect()
 }
 
-/// Returns the first characters that fit into `width`.
 fn fitting(characters: impl Iterator<Item = char>, width: usize) -> Vec<char> {
     let mut used = 0;
     let fits = |character: &char| {

@@ -116,7 +116,6 @@ impl ChangeFlags {
         self.output.into()
     }
 
-    /// Returns what the flags say about a call of a tool.
     pub(super) fn common(&self) -> CommonArguments {
         CommonArguments {
             project_id: self.project.project_id.clone(),
@@ -168,7 +167,6 @@ pub(super) fn read_arguments(
     Ok(if is_confirmed { arguments.confirmed() } else { arguments })
 }
 
-/// Returns the arguments that `--args` gives.
 fn read_json(matches: &ArgMatches) -> Result<Fields, CommandError> {
     // A command may lack the flag.
     let Ok(Some(value)) = matches.try_get_one::<String>(ARGS) else { return Ok(Fields::new()) };
@@ -224,7 +222,6 @@ fn example(tool: &ToolDefinition) -> String {
     words.join(" ")
 }
 
-/// Returns a word that stands for a value of the argument `name`.
 fn example_value(tool: &ToolDefinition, name: &str) -> String {
     let schema = properties(tool).and_then(|properties| properties.get(name));
     let value_type = schema.and_then(|schema| schema.get("type")).and_then(Value::as_str);
@@ -237,7 +234,6 @@ fn example_value(tool: &ToolDefinition, name: &str) -> String {
     word.to_uppercase()
 }
 
-/// Returns the schemas of the arguments of `tool`.
 pub(super) fn properties(tool: &ToolDefinition) -> Option<&Fields> {
     schema::properties(tool.input_schema())
 }

@@ -8,16 +8,15 @@ use serde_json::{Value, json};
 
 use super::{
     columns::{duration_text, verdict},
-    exit_status::{CommandError, ExitStatus},
+    command_names::{continue_with, next_command},
+    exit_status::{CommandError, ExitStatus, TerminationSignal, TerminationSignals},
     failure_output::FailureOutput,
     file_flags::{OutputFile, path_value},
     gate::GateFlags,
     junit::{self, CaseReader},
-    next_command::{continue_with, next_command},
     output::{Output, Shown, note, status_after_output, terminal_width, write_error},
     progress::Progress,
     table::{Cell, Fit, Table},
-    termination::{TerminationSignal, TerminationSignals},
 };
 use crate::{
     call::Caller,
@@ -36,7 +35,6 @@ use crate::{
 /// Maximum and default of the time to wait, in seconds.
 pub(super) const MAX_TIMEOUT_S: u64 = 7_200;
 
-// A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct JunitFlag {
     #[arg(long, value_name = "FILE", value_parser = path_value())]

@@ -17,9 +17,9 @@ use crate::{
     call::{CommonArguments, ToolArguments},
     cli::{
         calls::build_caller,
+        command_names::quoted,
         exit_status::{CommandError, ExitStatus},
         help::help_end,
-        next_command::quoted,
         output::print_text,
     },
     failure::Failure,

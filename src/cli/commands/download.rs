@@ -137,7 +137,6 @@ async fn download_run(
     Ok(status)
 }
 
-/// Returns which run was saved where, how much of it, and how long it took.
 fn summary(report: &DownloadReport, took: Duration) -> String {
     if let Some(hint) = &report.hint {
         return failure_output::hint(hint);

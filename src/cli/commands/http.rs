@@ -7,10 +7,9 @@ use serde_json::json;
 
 use crate::{
     cli::{
-        exit_status::ExitStatus,
+        exit_status::{ExitStatus, TerminationSignal, TerminationSignals},
         help::help_end,
         output::print_error,
-        termination::{TerminationSignal, TerminationSignals},
     },
     http::{Application, HttpServer, StopRequest},
     settings::{self, LogFormat, Settings},

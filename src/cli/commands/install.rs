@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::{
     cli::{
+        command_names::quoted,
         exit_status::{CommandError, ExitStatus},
         help::help_end,
-        next_command::quoted,
         output::{note, print_text},
     },
     failure::{Code, Failure},
@@ -69,19 +69,22 @@ pub(super) fn command() -> Command {
     InstallArguments::augment_args(command)
 }
 
-/// Prints the command or the entry, or runs the command.
 pub(super) fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let InstallArguments { host, run } = InstallArguments::from_arg_matches(matches)?;
-    let path = std::env::current_exe()?.display().to_string();
+    let (mut program, mut arguments) = (std::env::current_exe()?, settings.given_flags());
+    // The cache of npx is no place for a program that a host shall find again.
+    if program.iter().any(|folder| folder == "_npx") {
+        program = "npx".into();
+        arguments.splice(0..0, ["-y", "tas-mcp"].map(str::to_owned));
+    }
 
-    match host.connection(path, &settings.given_flags()) {
+    match host.connection(program.display().to_string(), &arguments) {
         Connection::Command(program, arguments) if run => return start(program, &arguments),
         Connection::Command(program, arguments) => print_text(shell_line(program, &arguments) + "\n")?,
         Connection::Entry(_) if run => {
-            let message = "this host has no command that adds a server";
-            return Err(Failure::new(Code::InvalidArguments, message)
-                .hint("leave out `--run`: the entry and the path of its file are printed")
-                .into());
+            let failure = Failure::new(Code::InvalidArguments, "this host has no command that adds a server");
+            let hint = "leave out `--run`: the entry and the path of its file are printed";
+            return Err(failure.hint(hint).into());
         }
         Connection::Entry(entry) => {
             let file = host.file().map(|file| file.display().to_string());
@@ -124,23 +127,23 @@ impl Host {
         }
     }
 
-    /// Returns how the host learns of the program at this absolute path.
-    fn connection(self, path: String, arguments: &[String]) -> Connection {
-        let add = |program, options: &str, start: [String; 2]| {
+    /// Returns how the host learns of the program, which is a path or a name.
+    fn connection(self, program: String, arguments: &[String]) -> Connection {
+        let add = |host, options: &str, start: [String; 2]| {
             let words = format!("mcp add{options} {ENTRY}");
             let words = words.split(' ').map(str::to_owned).chain(start).chain(arguments.iter().cloned());
-            Connection::Command(program, words.collect())
+            Connection::Command(host, words.collect())
         };
-        let entry = json!({"command": path, "args": arguments});
+        let entry = json!({"command": program, "args": arguments});
         let end_of_options = "--".to_owned();
 
         match self {
-            Self::ClaudeCode => add("claude", " --scope user", [end_of_options, path]),
-            Self::Codex => add("codex", "", [end_of_options, path]),
+            Self::ClaudeCode => add("claude", " --scope user", [end_of_options, program]),
+            Self::Codex => add("codex", "", [end_of_options, program]),
             // Gemini CLI takes the program from the words before the mark.
-            Self::Gemini => add("gemini", " --scope user", [path, end_of_options]),
+            Self::Gemini => add("gemini", " --scope user", [program, end_of_options]),
             Self::VsCode => {
-                let named = json!({"name": ENTRY, "command": path, "args": arguments}).to_string();
+                let named = json!({"name": ENTRY, "command": program, "args": arguments}).to_string();
                 Connection::Command("code", vec!["--add-mcp".to_owned(), named])
             }
             Self::ClaudeDesktop | Self::Cursor | Self::Windsurf => {

@@ -93,7 +93,6 @@ pub(super) fn command() -> Command {
     ReportArguments::augment_args(command)
 }
 
-/// Prints the summary, or writes the report in the forms that are asked for.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = ReportArguments::from_arg_matches(matches)?;
     let outputs = arguments.outputs()?;

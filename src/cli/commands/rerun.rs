@@ -93,7 +93,6 @@ pub(super) fn command() -> Command {
     RerunArguments::augment_args(command)
 }
 
-/// Starts the tests again. Prints what was started, or with `--wait` the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RerunArguments::from_arg_matches(matches)?;
     arguments.wait.check(arguments.gate.given())?;
@@ -188,7 +187,6 @@ async fn start(caller: &Caller, request: RerunRequest) -> Result<Rerun, CommandE
     }
 }
 
-/// Waits for the new jobs, and prints their verdicts.
 async fn wait(
     settings: &Settings,
     caller: &Caller,

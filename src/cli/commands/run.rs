@@ -115,7 +115,6 @@ pub(super) fn command() -> Command {
         .defer(|command| RunArguments::augment_args(command).arg_required_else_help(true))
 }
 
-/// Starts the test or plan. With `--wait`, waits for it and prints the verdicts.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = RunArguments::from_arg_matches(matches)?;
     arguments.wait.check(arguments.gate.given())?;

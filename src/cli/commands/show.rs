@@ -9,10 +9,10 @@ use crate::{
     cli::{
         calls::build_caller,
         columns::{Context, ago, duration, execution_verdict, plain_text, verdict, verdict_style},
+        command_names::next_command,
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         name_resolution::{NameResolver, choice, noun},
-        next_command::next_command,
         output::{JsonFlag, LengthFlag, Output, terminal_width},
         table::{Cell, Fit, Table},
         tool_arguments::ProjectFlag,
@@ -165,7 +165,6 @@ impl Page {
         self.text.extend(["\n", &label(heading), "\n", &table.fit(terminal_width()).to_string()]);
     }
 
-    /// Returns a value as people read it.
     fn cell(&self, name: &str, value: &Value) -> Cell {
         match value {
             Value::Bool(false) => Cell::default(),
@@ -194,7 +193,6 @@ impl Page {
     }
 }
 
-/// Returns the fields of a description with the steps of its record.
 fn shown_fields(description: &RecordDescription) -> Fields {
     let record = description.record.clone().unwrap_or_default();
     let mut fields = json!(description).as_object().cloned().unwrap_or_default();
@@ -211,7 +209,6 @@ fn shown_fields(description: &RecordDescription) -> Fields {
     fields
 }
 
-/// Returns the name of a field as people write it.
 fn label(name: &str) -> String {
     name.trim_end_matches("_at").trim_end_matches("_ms").replace('_', " ")
 }

@@ -1,6 +1,4 @@
 //! `tas-mcp skills`: writes the skills into the folder where an agent looks for them, as commands for its shell.
-//!
-//! Beside the files of a skill stands their checksum, so that a folder that somebody has edited is not replaced unasked.
 
 use std::{
     collections::BTreeMap,
@@ -9,8 +7,8 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use clap::{ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
-use ring::digest::{Context, SHA256};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _, ValueEnum};
+use ring::digest::{SHA256, digest};
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,33 +16,23 @@ use super::install::Host;
 use crate::{
     cli::{
         accounts::no_home,
-        columns::plain_text,
+        columns::plain_table,
         command_names::CommandLine,
         exit_status::{CommandError, ExitStatus},
         help::help_end,
         output::{JsonFlag, Output},
-        table::Table,
     },
     failure::{Code, Failure},
-    fields::Fields,
     home_path::home_directory,
     mcp::{SHELL_SKILL, SKILLS, Skill},
 };
 
-const EXAMPLES: [&str; 2] =
-    ["tas-mcp skills install --host codex --here", "tas-mcp skills list --host codex"];
+const EXAMPLES: [&str; 1] = ["tas-mcp skills install --host codex --project"];
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 2 invalid arguments, a skill that somebody has edited, or a folder that cannot be written (nothing was changed)";
 
-/// File with the checksum of the others.
+/// File with the checksum of the others, which shows whether somebody has edited them.
 const CHECKSUM: &str = ".tas-mcp";
-
-/// What an agent must know to follow a skill with commands.
-const FOLLOWED_WITH_COMMANDS: &str = "
-## Commands
-
-An id or a name follows its command: `tas-mcp report ID`. `--json` prints the fields that this text names, and `tas-mcp help COMMAND` describes the flags. The skill use-tas explains costs and exit codes.
-";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Action {
@@ -53,6 +41,7 @@ enum Action {
     Remove,
 }
 
+/// Installs skills: how an agent with a shell does a job with commands
 #[derive(Args)]
 struct SkillsArguments {
     /// Write the skills of this version, show which are there and whether they are those of this version, or remove them
@@ -63,9 +52,13 @@ struct SkillsArguments {
     #[arg(long, value_enum)]
     host: Host,
 
-    /// For the project of the working directory, in place of all projects of the user
-    #[arg(long)]
-    here: bool,
+    /// For the project in the working directory
+    #[arg(long = "project", conflicts_with = "_user")]
+    of_project: bool,
+
+    /// For all projects of the user, which is the default
+    #[arg(long = "user")]
+    _user: bool,
 
     /// Replace or remove also what somebody has edited
     #[arg(long)]
@@ -75,8 +68,8 @@ struct SkillsArguments {
     output: JsonFlag,
 }
 
-/// The content of each file, by its path below the folder of the skill.
-type Files = BTreeMap<PathBuf, Vec<u8>>;
+/// The text of each file, by its path.
+type Files = BTreeMap<PathBuf, String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -93,16 +86,16 @@ enum State {
 struct Place {
     name: &'static str,
     path: PathBuf,
-    /// What this version writes.
+    /// What this version writes, apart from the checksum.
     files: Files,
 }
 
 pub(super) fn command() -> Command {
-    let command = Command::new("skills")
-        .about("Installs skills: how an agent with a shell does a job with commands")
-        .after_help(help_end(&EXAMPLES, EXIT_CODES));
+    let command = Command::new("skills").after_help(help_end(&EXAMPLES, EXIT_CODES));
+    // Skills need no project of the service: the setting leaves its flag to the folder of the project.
+    let setting = Arg::new("project").long("service-project").hide(true);
 
-    SkillsArguments::augment_args(command)
+    SkillsArguments::augment_args(command.arg(setting))
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
@@ -117,109 +110,95 @@ pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
             let hint = "nothing was changed: copy what is still needed, then repeat with `--force`";
             return Err(Failure::new(Code::FileError, message).hint(hint).into());
         }
-        swap(&folder, &places, arguments.action == Action::Install).map_err(|error| {
+        replace(&folder, &places, arguments.action == Action::Install).map_err(|error| {
             let message = format!("{} cannot be changed: {error}", folder.display());
-            let hint = "make the folder writable, or choose another one with `--host` or `--here`";
-            Failure::new(Code::FileError, message).hint(hint)
+            Failure::new(Code::FileError, message).hint("nothing was changed: make the folder writable")
         })?;
     }
 
-    let states: Fields = places.iter().map(|place| (place.name.to_owned(), json!(place.state()))).collect();
-    let result = json!({"folder": folder, "skills": states});
-    Output::from(&arguments.output).print(ExitStatus::Success, &result, || {
-        let mut table = Table::new(["skill", "state"]);
-        states.iter().for_each(|(name, state)| table.add_row([name.clone(), plain_text(state)]));
-        table
-    })
+    let skills = places.iter().map(|place| json!({"skill": place.name, "state": place.state()}));
+    let skills: Vec<_> = skills.collect();
+    let result = json!({"folder": folder, "skills": skills});
+    Output::from(&arguments.output).print(ExitStatus::Success, &result, || plain_table(&skills))
 }
 
 impl SkillsArguments {
-    /// Returns the folder in which the host looks for skills.
+    /// Returns the folder in which the host looks for skills. Most hosts look into that of the standard.
     fn folder(&self) -> Result<PathBuf, Failure> {
-        let folder = PathBuf::from(match self.host {
-            Host::ClaudeCode => ".claude/skills",
-            Host::Codex | Host::VsCode | Host::Windsurf => ".agents/skills",
-            Host::Cursor => ".cursor/skills",
-            Host::Gemini => ".gemini/skills",
-            Host::ClaudeDesktop | Host::Zed => {
-                let message = "this host is not known to read a folder of skills";
-                return Err(Failure::new(Code::InvalidArguments, message));
-            }
-        });
-        if self.here { Ok(folder) } else { Ok(home_directory().ok_or_else(no_home)?.join(folder)) }
+        let parent = if self.of_project { PathBuf::new() } else { home_directory().ok_or_else(no_home)? };
+        match self.host {
+            Host::ClaudeDesktop => Err(Failure::new(Code::InvalidArguments, "this host reads no skills")),
+            Host::ClaudeCode => Ok(parent.join(".claude/skills")),
+            _ => Ok(parent.join(".agents/skills")),
+        }
     }
 }
 
 impl Place {
-    /// Returns where the skill is below `folder`, as commands.
+    /// Returns where the skill is in `folder`, as commands.
     fn of(skill: &Skill, folder: &Path) -> Option<Self> {
+        let path = folder.join(skill.name);
         let files = skill.files_for(&CommandLine)?.into_iter();
-        let mut files: Files = files.map(|(path, text)| (path.into(), text.into_bytes())).collect();
-        if skill.name != SHELL_SKILL.name {
-            files.entry("SKILL.md".into()).or_default().extend(FOLLOWED_WITH_COMMANDS.bytes());
-        }
-        files.insert(CHECKSUM.into(), checksum(&files));
-
-        Some(Self { name: skill.name, path: folder.join(skill.name), files })
+        let files = files.map(|(name, text)| (path.join(name), text)).collect();
+        Some(Self { name: skill.name, path, files })
     }
 
     fn state(&self) -> State {
-        let mut found = Files::new();
-        match read(&self.path, Path::new(""), &mut found) {
-            _ if !self.path.exists() => State::Absent,
-            Ok(()) if found == self.files => State::Current,
-            Ok(()) if found.remove(Path::new(CHECKSUM)) == Some(checksum(&found)) => State::Outdated,
-            _ => State::Edited,
+        let Ok(mut found) = read(&self.path) else {
+            return if self.path.exists() { State::Edited } else { State::Absent };
+        };
+
+        match found.remove(&self.path.join(CHECKSUM)) {
+            checksum if checksum != Some(checksum_of(&found)) => State::Edited,
+            _ if found == self.files => State::Current,
+            _ => State::Outdated,
         }
     }
 }
 
-/// Adds the files of a folder and of those in it, whose paths begin with `path`.
-fn read(folder: &Path, path: &Path, files: &mut Files) -> io::Result<()> {
+/// Reads a folder, and those in it.
+fn read(folder: &Path) -> io::Result<Files> {
+    let mut files = Files::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let path = path.join(entry.file_name());
         if entry.file_type()?.is_dir() {
-            read(&entry.path(), &path, files)?;
+            files.extend(read(&entry.path())?);
         } else {
-            files.insert(path, fs::read(entry.path())?);
+            files.insert(entry.path(), fs::read_to_string(entry.path())?);
         }
     }
-    Ok(())
+    Ok(files)
 }
 
-fn checksum(files: &Files) -> Vec<u8> {
-    let mut context = Context::new(&SHA256);
-    for content in files.values() {
-        context.update(&content.len().to_be_bytes());
-        context.update(content);
-    }
-    BASE64_STANDARD.encode(context.finish()).into_bytes()
+/// Returns the checksum of the texts, wherever they are.
+fn checksum_of(files: &Files) -> String {
+    let texts: Vec<_> = files.values().collect();
+    BASE64_STANDARD.encode(digest(&SHA256, json!(texts).to_string().as_bytes()))
 }
 
-/// Takes the skills away, and puts those of this version there if they are `wanted`. All files are written beside the places
-/// first, so that no skill is half there.
-fn swap(folder: &Path, places: &[Place], wanted: bool) -> io::Result<()> {
-    if !wanted && places.iter().all(|place| place.state() == State::Absent) {
+/// Removes the skills and, with `by_new`, puts those of this version in their places. They are written into another folder before
+/// anything is removed, and folders are moved as a whole, so that no skill is half there.
+fn replace(folder: &Path, places: &[Place], by_new: bool) -> io::Result<()> {
+    if !by_new && places.iter().all(|place| place.state() == State::Absent) {
         return Ok(());
     }
     fs::create_dir_all(folder)?;
     let beside = tempfile::Builder::new().prefix(".tas-mcp-").tempdir_in(folder)?;
-    let [old, new] = ["old", "new"].map(|name| beside.path().join(name));
-    fs::create_dir(&old)?;
+    let new = beside.path().join("new");
 
-    for place in places.iter().filter(|_| wanted) {
-        for (path, content) in &place.files {
-            let file = new.join(place.name).join(path);
+    for place in places.iter().filter(|_| by_new) {
+        for (path, text) in &place.files {
+            let file = new.join(path.strip_prefix(folder).unwrap_or(path));
             fs::create_dir_all(file.parent().unwrap_or(&new))?;
-            fs::write(file, content)?;
+            fs::write(file, text)?;
         }
+        fs::write(new.join(place.name).join(CHECKSUM), checksum_of(&place.files))?;
     }
     for place in places {
         if place.state() != State::Absent {
-            fs::rename(&place.path, old.join(place.name))?;
+            fs::rename(&place.path, beside.path().join(place.name))?;
         }
-        if wanted {
+        if by_new {
             fs::rename(new.join(place.name), &place.path)?;
         }
     }

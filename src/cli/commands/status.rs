@@ -54,7 +54,6 @@ struct StatusReport {
     checks: Checks,
 }
 
-/// Prints the accounts and the settings, and what works.
 pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<ExitStatus, CommandError> {
     let arguments = StatusArguments::from_arg_matches(matches)?;
     let report = StatusReport::of(settings).await;

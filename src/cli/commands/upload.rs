@@ -19,12 +19,11 @@ use crate::{
     cli::{
         calls::build_caller_with_files,
         columns::{counted, duration_text, size},
-        exit_status::{CommandError, ExitStatus},
+        exit_status::{CommandError, ExitStatus, TerminationSignals},
         failure_output::FailureOutput,
         help::help_end,
         output::{Output, Shown, note},
         table::{Cell, Fit, Table},
-        termination::TerminationSignals,
         tool_arguments::ChangeFlags,
     },
     failure::{Code, Failure},
@@ -127,7 +126,6 @@ pub(super) async fn run(matches: &ArgMatches, settings: &Settings) -> Result<Exi
     run_uploads(uploads, &bars, outcomes).await
 }
 
-/// Prints the request of each upload, which is not sent.
 async fn show_requests(uploads: Vec<FileUpload<'_>>, output: &Output) -> Result<ExitStatus, CommandError> {
     let mut shown = Vec::new();
     for upload in uploads {
@@ -208,7 +206,6 @@ impl<'a> Outcomes<'a> {
         Ok(())
     }
 
-    /// Prints the rows, and returns the exit status.
     fn finish(self) -> Result<ExitStatus, CommandError> {
         let Some((_, last)) = self.builds.last() else { return Ok(self.status) };
         let mut table = Table::new(["file", "build", "id", "size", "took"]).fitting(2..5, Fit::Whole);

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use serde_json::{Value, json};
 
 use super::home::Home;
-use crate::support::binary::run_binary;
+use crate::support::binary::{program, run_binary};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_tas-mcp");
 
@@ -45,6 +45,18 @@ async fn a_host_without_a_command_gets_the_entry_and_the_path_of_its_file() {
         assert_eq!(entry, json!({field: {"tas": {"command": BINARY, "args": ["--read-only"]}}}), "{host}");
         assert!(note.contains(file), "{note}");
     }
+}
+
+#[tokio::test]
+async fn a_host_starts_npx_in_place_of_a_program_in_its_cache() {
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let cached = target.path().join("_npx/tas-mcp");
+    fs::create_dir_all(target.path().join("_npx")).expect("a directory");
+    fs::hard_link(BINARY, &cached).expect("a program");
+
+    let arguments = ["install", "codex", "--sandbox"];
+    let output = program(cached.to_str().expect("Unicode"), &arguments, &[]).output().await.expect("an end");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "codex mcp add tas -- npx -y tas-mcp --sandbox\n");
 }
 
 #[tokio::test]

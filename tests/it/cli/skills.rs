@@ -7,6 +7,7 @@ use serde_json::Value;
 use tas_mcp::cli;
 
 use super::home::Home;
+use crate::support::binary::binary;
 
 const FOLDER: &str = ".claude/skills";
 
@@ -14,7 +15,8 @@ async fn skills(home: &Home, arguments: &[&str]) -> Value {
     let command = [&["skills"], arguments, &["--host", "claude-code", "--json"]].concat();
     let end = home.run(&command, &[]).await;
     assert_eq!(end.code, Some(0), "{}", end.errors);
-    end.printed["skills"].clone()
+    let skills = end.printed["skills"].as_array().expect("skills").iter();
+    skills.map(|skill| (skill["skill"].as_str().expect("a name"), skill["state"].clone())).collect()
 }
 
 /// Returns whether the program has the command and its flags.
@@ -84,6 +86,22 @@ async fn skills_of_another_version_are_replaced_and_removed_unasked() {
     skills(&home, &["remove"]).await;
     let left = fs::read_dir(at("")).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["other.md"]);
+}
+
+#[tokio::test]
+async fn skills_of_a_project_are_below_the_working_directory() {
+    let home = Home::new();
+    let project = tempfile::tempdir().expect("a directory");
+    for (arguments, folder) in [(&["--project"][..], project.path().to_owned()), (&["--user"], home.at(""))] {
+        let arguments = [&["skills", "install", "--host", "zed"], arguments].concat();
+        let mut program = binary(&arguments, &home.variables(&[]));
+        assert!(program.current_dir(&project).status().await.expect("an end").success());
+        assert!(folder.join(".agents/skills/use-tas/SKILL.md").exists(), "{arguments:?}");
+        fs::remove_dir_all(folder.join(".agents")).expect("removed");
+    }
+
+    let end = home.run(&["skills", "install", "--host", "codex", "--project", "--user"], &[]).await;
+    assert!(end.code == Some(2) && end.errors.contains("cannot be used with '--user'"), "{}", end.errors);
 }
 
 #[tokio::test]

@@ -34,7 +34,6 @@ use crate::{
 
 const MAX_QUESTIONS: usize = 3;
 
-// A doc comment would become the description of the command.
 #[derive(Args)]
 pub(super) struct DeviceFlags {
     #[arg(long, value_name = "[N=]NAME")]

@@ -57,7 +57,6 @@ impl UploadBatch<'_> {
 }
 
 impl FileUpload<'_> {
-    /// Returns the request that begins the upload, which is not sent.
     pub(super) async fn preview(self) -> Result<RequestPreview, Failure> {
         self.job()?.preview().await
     }
@@ -201,7 +200,6 @@ fn expand_name(root: &FilesRoot, name: &str) -> Result<Vec<String>, Failure> {
     Ok(files.iter().map(|path| relative_name(root, path)).collect())
 }
 
-/// Returns whether `name` contains a character with a special meaning in patterns.
 fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[', '{'])
 }
@@ -234,7 +232,6 @@ fn add_files_below(
     Ok(())
 }
 
-/// Returns the path relative to the root, as a user would write it.
 fn relative_name(root: &FilesRoot, path: &Path) -> String {
     path.strip_prefix(root.path()).unwrap_or(path).to_string_lossy().into_owned()
 }
