@@ -11,8 +11,7 @@
 //! 3. the library checks host, origin, length and headers, decodes the message, and calls `handler`, which admits the request and
 //!    calls the server.
 //!
-//! A request that is not served ends with a refusal of `limits`. `front_page` tells users how to connect their hosts. `metrics` serves
-//! numbers and health on an address of its own; with the feature `otlp`, `traces` sends spans to a collector. `server` listens, and ends
+//! A request that is not served ends with a refusal of `limits`. `metrics` serves numbers and health on an address of its own; with the feature `otlp`, `traces` sends spans to a collector. `server` listens, and ends
 //! without losing calls. [`Application::for_service`] serves another MCP handler in the same way.
 
 mod access_log;
@@ -20,7 +19,6 @@ mod app;
 mod auth;
 mod credentials;
 mod endpoint;
-mod front_page;
 mod grants;
 mod handler;
 mod issuer;

@@ -6,10 +6,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use http::{Request, StatusCode};
+use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tokio::time::Instant;
-use tower_http::request_id::RequestId;
 use tracing::Level;
 
 use super::{credentials::Credential, limits::Kind, metrics::Metrics};
@@ -89,13 +88,12 @@ impl Ending {
 }
 
 impl AccessLine {
-    pub(super) fn new<B>(metrics: Arc<Metrics>, client: IpAddr, request: &Request<B>) -> Self {
-        let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
-        let id = without_keys(id.unwrap_or_default()).into();
+    pub(super) fn new(metrics: Arc<Metrics>, client: IpAddr, id: &HeaderValue, path: &str) -> Self {
+        let id = without_keys(id.to_str().unwrap_or_default()).into();
         let entry = AccessEntry {
             metrics,
             started: Instant::now(),
-            path: without_keys(request.uri().path()),
+            path: without_keys(path),
             is_identified: false,
             credential: String::new(),
             subject: String::new(),
@@ -105,7 +103,6 @@ impl AccessLine {
         Self { client, id, entry: Arc::new(Mutex::new(Some(entry))) }
     }
 
-    /// Adds the credential, and the project of the endpoint.
     pub(super) fn identify(&self, credential: &Credential, project: Option<&str>) {
         if let Some(entry) = &mut *self.lock() {
             entry.is_identified = true;
@@ -115,7 +112,6 @@ impl AccessLine {
         }
     }
 
-    /// Adds what the message asks for.
     pub(super) fn describe(&self, operation: Operation) {
         if let Some(entry) = &mut *self.lock() {
             entry.operation = operation;

@@ -1,4 +1,4 @@
-//! The HTTP server without its listeners: the routes, and the layers around them.
+//! The HTTP server without its listeners: the routes with the page at `/`, and the layers around them.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use axum::{
     body::Body,
     extract::{ConnectInfo, Extension, Request, State},
     middleware::{Next, from_fn_with_state},
-    response::{IntoResponse as _, Response},
+    response::{Html, IntoResponse as _, Response},
     routing::{get, post},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
@@ -17,22 +17,17 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use tower_http::{
-    catch_panic::CatchPanicLayer,
-    request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer},
-    set_header::SetResponseHeaderLayer,
-    timeout::RequestBodyTimeoutLayer,
-};
+use tower_http::{catch_panic::CatchPanicLayer, timeout::RequestBodyTimeoutLayer};
+use uuid::Uuid;
 
 use super::{
     access_log::AccessLine,
     auth::{Requester, identify},
     endpoint::{Endpoint, no_such_path},
-    front_page::front_page,
     handler::CallHandler,
     limits::{Reason, Refusal},
     oauth::endpoint_of_metadata,
-    origin::{client_address, cross_origin_layer},
+    origin::{client_address, cross_origin_layer, restrict},
     state::{Shared, SharedState},
 };
 use crate::{failure::Failure, settings::Settings};
@@ -45,6 +40,12 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Header with the id of a request, which a proxy may have set.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The page has no scripts, loads nothing, and is in no frame.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const PAGE_STYLE: &str = ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}\
+code{padding:.1rem .3rem;border-radius:4px;background:#8882}";
 
 /// The HTTP server without its listeners. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -97,7 +98,8 @@ fn router<S: ServerHandler>(
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_sse_retry(None);
-    let config = shared.origins.restrict(config);
+    let has_own_key = shared.credentials.serves_anonymous() && !shared.uses_sandbox;
+    let config = restrict(config, &shared.settings, has_own_key);
     let serve = async move |State(shared): State<SharedState>,
                             Extension(requester): Extension<Requester>,
                             request| {
@@ -108,7 +110,6 @@ fn router<S: ServerHandler>(
         .route_layer(from_fn_with_state(Arc::clone(shared), identify))
         .fallback(method_not_allowed);
 
-    let header = |name, value| SetResponseHeaderLayer::overriding(name, HeaderValue::from_static(value));
     Router::new()
         .route("/", get(front_page).fallback(async || no_such_path()))
         .route("/mcp", endpoint.clone())
@@ -118,10 +119,6 @@ fn router<S: ServerHandler>(
         .fallback(async || no_such_path())
         // The first layer is the outermost one. Each call of `layer` would copy and box what is inside of it for each request.
         .layer((
-            SetRequestIdLayer::new(REQUEST_ID, MakeRequestUuid),
-            PropagateRequestIdLayer::new(REQUEST_ID),
-            header(header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            header(header::CACHE_CONTROL, "no-store"),
             from_fn_with_state(Arc::clone(shared), observe),
             CatchPanicLayer::new(),
             cross_origin_layer(),
@@ -149,8 +146,8 @@ async fn serve<S: ServerHandler>(
     response
 }
 
-/// Finds the address of the client, limits the requests from it that end before their caller is known, and writes the line of a
-/// request that no method has answered.
+/// Finds the address of the client, limits the requests from it that end before their caller is known, writes the line of a request
+/// that no method has answered, and adds the headers that all responses have.
 async fn observe(
     State(shared): State<SharedState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -158,7 +155,8 @@ async fn observe(
     next: Next,
 ) -> Response {
     let client = client_address(peer.ip(), request.headers(), &shared.settings.trusted_proxies);
-    let line = AccessLine::new(Arc::clone(&shared.metrics), client, &request);
+    let id = request.headers().get(REQUEST_ID).cloned().unwrap_or_else(random_id);
+    let line = AccessLine::new(Arc::clone(&shared.metrics), client, &id, request.uri().path());
     let is_preflight = request.method() == Method::OPTIONS;
     request.extensions_mut().insert(line.clone());
 
@@ -176,10 +174,49 @@ async fn observe(
         entry.log_response(&line, response.status(), reason);
     }
 
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if shared.draining.is_cancelled() {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
+}
+
+fn random_id() -> HeaderValue {
+    HeaderValue::try_from(Uuid::now_v7().to_string()).unwrap_or_else(|_| HeaderValue::from_static(""))
+}
+
+/// Returns the page that tells a user that the server works, and the address and the credential that a host needs. Without a public
+/// URL users take the address under which they have reached it.
+async fn front_page(State(shared): State<SharedState>) -> Response {
+    let address = match &shared.settings.public_url {
+        Some(url) => format!("this address: <code>{url}mcp</code>"),
+        None => "the address of this page, followed by <code>mcp</code>".to_owned(),
+    };
+    let advice = if shared.authorization.is_some() {
+        "Your host asks you to sign in."
+    } else if shared.credentials.serves_anonymous() {
+        "No API key is needed: this server has its own, and serves this machine only."
+    } else {
+        "Your host sends your API key of the Test Automation Service with each request, in the header <code>X-Api-Key</code>."
+    };
+    let service = if shared.uses_sandbox {
+        "Calls go to a sandbox with example data, which ends with this server."
+    } else {
+        "Calls go to the Test Automation Service."
+    };
+
+    let page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+<title>tas-mcp</title><style>{PAGE_STYLE}</style></head><body>\n<h1>This MCP server works</h1>\n\
+<p>tas-mcp {}. {service}</p>\n<p>Add to your host, as a server over HTTP, {address}</p>\n<p>{advice}</p>\n\
+<p>For one project, or fewer tools, add <code>/PROJECT</code>, <code>/x/lean</code> or <code>/readonly</code> to the address.</p>\n</body></html>\n",
+        env!("CARGO_PKG_VERSION"),
+    );
+
+    ([(header::CONTENT_SECURITY_POLICY, PAGE_POLICY)], Html(page)).into_response()
 }
 
 /// Returns the metadata of an endpoint as a resource that clients sign in to (RFC 9728).

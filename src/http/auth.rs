@@ -16,7 +16,7 @@ use super::{
     access_log::AccessLine,
     credentials::Credential,
     endpoint::Endpoint,
-    limits::{ClientLimits, Exceeded, Kind, Place, Places, Refusal},
+    limits::{ClientLimits, Exceeded, Kind, Place, Refusal},
     state::{Shared, SharedState},
 };
 use crate::client::{ApiKey, KEY_PREFIX};
@@ -35,25 +35,14 @@ const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/e
 pub(super) struct Requester {
     pub(super) credential: Arc<Credential>,
     pub(super) endpoint: Endpoint,
-    /// The limits that apply to the request.
     pub(super) limits: Arc<ClientLimits>,
     /// Whether the client sends more than it may. The handler answers a call that it exceeds.
     pub(super) rate: Result<(), Exceeded>,
     /// The limit that the request exceeds. The response gets its status, because the library knows only those of the protocol.
     pub(super) exceeded: Arc<OnceLock<Exceeded>>,
-    /// Whether the client accepts a stream of events.
     pub(super) accepts_events: bool,
-    /// The place of a long message, until its method has ended.
-    _place: Option<Arc<Place>>,
-}
-
-impl Requester {
-    /// Takes the places of a request until its method has ended.
-    pub(super) fn admit(&self, further: Option<Kind>, all: &Places) -> Result<Vec<Place>, Exceeded> {
-        self.rate?;
-        let kinds = [Kind::Request].into_iter().chain(further);
-        kinds.map(|kind| self.limits.admit(kind, all)).collect()
-    }
+    /// The places of a long message, until its method has ended.
+    _places: Arc<Vec<Place>>,
 }
 
 /// Adds the [`Requester`] to a request. A stranger who sends too much is refused before the message is read.
@@ -73,10 +62,11 @@ pub(super) async fn identify(
         rate.map_err(Exceeded::refusal)?;
     }
 
-    let place = app.admit_length(request.headers(), &credential, &limits)?.map(Arc::new);
+    let places = Arc::new(app.admit_length(request.headers(), &credential, &limits)?);
     let accepts_events = accepts_events(request.headers());
     let exceeded = Arc::default();
-    let requester = Requester { credential, endpoint, limits, rate, exceeded, accepts_events, _place: place };
+    let requester =
+        Requester { credential, endpoint, limits, rate, exceeded, accepts_events, _places: places };
     request.extensions_mut().insert(requester);
     // The library serves no client that accepts one of them only.
     request.headers_mut().insert(header::ACCEPT, ACCEPTED);
@@ -90,12 +80,12 @@ impl Shared {
         headers: &HeaderMap,
         credential: &Credential,
         limits: &ClientLimits,
-    ) -> Result<Option<Place>, Refusal> {
+    ) -> Result<Vec<Place>, Refusal> {
         let length =
             headers.get(header::CONTENT_LENGTH).map_or("0", |length| length.to_str().unwrap_or_default());
         let is_short = length.parse().is_ok_and(|length: usize| length <= SHORT_MESSAGE);
         if is_short && !headers.contains_key(header::TRANSFER_ENCODING) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
 
         if !credential.is_accepted() {
@@ -104,7 +94,7 @@ impl Shared {
             return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message));
         }
 
-        limits.admit(Kind::LongMessage, &self.places).map(Some).map_err(Exceeded::refusal)
+        limits.admit([Kind::LongMessage], &self.places).map_err(Exceeded::refusal)
     }
 
     async fn credential_of(&self, path: &str, headers: &HeaderMap) -> Result<Arc<Credential>, Refusal> {

@@ -26,7 +26,6 @@ const MAX_WORDS: usize = 64;
 pub(super) struct Endpoint {
     /// The project of every call; `None` for global scope.
     pub(super) project: Option<String>,
-    /// The offered tools.
     pub(super) selection: Selection,
 }
 
@@ -63,7 +62,6 @@ pub(super) fn no_such_path() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, message)
 }
 
-/// The parts of a path.
 #[derive(Default)]
 struct Address {
     project: Option<String>,

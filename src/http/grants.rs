@@ -161,7 +161,6 @@ pub(super) const ID_PURPOSE: &[u8] = b"tas-mcp tenants 1";
 /// An API key that users may use, and for what.
 #[derive(Clone, Debug)]
 pub(super) struct Grant {
-    /// The key, which users never see.
     pub(super) key: ApiKey,
     /// The projects; `None` for all.
     projects: Option<Arc<[String]>>,

@@ -25,13 +25,11 @@ use crate::{
     tools::catalog,
 };
 
-/// Target of the spans of requests.
 pub(super) const SPAN_TARGET: &str = "requests";
 
 /// Member of the metadata of a request that asks for progress.
 const PROGRESS_TOKEN: &str = "progressToken";
 
-/// Answers the requests of one caller through `server`.
 pub(super) struct CallHandler<S> {
     pub(super) server: S,
     pub(super) app: SharedState,
@@ -53,7 +51,9 @@ impl<S: ServerHandler> CallHandler<S> {
         let line = parts.extensions.get::<AccessLine>().ok_or_else(internal_error)?;
         line.describe(operation);
 
-        let (outcome, span) = match requester.admit(operation.further_place, &self.app.places) {
+        let kinds = [Kind::Request].into_iter().chain(operation.further_place);
+        let admitted = requester.rate.and_then(|()| requester.limits.admit(kinds, &self.app.places));
+        let (outcome, span) = match admitted {
             Ok(places) => {
                 prepare(&mut context, requester);
                 let span = span_of(operation, line, &parts.headers, &context);
@@ -87,17 +87,6 @@ impl<S: ServerHandler> CallHandler<S> {
             entry.log_end(line, &ending);
         }
         outcome
-    }
-
-    /// Runs a method whose refusal a program reads.
-    async fn run_method<T, F: Future<Output = Result<T, ErrorData>> + Send>(
-        &self,
-        method: &'static str,
-        context: RequestContext<RoleServer>,
-        run: impl FnOnce(RequestContext<RoleServer>) -> F,
-    ) -> Result<T, ErrorData> {
-        let operation = Operation { method, ..Operation::default() };
-        self.run(operation, context, run, |_| Ending::default(), |exceeded| Err(exceeded.error())).await
     }
 }
 
@@ -174,7 +163,9 @@ macro_rules! forward {
             $($request: $type,)?
             context: RequestContext<RoleServer>,
         ) -> Result<$result, ErrorData> {
-            self.run_method($name, context, |context| self.server.$method($($request,)? context)).await
+            let operation = Operation { method: $name, ..Operation::default() };
+            let call = |context| self.server.$method($($request,)? context);
+            self.run(operation, context, call, |_| Ending::default(), |exceeded| Err(exceeded.error())).await
         }
     )*};
 }

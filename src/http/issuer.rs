@@ -60,7 +60,6 @@ impl KnownKeys {
     }
 }
 
-/// What an issuer states about itself.
 #[derive(Debug, Deserialize)]
 pub(super) struct Metadata {
     issuer: String,
@@ -82,7 +81,6 @@ impl Metadata {
 }
 
 impl Issuer {
-    /// Creates the issuer that tokens call `name`.
     pub(super) fn new(name: String, url: HostUrl, ca_file: Option<PathBuf>) -> Self {
         Self { name, client: DocumentClient::new(&url, ca_file), url, known: Mutex::default() }
     }
@@ -169,7 +167,6 @@ const MAX_TRIED_KEYS: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct KeySet(Vec<IssuerKey>);
 
-/// A public key.
 #[derive(Debug)]
 pub(super) struct IssuerKey {
     id: Option<String>,

@@ -1,7 +1,7 @@
 //! Limits of requests, of one credential or address, and of all clients: how many at the same time, and how many per second. A
 //! request beyond them, or one that cannot be served for another reason, ends with a refusal.
 
-use std::{borrow::Cow, net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::{
     Json,
@@ -22,29 +22,24 @@ use crate::{
     tools::composite::{CompositeTool as _, WaitForCompletion},
 };
 
-/// Waits of all clients at the same time. A wait may take hours.
-const ALL_WAITS: usize = 256;
+/// How many waits, calls for pictures and long messages all clients have at the same time.
+const ALL: [(Kind, usize); 3] = [
+    // A wait may take hours.
+    (Kind::Wait, 256),
+    // The others wait meanwhile for the processor.
+    (Kind::PictureCall, 64),
+    // The values of a message take up to twenty times the memory of its text.
+    (Kind::LongMessage, 4),
+];
 
-/// Calls for pictures of all clients at the same time. They need processor time and memory, which all clients share.
-const ALL_PICTURE_CALLS: usize = 64;
-
-/// Long messages of all clients at the same time. The values of a message take up to twenty times the memory of its text.
-const ALL_LONG_MESSAGES: usize = 4;
-
-/// One client takes at most this part of the places for waits, pictures and long messages, but one at least.
+/// One client has at most this part of them, but one at least.
 const SHARE: usize = 8;
 
 /// How many seconds of the allowed rate may arrive at once.
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(3).expect("not zero");
 
-/// How long a client waits after a refusal because of too many simultaneous requests, in seconds.
-const CONCURRENCY_PAUSE_S: u64 = 1;
-
-/// The same for waits, which end less often.
-const WAIT_PAUSE_S: u64 = 30;
-
 /// What takes a place of its client, and one of all clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Request,
     Wait,
@@ -71,12 +66,7 @@ impl Kind {
 
 /// The places of one client or of all clients.
 #[derive(Debug)]
-pub(super) struct Places {
-    requests: Arc<Semaphore>,
-    waits: Arc<Semaphore>,
-    picture_calls: Arc<Semaphore>,
-    long_messages: Arc<Semaphore>,
-}
+pub(super) struct Places(BTreeMap<Kind, Arc<Semaphore>>);
 
 /// A place among those of a client, and one among those of all clients.
 pub(super) type Place = [OwnedSemaphorePermit; 2];
@@ -86,28 +76,15 @@ impl Places {
         Self::new(settings.max_calls, 1)
     }
 
-    fn of_client(settings: &HttpSettings) -> Self {
-        Self::new(settings.concurrency, SHARE)
-    }
-
     fn new(requests: NonZeroU32, share: usize) -> Self {
-        let places = |count: usize| Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
-        Self {
-            requests: places(usize::try_from(requests.get()).unwrap_or(usize::MAX)),
-            waits: places(ALL_WAITS / share),
-            picture_calls: places(ALL_PICTURE_CALLS / share),
-            long_messages: places(ALL_LONG_MESSAGES / share),
-        }
+        let requests = usize::try_from(requests.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        let parts = ALL.map(|(kind, all)| (kind, (all / share).max(1)));
+        let counts = parts.into_iter().chain([(Kind::Request, requests)]);
+        Self(counts.map(|(kind, count)| (kind, Arc::new(Semaphore::new(count)))).collect())
     }
 
-    fn of(&self, kind: Kind) -> Arc<Semaphore> {
-        let places = match kind {
-            Kind::Request => &self.requests,
-            Kind::Wait => &self.waits,
-            Kind::PictureCall => &self.picture_calls,
-            Kind::LongMessage => &self.long_messages,
-        };
-        Arc::clone(places)
+    fn take(&self, kind: Kind) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(self.0.get(&kind)?).try_acquire_owned().ok()
     }
 }
 
@@ -122,7 +99,7 @@ impl ClientLimits {
     pub(super) fn new(settings: &HttpSettings) -> Self {
         let burst = settings.rate.saturating_mul(BURST_SECONDS);
         let quota = Quota::per_second(settings.rate).allow_burst(burst);
-        Self { places: Places::of_client(settings), rate: RateLimiter::direct(quota) }
+        Self { places: Places::new(settings.concurrency, SHARE), rate: RateLimiter::direct(quota) }
     }
 
     /// Counts a request, before any work is done for it.
@@ -133,11 +110,17 @@ impl ClientLimits {
         })
     }
 
-    /// Takes a place among those of this client and of `all` clients, until what it is for has ended.
-    pub(super) fn admit(&self, kind: Kind, all: &Places) -> Result<Place, Exceeded> {
-        let of_client = self.places.of(kind).try_acquire_owned().map_err(|_| Exceeded::Client(kind))?;
-        let of_all = all.of(kind).try_acquire_owned().map_err(|_| Exceeded::AllClients(kind))?;
-        Ok([of_client, of_all])
+    /// Takes a place of each kind among those of this client and of `all` clients, until what they are for has ended.
+    pub(super) fn admit(
+        &self,
+        kinds: impl IntoIterator<Item = Kind>,
+        all: &Places,
+    ) -> Result<Vec<Place>, Exceeded> {
+        let take = |kind| {
+            let of_client = self.places.take(kind).ok_or(Exceeded::Client(kind))?;
+            Ok([of_client, all.take(kind).ok_or(Exceeded::AllClients(kind))?])
+        };
+        kinds.into_iter().map(take).collect()
     }
 }
 
@@ -153,11 +136,9 @@ pub(super) fn limited_address(address: IpAddr) -> IpAddr {
 /// A limit that a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exceeded {
-    /// Too many requests per second of one client. Holds the number of seconds to wait.
+    /// Too many requests per second. Holds the number of seconds to wait.
     Rate(u64),
-    /// Too many of one client at the same time.
     Client(Kind),
-    /// Too many of all clients at the same time.
     AllClients(Kind),
 }
 
@@ -170,12 +151,12 @@ impl Exceeded {
         }
     }
 
-    /// How long the client waits before it repeats the request, in seconds.
+    /// How long the client waits before it repeats the request, in seconds. Waits end less often than other calls.
     pub(super) fn pause_seconds(self) -> u64 {
         match self {
             Self::Rate(seconds) => seconds,
-            Self::Client(Kind::Wait) | Self::AllClients(Kind::Wait) => WAIT_PAUSE_S,
-            Self::Client(_) | Self::AllClients(_) => CONCURRENCY_PAUSE_S,
+            Self::Client(Kind::Wait) | Self::AllClients(Kind::Wait) => 30,
+            Self::Client(_) | Self::AllClients(_) => 1,
         }
     }
 

@@ -38,7 +38,6 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// Creates the numbers. `traffic` counts the requests to the service.
     pub(super) fn new(traffic: &ServiceTraffic) -> Self {
         let mut registry = Registry::default();
         let durations: Family<_, _, fn() -> Histogram> =
@@ -72,12 +71,10 @@ impl Metrics {
         }
     }
 
-    /// Counts a request that was refused with this status.
     pub(super) fn record_refusal(&self, status: u16) {
         self.refusals.get_or_create(&[("http_response_status_code", status.to_string())]).inc();
     }
 
-    /// Returns the numbers as text. `credentials` is the number of remembered credentials.
     pub(super) fn render(&self, credentials: u64) -> String {
         self.credentials.set(i64::try_from(credentials).unwrap_or(i64::MAX));
         let mut text = String::new();
@@ -87,7 +84,6 @@ impl Metrics {
     }
 }
 
-/// Serves health and metrics forever.
 pub(super) async fn serve_admin(listener: TcpListener, app: SharedState) {
     let router = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

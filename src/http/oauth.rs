@@ -34,7 +34,6 @@ const ACCESS_TOKEN_TYPES: [&str; 3] = ["at+jwt", "application/at+jwt", "JWT"];
 /// server.
 const ID_TOKEN_CLAIMS: [&str; 3] = ["nonce", "at_hash", "c_hash"];
 
-/// Signs in users.
 #[derive(Debug)]
 pub(super) struct Authorization {
     issuer: Issuer,
@@ -45,7 +44,6 @@ pub(super) struct Authorization {
     scopes: Vec<String>,
 }
 
-/// A user who is signed in.
 #[derive(Debug)]
 pub(super) struct Person {
     /// The issuer and the subject of the person.
@@ -119,7 +117,6 @@ impl Authorization {
         Ok(Person { principal: format!("{} {subject}", self.issuer.name()), subject, grants })
     }
 
-    /// Returns the refusal of a request without a credential.
     pub(super) fn require_sign_in(&self, resource: &Resource) -> Refusal {
         let message = "the request has no credential: the client must sign in, or send an API key in the header X-Api-Key";
         self.challenge(resource, StatusCode::UNAUTHORIZED, message.to_owned(), "")
@@ -199,7 +196,6 @@ impl Resource {
     }
 }
 
-/// Why a token is not accepted.
 #[derive(Debug)]
 enum TokenError {
     Invalid(String),

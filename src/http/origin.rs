@@ -28,34 +28,24 @@ const PREFLIGHT_AGE: Duration = Duration::from_secs(600);
 /// Header in which a proxy states the addresses that a request came through, the last one last.
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The hosts and origins that are served.
-#[derive(Debug)]
-pub(super) struct Origins {
-    hosts: Vec<String>,
-    origins: Vec<String>,
-}
-
-impl Origins {
-    /// Returns the hosts and origins of the settings. If the server calls the service with a key of its own, a page needs none, so
-    /// that pages of this machine are served only if they are listed.
-    pub(super) fn from_settings(settings: &HttpSettings, has_own_key: bool) -> Self {
-        let (mut hosts, mut origins) = (settings.allowed_hosts.clone(), Vec::new());
-        hosts.extend(LOOPBACK_HOSTS.map(str::to_owned));
-        hosts.extend(settings.public_url.iter().filter_map(|url| url.host_str().map(str::to_owned)));
-        if !has_own_key {
-            for host in ["localhost", "127.0.0.1", "[::1]"] {
-                origins.extend([format!("http://{host}:*"), format!("https://{host}:*")]);
-            }
+/// Lets the library serve the hosts and origins of the settings only. If the server calls the service with a key of its own, a page
+/// needs none, so that pages of this machine are served only if they are listed.
+pub(super) fn restrict(
+    config: StreamableHttpServerConfig,
+    settings: &HttpSettings,
+    has_own_key: bool,
+) -> StreamableHttpServerConfig {
+    let (mut hosts, mut origins) = (settings.allowed_hosts.clone(), Vec::new());
+    hosts.extend(LOOPBACK_HOSTS.map(str::to_owned));
+    hosts.extend(settings.public_url.iter().filter_map(|url| url.host_str().map(str::to_owned)));
+    if !has_own_key {
+        for host in ["localhost", "127.0.0.1", "[::1]"] {
+            origins.extend([format!("http://{host}:*"), format!("https://{host}:*")]);
         }
-        origins.extend(settings.allowed_origins.iter().chain(&settings.public_url).map(with_port));
-        Self { hosts, origins }
     }
+    origins.extend(settings.allowed_origins.iter().chain(&settings.public_url).map(with_port));
 
-    /// Lets the library serve these hosts and origins only.
-    pub(super) fn restrict(&self, config: StreamableHttpServerConfig) -> StreamableHttpServerConfig {
-        let config = config.with_allowed_hosts(self.hosts.clone());
-        config.with_allowed_origins(self.origins.clone()).enforce_origin_validation()
-    }
+    config.with_allowed_hosts(hosts).with_allowed_origins(origins).enforce_origin_validation()
 }
 
 /// Returns an origin with its port. The library would take one without a port for all ports.

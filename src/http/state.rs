@@ -14,7 +14,6 @@ use super::{
     limits::Places,
     metrics::Metrics,
     oauth::{Authorization, Resource},
-    origin::Origins,
 };
 use crate::{
     client::{Outage, ServiceTraffic},
@@ -24,29 +23,28 @@ use crate::{
     tools::context::{CallerWithFiles, Stopping},
 };
 
+/// What helps if a call has no credential.
+const KEY_HINT: &str = "the person must add the header `X-Api-Key` with an API key to the configuration of this server in the host";
+
 /// How long the service may not answer before this is reported.
 const LEAST_OUTAGE: Duration = Duration::from_secs(60);
 
-/// What all requests share.
 pub(super) type SharedState = Arc<Shared>;
 
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) settings: HttpSettings,
-    pub(super) origins: Origins,
     /// The origin under which clients reach the server: that of the settings, or else the address that is listened on. A request
     /// does not decide it: tokens for other servers would be accepted.
     pub(super) origin: OnceLock<String>,
     /// What the operator offers: the widest endpoint.
     pub(super) offered: Endpoint,
     pub(super) credentials: Credentials,
-    /// Signs in users, if there is an issuer.
     pub(super) authorization: Option<Authorization>,
-    /// The places of the requests of all clients.
+    /// The places of all clients.
     pub(super) places: Places,
     pub(super) metrics: Arc<Metrics>,
     traffic: ServiceTraffic,
-    /// Whether a sandbox of this process answers calls.
     pub(super) uses_sandbox: bool,
     /// Cancelled when the process is about to stop: clients are asked to close their connections, and it is not ready any more.
     pub(super) draining: CancellationToken,
@@ -54,9 +52,9 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Creates the state of a server with these settings.
     pub(super) fn from_settings(settings: &Settings) -> Result<Self, Failure> {
         let (http, tools) = settings.http_config()?;
+
         let stopping = Stopping::default();
         let config = McpConfig::from(settings);
         let offered = Endpoint {
@@ -68,8 +66,8 @@ impl Shared {
             .map_err(|problem| Failure::new(Code::NotConfigured, problem))?;
         let configured = CallerWithFiles::new(tools);
         let traffic = configured.caller.traffic().clone();
-        let anonymous =
-            if settings.has_key() { Ok(configured.caller.clone()) } else { Err(credential_required()) };
+        let keyless = Failure::new(Code::Unauthenticated, "the request has no API key").hint(KEY_HINT);
+        let anonymous = if settings.has_key() { Ok(configured.caller.clone()) } else { Err(keyless) };
         let credentials = Credentials::new(
             GrantedCallers::one(anonymous),
             configured,
@@ -79,7 +77,6 @@ impl Shared {
         );
 
         Ok(Self {
-            origins: Origins::from_settings(&http, settings.has_key() && !settings.wants_sandbox()),
             origin: http
                 .public_url
                 .as_ref()
@@ -98,7 +95,6 @@ impl Shared {
         })
     }
 
-    /// Returns the endpoint at `path` as a resource that clients sign in to.
     pub(super) fn resource(&self, path: &str) -> Resource {
         Resource::new(self.origin.get().cloned().unwrap_or_default(), path)
     }
@@ -108,11 +104,4 @@ impl Shared {
         let outages = self.traffic.outages().into_iter();
         outages.filter(|outage| outage.duration() >= LEAST_OUTAGE).collect()
     }
-}
-
-/// Returns the failure of calls without a credential.
-fn credential_required() -> Failure {
-    Failure::new(Code::Unauthenticated, "the request has no API key").hint(
-        "the person must add the header `X-Api-Key` with an API key to the configuration of this server in the host",
-    )
 }
