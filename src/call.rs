@@ -45,6 +45,7 @@ use crate::{
         catalog::{self, OperationEntry},
         record_kind::ResultId,
         request::Request,
+        tool::Access,
     },
     text::quoted_name,
 };
@@ -119,7 +120,7 @@ impl Caller {
             let warnings = take(&mut checked.warnings);
             let selection = checked.selection.take();
 
-            let sender = self.sender().await?;
+            let sender = self.sender(operation.access).await?;
             let mut ids = ids_of_call(operation, &checked.own);
             let request = self.request(&sender, operation, checked, &ids).await?;
             if is_dry_run {
@@ -158,7 +159,7 @@ impl Caller {
         arguments: ToolArguments,
     ) -> Result<RequestPreview, Failure> {
         let checked = self.check(operation, arguments)?;
-        let sender = self.sender().await?;
+        let sender = self.sender(operation.access).await?;
         let ids = ids_of_call(operation, &checked.own);
         Ok(RequestPreview::new(&self.request(&sender, operation, checked, &ids).await?))
     }
@@ -173,18 +174,19 @@ impl Caller {
         requested: Option<&str>,
     ) -> Result<Option<String>, Failure> {
         self.check_permitted(operation, requested)?;
-        let sender = self.sender().await?;
+        let sender = self.sender(operation.access).await?;
         self.scope.resolve(&sender, operation, requested, &[]).await
     }
 
     /// Starts a call: gets the key and sets the deadline. The deadline does not include the time to get the key.
     ///
     /// # Errors
-    /// `not_configured` if there is no usable key.
-    async fn sender(&self) -> Result<RequestSender<'_>, Failure> {
+    /// `not_configured` if there is no usable key and the call needs one.
+    async fn sender(&self, access: Access) -> Result<RequestSender<'_>, Failure> {
+        let key = self.client.key().await;
         Ok(RequestSender {
             client: &self.client,
-            key: self.client.key().await?,
+            key: if access == Access::NoKey { key.unwrap_or_else(|_| ApiKey::absent()) } else { key? },
             deadline: Instant::now() + CALL_LIMIT,
             tmsys_name: &self.reply_settings.tmsys_name,
         })

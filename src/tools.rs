@@ -1,11 +1,11 @@
 //! All tools: operations of the service, and composite tools that send several requests, wait, or use local files.
 
-mod artifact_links;
 pub mod catalog;
 pub mod composite;
 pub mod context;
 pub mod describe;
 pub mod download;
+mod extensions;
 pub mod files;
 pub mod find;
 pub mod names;
@@ -15,7 +15,6 @@ pub mod project_client;
 pub(crate) mod reader;
 pub mod report;
 pub mod rerun;
-mod saved_tests;
 pub mod selection;
 pub mod summary;
 pub mod unread;

@@ -50,7 +50,7 @@ impl Caller {
         resume_from: &ResumeFrom,
     ) -> Result<DownloadStream, AttemptError> {
         let checked = self.check(GetRunArtifact::entry(), artifact.arguments())?;
-        let sender = self.sender().await?;
+        let sender = self.sender(GetRunArtifact::entry().access).await?;
         let ids = ids_of_call(GetRunArtifact::entry(), &checked.own);
         let request = self.request(&sender, GetRunArtifact::entry(), checked, &ids).await?;
         let (url, key) = (artifact.url.as_deref(), &sender.key);
@@ -73,7 +73,7 @@ impl Caller {
     /// not confirmed again.
     pub(crate) async fn presigned_address(&self, artifact: &Artifact) -> Option<PresignedAddress> {
         let checked = self.check(GetRunArtifact::entry(), artifact.arguments()).ok()?;
-        let sender = self.sender().await.ok()?;
+        let sender = self.sender(GetRunArtifact::entry().access).await.ok()?;
         let request = sender.request(GetRunArtifact::entry(), checked.own, None).ok()?;
 
         self.client.presigned_address(&request, artifact.url.as_deref(), &sender.key).await

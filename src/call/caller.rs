@@ -133,7 +133,7 @@ impl Caller {
             Some(entry) => ids_of_call(entry, &arguments.own),
             None => owned_ids(&arguments.own).into_iter().collect(),
         };
-        let sender = self.sender().await?;
+        let sender = self.sender(tool.access).await?;
         self.scope.is_reached(&sender, arguments.common.project_id.as_deref(), &ids).await
     }
 

@@ -84,7 +84,8 @@ impl Scope {
 
         Ok(match (self.project(), sender.key.kind(), requested) {
             (Some(project), _, Some(requested)) if requested != project => {
-                return Err(other_project_refused(requested, project));
+                let is_owner = self.lookup(sender).confirm(project, ids, &[]).await.is_ok();
+                return Err(other_project_refused(requested, project, ids, is_owner));
             }
             (Some(project), kind, _) => {
                 // The path of such a request does not keep an organization key inside the project.
@@ -232,14 +233,21 @@ pub(super) fn ids_of_call(entry: &OperationEntry, arguments: &Fields) -> Vec<Res
     ids.map(|id| if are_players { id.without_player() } else { id }).collect()
 }
 
-pub(crate) fn other_project_refused(requested: &str, bound: &str) -> Failure {
-    let message =
-        format!("this server is bound to project `{bound}`, not to `{requested}`; nothing was sent");
-    scope_mismatch(requested, bound, message)
+/// Refuses a call for another project than that of the server, `bound`. `is_owner` says whether the service has shown that
+/// `bound` owns the ids of the call. Who else owns them is not asked: the server keeps to its project.
+fn other_project_refused(requested: &str, bound: &str, ids: &[ResultId], is_owner: bool) -> Failure {
+    let id = ids.first().filter(|_| is_owner);
+    let owned = id.map(|id| format!("{} `{}` belongs to it; ", id.kind.noun(), id.id)).unwrap_or_default();
+    let message = format!(
+        "this server is bound to project `{bound}`, not to `{requested}`; {owned}nothing was changed"
+    );
+    let refusal = scope_mismatch(requested, bound, message)
         .hint(format!(
             "{ASK_ABOUT_PROJECT}: it needs a server of its own; for `{bound}`, leave `argument:project_id` out"
         ))
-        .detail("id", Value::Null)
+        .detail("id", id.map(|id| id.id.as_str()));
+
+    if ids.is_empty() || is_owner { refusal } else { refusal.detail("owning_project", Value::Null) }
 }
 
 fn scope_mismatch(requested: &str, owner: &str, message: String) -> Failure {
@@ -255,6 +263,6 @@ fn project_required(known: &[String]) -> Failure {
     } else {
         format!("pass `argument:project_id`: {}", known.join(", "))
     };
-    let message = "nothing in this call identifies a project, and the organization key is valid for several";
+    let message = "nothing in this call identifies a project, and no project key does";
     Failure::new(Code::ProjectRequired, message).hint(hint).detail("known_projects", known)
 }

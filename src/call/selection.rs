@@ -40,6 +40,8 @@ pub struct FieldSelection {
     is_whole: bool,
     /// What the caller learns about the fields that were selected for it.
     left_out: Option<String>,
+    /// List, and field of its entries that is not selected although everything else is.
+    without: Option<(&'static str, &'static str)>,
 }
 
 impl FieldSelection {
@@ -65,15 +67,21 @@ impl FieldSelection {
         if violations.is_empty() { Ok(root) } else { Err(violations) }
     }
 
-    /// Selects the fields with which a caller chooses a record, if the list of `tool` is brief by default.
+    /// Selects what a caller needs first, if the answer of `tool` is brief by default.
     pub fn brief(tool: &ToolDefinition) -> Option<Self> {
-        let names: Vec<_> = tool.brief?.split(',').map(str::to_owned).collect();
+        let brief = tool.brief?;
+        if let Some(field) = brief.strip_prefix('-') {
+            return Some(Self { is_whole: true, without: field.split_once('.'), ..Self::default() });
+        }
+        let names: Vec<_> = brief.split(',').map(str::to_owned).collect();
         let mut brief = Self::parse(tool, &names).ok()?;
         let known = schema::records(tool.output_schema()).and_then(schema::properties);
         let others =
             known.into_iter().flat_map(Fields::keys).filter(|name| !brief.includes(&[RECORDS, name]));
         let others = others.map(String::as_str).collect::<Vec<_>>().join(",");
-        brief.left_out = Some(format!("nulls,{others}: `fields: \"{EVERYTHING}\"` returns them"));
+        let by_name = tool.field_by_name().map(|field| format!("; {field}: only by name"));
+        let by_name = by_name.unwrap_or_default();
+        brief.left_out = Some(format!("nulls,{others}: `fields: \"{EVERYTHING}\"` returns them{by_name}"));
 
         Some(brief)
     }
@@ -102,6 +110,10 @@ impl FieldSelection {
         let Value::Object(fields) = reply else { return };
         let keeps_null = self.left_out.is_none();
         fields.retain(|name, value| is_always_kept(name) || self.retains(name, value, keeps_null));
+        if let Some((list, name)) = self.without {
+            let entries = fields.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            entries.filter_map(Value::as_object_mut).for_each(|entry| drop(entry.shift_remove(name)));
+        }
         if let Some(left_out) = &self.left_out {
             fields.insert("left_out".to_owned(), json!(left_out));
         }
@@ -149,6 +161,12 @@ fn path<'a>(tool: &ToolDefinition, name: &'a str) -> Result<Vec<&'a str>, String
     let is_top_level = |name: &str| schema::properties(schema).is_some_and(|known| known.contains_key(name));
     if tool.answers_with_page() && !parts.first().is_some_and(|first| is_top_level(first)) {
         parts.insert(0, RECORDS);
+    }
+    // The schema has the fields of the service alone.
+    if let Some(field) = tool.field_by_name()
+        && parts.get(1) == Some(&field)
+    {
+        return Ok(parts);
     }
 
     let mut object = Some(&**schema);

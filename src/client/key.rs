@@ -75,6 +75,11 @@ impl ApiKey {
         Ok(Self { header, kind: KeyKind::from_key(text) })
     }
 
+    /// Stands for the key in a call that needs none. It is that of no project, so that no project is looked up with it.
+    pub(crate) fn absent() -> Self {
+        Self { header: HeaderValue::from_static(MASK), kind: KeyKind::Organization }
+    }
+
     /// The value of the header `X-Api-Key`.
     pub(crate) fn header(&self) -> HeaderValue {
         self.header.clone()

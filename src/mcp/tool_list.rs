@@ -95,7 +95,7 @@ const FIELD_EXAMPLES: &[(&str, &str)] = &[
     ("get_test_plan", "name,test_items"),
     ("get_test_plan_execution", "status,test_status"),
     ("list_agent_knowledge_files", "count,files.path"),
-    ("list_bugs", "title,reproduction_steps"),
+    ("list_bugs", "title,newest_occurrence"),
     ("list_builds", "id,name,created_at,pinned"),
     ("list_jobs", "job_id,build_id,runs.result"),
     ("list_knowledge_files", "count,sections.files.path"),
@@ -106,8 +106,8 @@ const FIELD_EXAMPLES: &[(&str, &str)] = &[
     ("list_test_case_knowledge_files", "count,files.path"),
     ("list_test_folders", "id,path"),
     ("list_test_plan_executions", "id,status,test_status"),
-    ("list_tests", "id,folder_id"),
-    ("summarize_results", "verdicts,failures.observed"),
+    ("list_tests", "name,last_run_at"),
+    ("summarize_results", "verdicts,failures.artifacts"),
     ("wait_for_completion", "verdicts,items.result"),
 ];
 

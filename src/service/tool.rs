@@ -129,7 +129,8 @@ pub struct ToolInfo {
     pub required_fields: &'static [&'static str],
     /// The keys of the records of a list.
     pub records: Option<RecordKeys>,
-    /// The fields of a list that a model gets unless it selects others, separated by commas.
+    /// The fields of a list that a model gets unless it selects others, separated by commas; or `-` and the field of the
+    /// entries of a list that it gets only if it selects the field.
     pub brief: Option<&'static str>,
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
@@ -276,6 +277,15 @@ impl ToolInfo {
         !self.effect.is_read_only() && !saves_files
     }
 
+    /// Returns the field that records have only if a caller names it, because it needs further requests.
+    pub fn field_by_name(&self) -> Option<&'static str> {
+        match self.extension? {
+            Extension::EveryFolder => Some(LAST_RUN_AT),
+            Extension::NewestOccurrence => Some(NEWEST_OCCURRENCE),
+            Extension::Newest | Extension::PlayerFiles => None,
+        }
+    }
+
     /// Returns the message for a call of a tool that the setting `setting` switches off.
     pub fn switched_off_by(&self, setting: &str) -> String {
         format!("`{}` is switched off by the setting {setting}", self.name)
@@ -285,13 +295,21 @@ impl ToolInfo {
 /// What a call of an operation does beyond its request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
-    /// Names the device of each run, and can read every page to return the newest runs.
+    /// Names the device of each run, and can read every page to return the newest runs, or list the jobs without a run.
     Newest,
-    /// Warns if the answer may lack tests, and can read the tests of every folder.
+    /// Warns if the answer may lack tests, and can read the tests of every folder, and when each was last run.
     EveryFolder,
-    /// Adds links to the files of the answer.
-    FileLinks,
+    /// Can read the newest occurrence of each bug.
+    NewestOccurrence,
+    /// Takes the id of a run for its only player, and adds links to the files of a list.
+    PlayerFiles,
 }
+
+/// Field of a test with the time of its newest run.
+pub const LAST_RUN_AT: &str = "last_run_at";
+
+/// Field of a bug with its newest occurrence.
+pub const NEWEST_OCCURRENCE: &str = "newest_occurrence";
 
 /// What an API key must allow (service.md 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,6 @@
 //! The list of all tools: the operations of the service, followed by the composite tools.
 
-use std::{
-    fmt::{Debug, Formatter},
-    ops::Deref,
-};
+use std::ops::Deref;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -18,20 +15,18 @@ use crate::{
     },
     text::most_similar,
     tools::{
-        artifact_links,
         composite::{
             CompositeTool, DescribeRecord, DownloadRunFiles, FindByName, RerunResults, SummarizeResults,
             UploadBuild, WaitForCompletion,
         },
         context::{ToolCall, ToolContext},
-        newest,
+        extensions, newest,
         plan_tests::ChangePlanTests,
-        saved_tests,
     },
 };
 
 /// A tool: its definition, and how it runs. Dereferences to the definition.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tool {
     /// What hosts see.
     pub info: &'static ToolDefinition,
@@ -112,22 +107,15 @@ impl Deref for Tool {
     }
 }
 
-impl Debug for Tool {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        self.info.fmt(formatter)
-    }
-}
-
 /// Makes a call of an operation.
 async fn run_operation(entry: &'static OperationEntry, call: ToolCall) -> Result<Reply, Failure> {
     let ToolCall { caller, arguments, options, .. } = call;
     match entry.extension {
-        Some(Extension::EveryFolder) => saved_tests::list(&caller, arguments, &options).await,
+        Some(Extension::EveryFolder) => extensions::list_tests(&caller, arguments, &options).await,
         Some(Extension::Newest) => newest::list_runs(&caller, arguments, &options).await,
-        Some(Extension::FileLinks) if options.gets_links => {
-            artifact_links::list(&caller, entry, arguments).await
-        }
-        _ => caller.call(entry, arguments).await,
+        Some(Extension::NewestOccurrence) => extensions::list_bugs(&caller, arguments, &options).await,
+        Some(Extension::PlayerFiles) => extensions::read_files(&caller, entry, arguments, &options).await,
+        None => caller.call(entry, arguments).await,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tools that this program builds from several operations, local files and time.
 //!
 //! Here are their arguments, with the texts that a model reads. What they do is in the modules that they import.
+#![expect(missing_docs, reason = "every doc comment is a text for a model")]
 
-use std::time::Duration;
+use std::{mem::take, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -50,8 +51,8 @@ pub trait CompositeTool: DeserializeOwned + JsonSchema + Send + 'static {
 
 /// Finds the ids of tests, plans, devices, builds and other records by name, in all folders.
 ///
-/// Returns all records with the name, in any letter case, or else those that begin with it or contain it; plans with slots,
-/// tests with players, builds with version. The `id` of a test is its `multiplayer_test_id`.
+/// Returns all records with the name in any letter case, else those that begin with it or contain it; plans with slots, tests
+/// with players, builds with version. The `id` of a test is its `multiplayer_test_id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct FindByName {
     /// 1-20 names or ids.
@@ -75,8 +76,7 @@ impl CompositeTool for FindByName {
 
 /// Describes one record with the names of what it refers to.
 ///
-/// A plan with tests, slots and last executions; a test with plans and last runs; a bug with its occurrences; a run with
-/// bugs and failed steps.
+/// Plans with tests, slots and executions; tests with plans and runs; bugs with occurrences; runs with bugs and failed steps.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct DescribeRecord {
     /// Id or name, 1-200 characters.
@@ -102,6 +102,27 @@ impl CompositeTool for DescribeRecord {
     }
 }
 
+// The ids of results, of which a call has one. No doc comment, because it would become part of the descriptions.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub struct TargetIds {
+    /// From `tool:list_runs`.
+    pub run_id: Option<Id>,
+    /// From `tool:list_jobs/list_runs`.
+    pub job_id: Option<Uuid>,
+    /// 1-50 ids.
+    #[schemars(length(min = 1, max = 50))]
+    pub job_ids: Option<Vec<Uuid>>,
+    /// From `tool:list_test_plan_executions/summarize_results`.
+    pub test_plan_execution_id: Option<Id>,
+}
+
+impl TargetIds {
+    fn into_target(self) -> Option<ResultTarget> {
+        let Self { run_id, job_id, job_ids, test_plan_execution_id } = self;
+        ResultTarget::from_arguments(run_id, job_id, test_plan_execution_id, job_ids)
+    }
+}
+
 /// Default of the argument `timeout_seconds`.
 const TIMEOUT_S: u64 = 40;
 
@@ -110,15 +131,8 @@ const TIMEOUT_S: u64 = 40;
 /// Pass exactly one of the four ids. If `status` is `timed_out`, call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WaitForCompletion {
-    /// From `tool:list_jobs/list_runs`.
-    pub job_id: Option<Uuid>,
-    /// 1-50 ids.
-    #[schemars(length(min = 1, max = 50))]
-    pub job_ids: Option<Vec<Uuid>>,
-    /// From `tool:list_runs`.
-    pub run_id: Option<Id>,
-    /// From `tool:list_test_plan_executions/summarize_results`.
-    pub test_plan_execution_id: Option<Id>,
+    #[serde(flatten)]
+    pub ids: TargetIds,
     /// 1-7200; default 40. More needs a host that shows progress.
     #[schemars(range(min = 1, max = 7200), extend("default" = 40))]
     pub timeout_seconds: Option<u64>,
@@ -138,12 +152,12 @@ impl CompositeTool for WaitForCompletion {
         ])]);
     type Answer = Completion;
 
-    async fn run(mut self, context: ToolContext) -> Result<Completion, Failure> {
+    async fn run(self, context: ToolContext) -> Result<Completion, Failure> {
         let wait = Wait {
             timeout: Duration::from_secs(self.timeout_seconds.unwrap_or(TIMEOUT_S)),
             interval: self.poll_interval_seconds.map(Duration::from_secs),
             project: context.project,
-            target: self.target()?,
+            target: self.ids.into_target().ok_or_else(|| lacks_id(Self::NAME))?,
         };
         let mut completion = wait.run(&context.caller, &context.options).await?;
         completion.next_step.iter_mut().for_each(|next| next.address(&*context.options.tools));
@@ -152,46 +166,31 @@ impl CompositeTool for WaitForCompletion {
     }
 }
 
-impl WaitForCompletion {
-    fn target(&mut self) -> Result<ResultTarget, Failure> {
-        let Self { run_id, job_id, test_plan_execution_id, job_ids, .. } = self;
-        let (run, job, execution) = (run_id.take(), job_id.take(), test_plan_execution_id.take());
-
-        ResultTarget::from_arguments(run, job, execution, job_ids.take()).ok_or_else(|| lacks_id(Self::NAME))
-    }
-}
-
 /// Summarizes results: verdicts, failure causes, bugs, retries, changes. For "what failed?" and "what is new?".
 ///
-/// Pass exactly one id, `job_ids` or `latest`. A plan or a test stands for its latest result.
+/// Pass exactly one id, `job_ids` or `latest`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SummarizeResults {
-    /// From `tool:list_runs`.
-    pub run_id: Option<Id>,
-    /// From `tool:list_jobs/list_runs`.
-    pub job_id: Option<Uuid>,
-    /// 1-50 ids.
-    #[schemars(length(min = 1, max = 50))]
-    pub job_ids: Option<Vec<Uuid>>,
-    /// From `tool:list_test_plan_executions/summarize_results`.
-    pub test_plan_execution_id: Option<Id>,
+    #[serde(flatten)]
+    pub ids: TargetIds,
     /// The latest execution of this plan.[[ From `tool:find_by_name`.]]
     pub test_plan_id: Option<Uuid>,
     /// The latest run of this test.[[ From `tool:find_by_name`.]]
     pub multiplayer_test_id: Option<Uuid>,
-    /// The newest run of the project; default false.
+    /// The newest run; default false.
     #[schemars(extend("default" = false))]
     pub latest: Option<bool>,
-    /// Adds which failures are new, known and fixed since then: `previous`, `latest-passed`, the id of an execution, run or
-    /// job, or the name or id of a build.
+    /// Adds what is new, known and fixed since `previous`, `latest-passed`, the id of a result, or the name or id of
+    /// a build.
     pub compare_with: Option<Id>,
-    /// 2-30: adds a grid of the last results of the plan or test.
+    /// 2-30: adds a grid of the last results.
     #[schemars(range(min = 2, max = 30))]
     pub history: Option<u8>,
 }
 
 impl CompositeTool for SummarizeResults {
     const TOOL: ToolInfo = ToolInfo::reads("summarize_results", "Summarize results", Toolset::Runs)
+        .brief("-failures.artifacts")
         .needs("project:read-runs")
         .rules(&[Rule::ExactlyOne(&[
             ResultKind::Run.argument(),
@@ -228,9 +227,7 @@ impl CompositeTool for SummarizeResults {
 
 impl SummarizeResults {
     async fn target(&mut self, context: &ToolContext) -> Result<ResultTarget, Failure> {
-        let Self { run_id, job_id, test_plan_execution_id, job_ids, .. } = self;
-        let (run, job, execution) = (run_id.take(), job_id.take(), test_plan_execution_id.take());
-        if let Some(results) = ResultTarget::from_arguments(run, job, execution, job_ids.take()) {
+        if let Some(results) = take(&mut self.ids).into_target() {
             return Ok(results);
         }
 

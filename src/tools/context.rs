@@ -57,23 +57,20 @@ impl CallerWithFiles {
 
 /// One call of a tool, with what the tool works with.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the types describe the other fields")]
 pub struct ToolCall {
-    /// Calls operations of the service.
     pub caller: Caller,
-    /// Files root, storage client and active uploads.
     pub files: Arc<FileServices>,
     /// The arguments, not checked yet.
     pub arguments: ToolArguments,
-    /// What the host or the command offers to the call.
     pub options: CallOptions,
 }
 
 /// What a composite tool works with. Its arguments are in the tool itself.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the types describe the other fields")]
 pub struct ToolContext {
-    /// Calls operations of the service.
     pub caller: Caller,
-    /// Files root, storage client and active uploads.
     pub files: Arc<FileServices>,
     /// The project that the arguments name, if any.
     pub project: Option<String>,
@@ -81,7 +78,6 @@ pub struct ToolContext {
     pub is_confirmed: bool,
     /// Whether the requests that change something are shown instead of sent.
     pub is_dry_run: bool,
-    /// What the host or the command offers to the call.
     pub options: CallOptions,
 }
 

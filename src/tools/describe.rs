@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 
 use super::{
     find::{FoundRecord, Lists, NameResult, read_record},
-    names::{devices, initiator_name},
+    names::{NamedId, devices, initiator_name},
     newest::newest_first,
     reader::{Reader, arguments, is_unknown_id},
     summary::duration,
@@ -70,6 +70,7 @@ pub(crate) async fn find_by_id(
 ) -> Result<Option<FoundRecord>, Failure> {
     for kind in kinds.iter().filter(|kind| kind.may_have_id(id)) {
         let found = FoundRecord::with_id(*kind, id);
+
         match read_record(reader, &found).await {
             // A result has no name.
             Err(failure) if is_unknown_id(&failure) && !matches!(kinds, [RecordKind::Result(_)]) => {}
@@ -78,6 +79,7 @@ pub(crate) async fn find_by_id(
             read => return Ok(Some(FoundRecord { whole: Some(read?), ..found })),
         }
     }
+
     Ok(None)
 }
 
@@ -143,15 +145,6 @@ pub struct RecordDescription {
     /// The record as the service returned it. Models do not get it.
     #[schemars(skip)]
     pub record: Option<Value>,
-}
-
-/// An id with the name of its record.
-#[skip_serializing_none]
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct NamedId {
-    pub id: String,
-    pub name: Option<String>,
 }
 
 impl RecordDescription {
@@ -340,14 +333,12 @@ impl Reading<'_> {
         let seen = occurrences.iter().map(|one| one.multiplayer_run_id.clone());
         let runs = self.each("runs", seen, |id| GetRun { run_id: Id(id) }).await;
 
-        // Players count from 0 in the occurrence, and from 1 in their ids (service.md 1.8).
         let place = |one: &BugOccurrence| {
             let run = runs.get(&one.multiplayer_run_id).map(|run| &run.head);
-            json!({
-                "run_id": one.multiplayer_run_id, "player_id": format!("{}-{}", one.multiplayer_run_id, one.player_index + 1),
-                "run_state": run.map(|run| state(ResultItem::from_run(run))), "build": run.map(|run| &run.build),
-                "test_name": one.test_name, "step": one.test_step, "detected_at": one.detected_at,
-            })
+            let mut place = occurrence(one);
+            place["run_state"] = json!(run.map(|run| state(ResultItem::from_run(run))));
+            place["build"] = json!(run.map(|run| &run.build));
+            place
         };
         json!({
             "name": bug.title, "state": bug.status, "by": bug.created_by,
@@ -396,6 +387,15 @@ impl Reading<'_> {
         let records = self.unread.list(what, list, pages).unwrap_or_default();
         newest_first(L::entry(), records).iter().map(view).collect()
     }
+}
+
+/// Returns where a bug was seen. Players count from 0 in the occurrence, and from 1 in their ids (service.md 1.8).
+pub(super) fn occurrence(one: &BugOccurrence) -> Value {
+    let run = &one.multiplayer_run_id;
+    json!({
+        "run_id": run, "player_id": format!("{run}-{}", one.player_index + 1), "test_name": one.test_name,
+        "step": one.test_step, "detected_at": one.detected_at,
+    })
 }
 
 fn named(id: Option<String>, name: Option<String>) -> Option<NamedId> {

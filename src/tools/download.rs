@@ -102,7 +102,7 @@ impl DownloadRunFiles {
 
 /// The files of a run, saved or not.
 #[skip_serializing_none]
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are those of the service")]
 pub struct DownloadReport {
     /// `downloaded`; `incomplete`: see `failed`; `downloading`: repeat the same call to continue.
@@ -168,13 +168,9 @@ impl DownloadReport {
             status: "downloaded",
             run_id: listing.run_id.clone(),
             destination: destination.requested.clone(),
-            file_count: 0,
-            total_bytes: 0,
-            files: Vec::new(),
             failed,
-            remaining: None,
-            progress: None,
             hint: Some(explain_no_files(listing)),
+            ..Self::default()
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    reader::{Reader, shows_folders},
+    reader::{Reader, shows_folder},
     unread::{Missing, Unread},
 };
 use crate::{
@@ -241,7 +241,7 @@ impl Lists {
             .filter_map(|(kind, list)| Some((kind, unread.list(kind.list().name, list, LONG_LIST_PAGES)?)));
         let mut lists: BTreeMap<_, _> = read.collect();
         // The list of tests may show only those of the root (service.md 6.1).
-        if lists.get(&RecordKind::Test).is_some_and(|tests| !shows_folders(tests)) {
+        if lists.get(&RecordKind::Test).is_some_and(|tests| !tests.iter().any(shows_folder)) {
             let folders = lists.get(&RecordKind::TestFolder).cloned();
             let (tests, missing) = reader.tests_in_folders(folders).await;
             lists.entry(RecordKind::Test).or_default().extend(tests);

@@ -16,9 +16,12 @@ use crate::{
 pub(super) const LONGEST_BUILD: usize = 80;
 
 /// A build.
+pub type BuildName = NamedId;
+
+/// A record that another one refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names are self-explanatory")]
-pub struct BuildName {
+pub struct NamedId {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

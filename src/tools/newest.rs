@@ -15,11 +15,11 @@ use crate::{
         reply::{FieldSelection, RecordLimit},
     },
     failure::{Code, Failure},
-    fields::{Fields, field_at},
+    fields::{Fields, field_at, text_at},
     service::{
         api::{
-            jobs::{ListTestPlanExecutions, TestPlanExecution},
-            runs::{ListRuns, NEWEST, Run},
+            jobs::{Job, JobStatusFilter, ListJobs, ListTestPlanExecutions, TestPlanExecution},
+            runs::{DEVICE, ListRuns, NEWEST, QUEUED, Run},
         },
         catalog::{ListedOperation as _, OperationEntry},
         lenient::view,
@@ -34,18 +34,6 @@ use crate::{
         unread::{Missing, Unread},
     },
 };
-
-/// Field of a run with the time by which runs are sorted.
-const CREATED_AT: &str = "created_at";
-
-/// Field of a run with the names of the devices of its players. The service has no such field.
-const DEVICE: &str = "device";
-
-/// Field of the reply with the number of runs that were read.
-const RUNS_READ: &str = "runs_read";
-
-/// Field of the reply with the time of the oldest run in it.
-const REACHES_BACK_TO: &str = "reaches_back_to";
 
 /// The newest records of a list.
 #[derive(Debug, Serialize)]
@@ -65,7 +53,7 @@ pub struct NewestRecords {
 struct NewestRuns {
     #[serde(flatten)]
     missing: Missing,
-    /// Number of runs that were read and sorted.
+    /// Number of runs that were read and sorted, on the wanted device.
     runs_read: usize,
     /// Number of these that are older than the returned ones.
     older_runs: usize,
@@ -85,13 +73,42 @@ pub(super) async fn list_runs(
     let list = ListRuns::entry();
     let checked = caller.check(list, arguments)?;
     if checked.own.contains_key(NEWEST) {
-        return list_newest_runs(caller, list, checked, options).await;
+        return list_newest_runs(caller, checked, options).await;
     }
     let CheckedArguments { own, project_id, selection, .. } = checked;
+    let Queue { list, own, is_queued } = Queue::new(list, own);
     let arguments = ToolArguments::new(own, CommonArguments::in_project(project_id.as_deref()));
-    let page = caller.call(list, arguments).await?;
+    let mut page = caller.call(list, arguments).await?;
+    if is_queued {
+        page.records_mut().for_each(|job| *job = run_of_queued_job(&view(&*job)));
+    }
 
     Ok(with_fields(page, selection.as_ref()))
+}
+
+/// The list that is read for the arguments of a list: jobs without a run are not in the list of runs.
+struct Queue {
+    list: &'static OperationEntry,
+    own: Fields,
+    is_queued: bool,
+}
+
+impl Queue {
+    fn new(list: &'static OperationEntry, mut own: Fields) -> Self {
+        let is_queued = own.shift_remove(QUEUED) == Some(Value::Bool(true));
+        if is_queued {
+            own.insert("status".to_owned(), json!(JobStatusFilter::Queued));
+        }
+        Self { list: if is_queued { ListJobs::entry() } else { list }, own, is_queued }
+    }
+}
+
+/// Returns a job in the form of the run that it will have.
+fn run_of_queued_job(job: &Job) -> Value {
+    json!({
+        "job_id": job.job_id, "project_id": job.project_id, "state": job.status, "tags": job.tags,
+        "test": {"id": job.multiplayer_test_id, "name": job.test_name}, "created_at": job.created_at, DEVICE: job.platform,
+    })
 }
 
 /// Returns the runs with the fields that are selected.
@@ -102,30 +119,35 @@ fn with_fields(mut runs: Reply, selection: Option<&FieldSelection>) -> Reply {
     runs.with_fields(selection)
 }
 
-/// Adds the names of the devices of its players to a run.
+/// Adds the names of the devices of its players to a run. One that has not begun has that of its job.
 fn name_devices(run: &mut Value) {
     let devices = devices(&view::<Run>(&*run).players).join(", ");
     if let Value::Object(run) = run {
-        run.insert(DEVICE.to_owned(), filled(&devices).into());
+        run.entry(DEVICE).or_insert_with(|| filled(&devices).into());
     }
 }
 
 async fn list_newest_runs(
     caller: &Caller,
-    list: &'static OperationEntry,
     mut checked: CheckedArguments,
     options: &CallOptions,
 ) -> Result<Reply, Failure> {
     let count = checked.own.shift_remove(NEWEST).and_then(|count| count.as_u64()).unwrap_or_default();
-    let NewestRecords { missing, mut data, total_count } =
-        read_sorted(caller, list, &checked, options).await?;
+    let device = checked.own.shift_remove(DEVICE);
+    let list = ListRuns::entry();
+    let NewestRecords { missing, mut data, .. } = read_sorted(caller, list, &checked, options).await?;
+    if let Some(part) = device.as_ref().and_then(Value::as_str).map(str::to_lowercase) {
+        data.iter_mut().for_each(name_devices);
+        data.retain(|run| text_at(run, DEVICE).is_some_and(|names| names.to_lowercase().contains(&part)));
+    }
+    let runs_read = data.len();
     data.truncate(usize::try_from(count).unwrap_or(usize::MAX));
 
     let statement = NewestRuns {
         missing,
-        runs_read: total_count,
-        older_runs: total_count - data.len(),
-        reaches_back_to: data.last().and_then(|run| run.get(CREATED_AT)).cloned(),
+        runs_read,
+        older_runs: runs_read - data.len(),
+        reaches_back_to: data.last().and_then(|run| run.get("created_at")).cloned(),
     };
     let statement = json!(statement).as_object().cloned().unwrap_or_default();
 
@@ -137,15 +159,15 @@ async fn list_newest_runs(
 fn restate_reach(reply: &mut Fields) {
     let runs = reply.get(RECORDS).and_then(Value::as_array);
     let (kept, oldest) =
-        (runs.map_or(0, Vec::len), runs.and_then(|runs| runs.last()?.get(CREATED_AT).cloned()));
+        (runs.map_or(0, Vec::len), runs.and_then(|runs| runs.last()?.get("created_at").cloned()));
 
-    if let Some(read) = reply.get(RUNS_READ).and_then(Value::as_u64) {
+    if let Some(read) = reply.get("runs_read").and_then(Value::as_u64) {
         reply.insert("older_runs".to_owned(), read.saturating_sub(kept as u64).into());
     }
     match oldest {
-        Some(oldest) => drop(reply.insert(REACHES_BACK_TO.to_owned(), oldest)),
+        Some(oldest) => drop(reply.insert("reaches_back_to".to_owned(), oldest)),
         // The time is not among the selected fields.
-        None => drop(reply.shift_remove(REACHES_BACK_TO)),
+        None => drop(reply.shift_remove("reaches_back_to")),
     }
 }
 
@@ -161,35 +183,21 @@ pub async fn read_newest(
     read_sorted(caller, list, &caller.check(list, arguments)?, &CallOptions::silent()).await
 }
 
-/// Does the same as [`read_newest`], but returns a reply with the fields that the arguments select. `choose` removes the
-/// records that are not wanted.
-///
-/// # Errors
-/// As [`read_newest`].
-pub async fn list_newest(
-    caller: &Caller,
-    list: &'static OperationEntry,
-    arguments: ToolArguments,
-    choose: impl FnOnce(&mut NewestRecords),
-) -> Result<Reply, Failure> {
-    let checked = caller.check(list, arguments)?;
-    let mut records = read_sorted(caller, list, &checked, &CallOptions::silent()).await?;
-    choose(&mut records);
-
-    Ok(Reply::from_value(json!(records)).with_fields(checked.selection.as_ref()))
-}
-
 async fn read_sorted(
     caller: &Caller,
     list: &'static OperationEntry,
     checked: &CheckedArguments,
     options: &CallOptions,
 ) -> Result<NewestRecords, Failure> {
+    let queue = Queue::new(list, checked.own.clone());
     let reader = Reader::new(caller, checked.project_id.as_deref());
-    let listed = reader.run(options, reader.list(list, &checked.own, LONG_LIST_PAGES)).await?;
+    let listed = reader.run(options, reader.list(queue.list, &queue.own, LONG_LIST_PAGES)).await?;
 
     let mut unread = Unread::default();
-    let data = newest_first(list, unread.pages(list.name, listed, LONG_LIST_PAGES));
+    let mut data = newest_first(queue.list, unread.pages(list.name, listed, LONG_LIST_PAGES));
+    if queue.is_queued {
+        data = data.iter().map(|job| run_of_queued_job(&view(job))).collect();
+    }
     Ok(NewestRecords { missing: unread.into(), total_count: data.len(), data })
 }
 

@@ -232,7 +232,8 @@ impl Reader {
         Page::parse(list.name, self.receive(client.list_page_of(list, filter, number)).await?)
     }
 
-    fn client(&self) -> ProjectClient {
+    /// Returns a client of the project that has answered, else of the requested one.
+    pub(crate) fn client(&self) -> ProjectClient {
         let project = self.answering_project.get().or(self.requested_project.as_ref());
         ProjectClient { caller: self.caller.clone(), project: project.cloned() }
     }
@@ -304,7 +305,7 @@ pub(crate) fn arguments<'a>(pairs: impl IntoIterator<Item = &'a (&'a str, &'a st
     pairs.into_iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
 }
 
-pub(crate) fn shows_folders(tests: &[Value]) -> bool {
-    let path = |test: &Value| view::<TestSummary>(test).folder_path;
-    tests.iter().filter_map(path).any(|path| path != "/")
+/// Returns whether a test is in a folder.
+pub(crate) fn shows_folder(test: &Value) -> bool {
+    view::<TestSummary>(test).folder_path.is_some_and(|path| path != "/")
 }

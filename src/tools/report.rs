@@ -216,15 +216,10 @@ impl ViewedRun {
         let mut unread = Unread::default();
         let bugs = BugsOfRun::read(&reader, run_id, &mut unread).await;
 
-        let client = client(caller, project);
-        let mut pictures = bugs.load_pictures(&client, run_id, &run, Some(MAX_HOST_BYTES)).await;
+        let mut pictures = bugs.load_pictures(&reader.client(), run_id, &run, Some(MAX_HOST_BYTES)).await;
         pictures.unread.extend(unread);
         Ok(Self { bugs, pictures })
     }
-}
-
-fn client(caller: &Caller, project: Option<&str>) -> ProjectClient {
-    ProjectClient { caller: caller.clone(), project: project.map(str::to_owned) }
 }
 
 /// The pictures of a report.
@@ -271,7 +266,7 @@ pub async fn gather_data(
             let page_bytes = page_with_data(&data).len();
             MAX_PAGE_BYTES.saturating_sub(page_bytes + PICTURE_LIST_BYTES)
         });
-        let client = client(&tools.caller, project);
+        let client = reader.client();
         data.pictures = Some(match (&data.runs, run_id) {
             (None, Some(id)) => data.bugs.load_pictures(&client, id, &view(&subject.record), max_bytes).await,
             (runs, _) => {

@@ -16,8 +16,6 @@ mod history;
 mod reading;
 mod result;
 
-use std::collections::BTreeMap;
-
 pub use self::answer::{
     BugEntry, BuildName, Comparison, EarlierResult, FailureEntry, History, HistoryResult, HistoryTest,
     LeftOut, ListedTest, Missing, Omission, StepName, Summary, TestChange, TestName,
@@ -43,7 +41,7 @@ use crate::{
     tools::{
         context::CallOptions,
         reader::Reader,
-        waiting::{LONGEST_NAME, all_passed},
+        waiting::{LONGEST_NAME, all_passed, count_verdicts},
     },
 };
 
@@ -98,7 +96,8 @@ impl Summary {
         let passed_with_bugs = passed_with_bugs(&subject.tests, &mut left_out);
 
         let (finished, total) = count_tests(subject);
-        let verdicts = count_verdicts(subject);
+        let verdicts = subject.tests.iter().map(|test| test.verdict.clone());
+        let verdicts = count_verdicts(verdicts, subject.verdict_counts());
         let is_finished = subject.is_finished();
         let has_total = subject.total_tests().is_some() || !subject.tests.is_empty();
         let known_total = Some(total).filter(|_| has_total && subject.is_complete);
@@ -112,7 +111,6 @@ impl Summary {
             missing: subject.unread.clone().into(),
             target_type: subject.target.target_type().to_owned(),
             target_id: subject.target.id().map(str::to_owned),
-            project_id: None,
             name: name(subject),
             state: if is_finished { "completed" } else { "running" }.to_owned(),
             all_passed,
@@ -130,9 +128,8 @@ impl Summary {
             bugs_complete: Some(is_finished && has_all_bugs),
             passed_with_bugs,
             slowest: slowest(&subject.tests),
-            comparison: None,
-            history: None,
             left_out: (!left_out.is_empty()).then(|| LeftOut { counts: left_out, how: HOW.into() }),
+            ..Self::default()
         }
     }
 }
@@ -151,19 +148,6 @@ fn count_tests(subject: &Subject) -> (usize, usize) {
 
     let finished = subject.verdict_counts().into_iter().map(|(_, count)| count).sum();
     (finished, total.max(finished))
-}
-
-/// Returns the number of tests for each verdict. Without tests, the counts of the execution are used.
-fn count_verdicts(subject: &Subject) -> BTreeMap<String, usize> {
-    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
-    if subject.tests.is_empty() {
-        verdicts.extend(subject.verdict_counts().into_iter().map(|(word, count)| (word.to_owned(), count)));
-    }
-    for verdict in subject.tests.iter().filter_map(|test| test.verdict.clone()) {
-        *verdicts.entry(verdict).or_default() += 1;
-    }
-
-    verdicts
 }
 
 /// Returns the name of the plan of an execution, else the name of the test.

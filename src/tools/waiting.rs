@@ -12,7 +12,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::completion::{PASSED, all_passed};
+pub(crate) use self::completion::{PASSED, all_passed, count_verdicts};
 pub(crate) use self::item::{LONGEST_NAME, canonical_result, is_completed};
 use self::target_state::TargetState;
 pub use self::{

@@ -8,6 +8,7 @@ mod newest_runs;
 mod plan_tests;
 mod report;
 mod rerun;
+mod reviewed_bugs;
 mod saved_tests;
 mod snapshots;
 mod summary;

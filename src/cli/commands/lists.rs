@@ -27,7 +27,7 @@ use crate::{
             jobs::ListJobs,
             jobs::ListTestPlanExecutions,
             plans::ListTestPlans,
-            runs::{ListRuns, NEWEST},
+            runs::{DEVICE, ListRuns, NEWEST},
             tests::{ALL_FOLDERS, ListTests},
         },
         catalog::{ListedOperation as _, OperationEntry},
@@ -35,7 +35,7 @@ use crate::{
         tool::PROJECT_ID,
     },
     settings::Settings,
-    tools::newest::list_newest,
+    tools::newest::read_newest,
 };
 
 /// Arguments of lists that the command fills in by itself.
@@ -205,6 +205,8 @@ impl Reading<'_> {
     /// Returns the records, and what of the filters no record has.
     async fn read(&self, flags: &ListArguments) -> Result<(Reply, Vec<String>), CommandError> {
         let mut arguments = read_arguments(&self.list.tool, self.matches)?;
+        // The flag of this name selects among all records.
+        arguments.own.shift_remove(DEVICE);
         let project = arguments.common.project_id.clone();
         let resolver = NameResolver::new(&self.caller, project.as_deref());
 
@@ -221,13 +223,11 @@ impl Reading<'_> {
         named_arguments::resolve(resolver, &self.list.tool, &mut arguments.own).await?;
 
         let filters = Filters::read(&flags.filters, self.list, resolver).await?;
-        let mut unmatched = Vec::new();
-        let reply = list_newest(&self.caller, self.list, arguments, |records| {
-            unmatched = filters.choose(records, flags.limit.into());
-        });
-        let reply = reply.await?;
+        let selection = arguments.selection.clone();
+        let mut records = read_newest(&self.caller, self.list, arguments).await?;
+        let unmatched = filters.choose(&mut records, flags.limit.into());
 
-        Ok((reply, unmatched))
+        Ok((Reply::from_value(json!(records)).with_fields(selection.as_ref()), unmatched))
     }
 
     /// Reads the records after a pause, until the service answers.

@@ -5,7 +5,7 @@ use super::prelude::*;
 /// Lists the files that one player of a run produced: logs, recordings, screenshots, reports.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRunArtifacts {
-    /// Id of one player, such as `k3v9t2mq7xa-1`[[; `players[].id` of `tool:get_run`]].
+    /// Of a player, such as `k3v9t2mq7xa-1`[[, from `tool:get_run`]]; or of a run with one player.
     pub run_id: Id,
 }
 
@@ -15,8 +15,7 @@ impl Operation for ListRunArtifacts {
             .with_links()
             .extra()
             .needs("project:read-runs")
-            .rules(&[Rule::Own(&Rule::Custom(check_player_id))])
-            .extended_by(Extension::FileLinks)
+            .extended_by(Extension::PlayerFiles)
             .requires_fields(&["artifacts"]);
     const REQUEST: RequestInfo =
         RequestInfo::new(Method::GET, "/runs/{run_id}/artifacts").below(UrlBase::Knowledge);
@@ -28,7 +27,7 @@ impl Operation for ListRunArtifacts {
 /// Returns text in parts and PNG or JPEG files as images. For other files only size and type are returned.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct GetRunArtifact {
-    /// Id of one player, such as `k3v9t2mq7xa-1`[[; `players[].id` of `tool:get_run`]].
+    /// Of a player, such as `k3v9t2mq7xa-1`[[, from `tool:get_run`]]; or of a run with one player.
     pub run_id: Id,
     /// Name with directories[[; from `tool:list_run_artifacts`]].
     pub filename: Id,
@@ -52,25 +51,12 @@ impl Operation for GetRunArtifact {
         .with_links()
         .extra()
         .needs("project:read-runs")
-        .rules(&[Rule::Own(&Rule::Custom(check_player_id))]);
+        .extended_by(Extension::PlayerFiles);
     const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs/{run_id}/artifacts/{*filename}")
         .below(UrlBase::Knowledge)
         .own_arguments(&["offset", "length"])
         .responds_with(ResponseKind::File);
     type Answer = ArtifactPart;
-}
-
-/// Checks that `run_id` is the id of a player, not of a run. Players are numbered from 1 here (service.md 1.8).
-fn check_player_id(arguments: &Fields, violations: &mut Vec<Violation>) {
-    let Some(id) = arguments.get("run_id").and_then(Value::as_str) else { return };
-    let is_number = |text: &str| text.parse::<u16>().is_ok_and(|number| number > 0);
-
-    // For the id of a run the service answers 404 without a reason: the path takes the id of a player (service.md 12).
-    if !id.rsplit_once('-').is_some_and(|(run, player)| !run.is_empty() && is_number(player)) {
-        let rule = "must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` \
-                    of the run";
-        violations.push(Violation::new("run_id", rule));
-    }
 }
 
 #[skip_serializing_none]

@@ -24,7 +24,7 @@ impl Operation for ListRunBugs {
 pub struct ListBugs {
     /// `active` (default), `archived` or `all`.
     pub status: Option<BugStatusFilter>,
-    /// Text in title, description or reproduction steps.
+    /// In title, description or reproduction steps.
     pub search: Option<String>,
     /// `low`, `medium`, `high` or `critical`; default: all.
     pub severity: Option<Severity>,
@@ -61,6 +61,7 @@ pub enum Severity {
 impl Operation for ListBugs {
     const TOOL: ToolInfo = ToolInfo::lists("list_bugs", "List reviewed bugs", Toolset::Bugs)
         .brief("id,title,severity,category,status,occurrence_count,created_at")
+        .extended_by(Extension::NewestOccurrence)
         .needs_feature(ONE_RUN)
         .needs("project:read-runs")
         .records(RecordKeys { id: "id", times: &["created_at"], name: "title" });

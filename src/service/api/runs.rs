@@ -80,9 +80,9 @@ impl Operation for StartRun {
 /// Name of a one-off test if the argument `name` is absent (service.md 2.1).
 pub const EPHEMERAL_NAME: &str = "[api] ephemeral test";
 
-/// Lists test runs with their state and result; `newest` returns the latest ones.
+/// Lists test runs with state and result; `newest` returns the latest ones.
 ///
-/// Pages are unordered and cannot be filtered by date, build or result.[[ `tool:get_run` returns steps and reports.]]
+/// Pages have no order, and no filter by date, build or result.[[ `tool:get_run` returns steps and reports.]]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListRuns {
     /// `running`, `completed` or `all` (default).
@@ -93,7 +93,7 @@ pub struct ListRuns {
     pub job_id: Option<Uuid>,
     /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// Such as verification, discovery or task.
+    /// `verification`, `discovery` or `task`.
     pub test_type: Option<String>,
     /// Runs with all of these tags.
     pub tags: Option<Vec<String>>,
@@ -102,12 +102,23 @@ pub struct ListRuns {
     /// 1-50 newest runs. Not with `page` or `argument:page_size`.
     #[schemars(range(min = 1, max = 50))]
     pub newest: Option<u8>,
+    /// Part of its name; needs `newest`.
+    pub device: Option<String>,
+    /// Jobs without a run instead; default false.
+    #[schemars(extend("default" = false))]
+    pub queued: Option<bool>,
     pub page: Option<PageNumber>,
     pub page_size: Option<PageSize<20>>,
 }
 
 /// Argument of `list_runs` with the number of newest runs. The service has no such argument.
 pub const NEWEST: &str = "newest";
+
+/// Argument of `list_runs` with a part of the name of a device. The service has no such argument.
+pub const DEVICE: &str = "device";
+
+/// Argument of `list_runs` for the jobs without a run, which are in another list of the service.
+pub const QUEUED: &str = "queued";
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -122,9 +133,18 @@ impl Operation for ListRuns {
         .brief("job_id,multiplayer_run_id,state,result,test.name,build.name,created_at,device,bug_info.bug_count")
         .extended_by(Extension::Newest)
         .needs("project:read-runs")
-        .rules(&[Rule::Own(&Rule::Excludes(NEWEST, "page")), Rule::Own(&Rule::Excludes(NEWEST, "page_size"))])
+        .rules(&[
+            Rule::Own(&Rule::Excludes(NEWEST, "page")),
+            Rule::Own(&Rule::Excludes(NEWEST, "page_size")),
+            Rule::Own(&Rule::Needs(DEVICE, NEWEST)),
+            Rule::Own(&Rule::Excludes(QUEUED, "state")),
+            Rule::Own(&Rule::Excludes(QUEUED, "job_id")),
+            Rule::Own(&Rule::Excludes(QUEUED, "test_type")),
+            Rule::Own(&Rule::Excludes(QUEUED, "bugs")),
+        ])
         .records(RecordKeys { id: "multiplayer_run_id", times: &["created_at"], name: "test.name" });
-    const REQUEST: RequestInfo = RequestInfo::new(Method::GET, "/runs").own_arguments(&[NEWEST]);
+    const REQUEST: RequestInfo =
+        RequestInfo::new(Method::GET, "/runs").own_arguments(&[NEWEST, DEVICE, QUEUED]);
     type Answer = ListPage<Run>;
 }
 

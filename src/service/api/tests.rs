@@ -11,7 +11,7 @@ use super::{
 
 /// Lists saved tests: all, or those directly in one folder.
 ///
-/// Without a folder, the service may list only tests of the root; a `warning` says so.
+/// Without a folder, a `warning` says if only those of the root are listed.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct ListTests {
     /// Such as `Levels/World 1`; `/` is the root. Not with `argument:folder_id`.

@@ -64,7 +64,7 @@ pub(super) struct PictureAlbum {
 
 /// A picture of a report.
 #[skip_serializing_none]
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct ReportPicture {
     pub(super) run_id: String,
     pub(super) player: usize,
@@ -197,9 +197,7 @@ impl ReportPicture {
             step: screenshot.step,
             end: screenshot.is_end,
             url: screenshot.file.url.clone(),
-            width: None,
-            height: None,
-            src: None,
+            ..Self::default()
         }
     }
 

@@ -45,6 +45,7 @@ pub struct Summary {
     /// Instead of `build` if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildName>,
+    pub history: Option<History>,
     /// Worst first; failures of one test at the same step with the same report are one entry. Absent: not known.
     pub failures: Option<Vec<FailureEntry>>,
     /// Tests that passed when a failed attempt was retried. Flaky tests alternate over executions. Absent: not known.
@@ -61,7 +62,6 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowest: Vec<ListedTest>,
     pub comparison: Option<Comparison>,
-    pub history: Option<History>,
     /// What did not fit.
     pub left_out: Option<LeftOut>,
 }
@@ -97,13 +97,15 @@ pub struct FailureEntry {
     pub count: usize,
     /// At most three. Step, texts and artifacts are those of the first run.
     pub run_ids: Vec<String>,
+    /// The player of the first run that failed, whose id files are read with.
+    pub player_id: Option<String>,
     /// At most three, if nothing was run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job_ids: Vec<String>,
     /// Worst first, each once.
     #[serde(default)]
     pub bugs: Vec<BugEntry>,
-    /// File names.
+    /// File names of all players. A model gets them only if `fields` names them.
     #[serde(default)]
     pub artifacts: Vec<String>,
     /// Names of the devices.

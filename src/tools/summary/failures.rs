@@ -87,7 +87,7 @@ fn join_members(mut members: Vec<&TestResult>, left_out: &mut LeftOutCounts) -> 
     let job_ids = if run_ids.is_empty() { first_ids(|test| test.job_id.as_ref()) } else { Vec::new() };
 
     let first = members.first()?;
-    let FailureEntry { mut step, expected, observed, mut artifacts, devices, .. } = cause(first);
+    let FailureEntry { mut step, expected, observed, player_id, mut artifacts, devices, .. } = cause(first);
     if let Some(step) = &mut step {
         step.goal = shortened(step.goal.take(), LONGEST_GOAL);
     }
@@ -101,6 +101,7 @@ fn join_members(mut members: Vec<&TestResult>, left_out: &mut LeftOutCounts) -> 
         observed: shortened(observed, LONGEST_REPORT),
         count: members.len(),
         run_ids,
+        player_id,
         job_ids,
         bugs: named_bugs(&members, left_out),
         artifacts: artifacts.iter().map(|name| marked_name(name)).collect(),
@@ -222,6 +223,7 @@ pub(super) fn cause_of(run: &RunDetail, verdict: &str) -> FailureEntry {
     artifacts.dedup();
 
     FailureEntry {
+        player_id: filled(&player.player.id),
         artifacts,
         devices: names::devices(run.players.iter().map(|player| &player.player)),
         ..failing.map(|(_, step)| cause_of_step(step, number)).unwrap_or_default()

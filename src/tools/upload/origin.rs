@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_of_three_systems_describe_commit_and_job() {
+    fn the_variables_of_two_systems_describe_commit_and_job() {
         let github = [
             ("GITHUB_ACTIONS", "true"),
             ("GITHUB_RUN_NUMBER", "77"),
@@ -202,10 +202,6 @@ mod tests {
             "run_url": "https://git.example/emberfall/game/actions/runs/9",
         });
         assert_eq!(details(&github), (vcs, ci));
-
-        let gitlab = [("GITLAB_CI", "true"), ("CI_COMMIT_SHA", "0123"), ("CI_COMMIT_TAG", "v4")];
-        let vcs = json!({"type": "git", "commit": {"hash": "0123", "short_hash": "0123"}, "tag": "v4"});
-        assert_eq!(details(&gitlab), (vcs, json!({"system": "gitlab-ci"})));
 
         let jenkins = [("JENKINS_URL", "u"), ("GIT_COMMIT", "0123"), ("GIT_BRANCH", "origin/main")];
         let vcs = json!({"type": "git", "commit": {"hash": "0123", "short_hash": "0123"}, "branch": "main"});

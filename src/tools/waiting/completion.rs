@@ -85,7 +85,7 @@ impl Completion {
     pub(super) fn from_state(state: &TargetState, polls: u32, elapsed_seconds: f64) -> Self {
         let items = state.items.clone();
         let is_finished = state.is_finished();
-        let verdicts = count_verdicts(&items, state);
+        let verdicts = count_verdicts(items.iter().map(ResultItem::verdict), state.verdict_counts());
         let (finished, total) = state.progress();
         let all_passed = all_passed(&verdicts, !is_finished, Some(total).filter(|_| state.is_fully_read()));
         let unfinished = items.iter().filter(|item| !item.is_finished());
@@ -200,15 +200,18 @@ pub(crate) fn all_passed(
     total.map(|total| total > 0 && verdicts.get(PASSED) == Some(&total))
 }
 
-/// Returns the number of items for each verdict. Without items, the counts of the execution are used.
-fn count_verdicts(items: &[ResultItem], state: &TargetState) -> BTreeMap<String, usize> {
-    if items.is_empty() {
-        let counts = state.verdict_counts().into_iter();
-        return counts.map(|(verdict, count)| (verdict.to_owned(), count)).collect();
+/// Returns the number of tests for each verdict, which unfinished ones have not. Without tests, these are the `counts` of an
+/// execution.
+pub(crate) fn count_verdicts(
+    tests: impl ExactSizeIterator<Item = Option<String>>,
+    counts: Vec<(&'static str, usize)>,
+) -> BTreeMap<String, usize> {
+    if tests.len() == 0 {
+        return counts.into_iter().map(|(verdict, count)| (verdict.to_owned(), count)).collect();
     }
 
     let mut verdicts = BTreeMap::new();
-    for verdict in items.iter().filter_map(ResultItem::verdict) {
+    for verdict in tests.flatten() {
         *verdicts.entry(verdict).or_default() += 1;
     }
 

@@ -153,21 +153,3 @@ fn earlier_result(run: &JobRun) -> Option<String> {
     let without = || is_completed(run.state.as_deref()).then(|| "no_result".to_owned());
     run.result.as_deref().map(canonical_result).or_else(without)
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::ResultItem;
-    use crate::service::{api::jobs::Job, lenient::view};
-
-    #[test]
-    fn the_results_of_retried_attempts_are_shown() {
-        let job: Job = view(&json!({"status": "RUNNING", "runs": [
-            {"multiplayer_run_id": "r1", "state": "COMPLETED", "result": "error", "started_at": "2026-03-01T10:00:00Z"},
-            {"multiplayer_run_id": "r2", "state": "RUNNING", "started_at": "2026-03-01T10:30:00Z"},
-        ]}));
-        let item = ResultItem::from_job(&job);
-        assert_eq!((item.attempts, item.earlier), (Some(2), vec!["ERROR".to_owned()]));
-    }
-}

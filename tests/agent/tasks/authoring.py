@@ -138,3 +138,40 @@ class tests_below_a_folder:
     def judge(sandbox, _, answer):
         tests = [test for test in sandbox.list("/tests") if test["folder_path"].startswith("Levels")]
         return lacks(answer, *[test["id"] for test in tests])
+
+
+@task("Which tests in Menus and below it have not been run since they were written?", 1)
+class tests_that_were_never_run:
+    def prepare(sandbox):
+        menus = {"test": {"name": "Open the credits", "test_type": "task"}, "folder_path": "Menus"}
+        sandbox.request("POST", "/tests", menus)
+
+    def solve(call, _):
+        tests = call("list_tests", all_folders=True, folder_path="Menus", fields="name,last_run_at")
+        assert "unread" not in tests
+        return str([test["name"] for test in tests["data"] if not test["last_run_at"]])
+
+    def judge(sandbox, _, answer):
+        return [] if answer == "['Open the credits']" else [f"the answer is {answer}"]
+
+
+@task("Delete the build 11111111-2222-4333-8444-555555555555. Yes, for good.", 1)
+class delete_a_build_that_does_not_exist:
+    def solve(call, _):
+        error = call("delete_build", build_id="11111111-2222-4333-8444-555555555555")["error"]
+        return f"Nothing was deleted: {error['code']}"
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "not_found") + ["a build was deleted"] * (len(sandbox.list("/builds")) != 5)
+
+
+@task("Make a folder Bosses in the folder 11111111-2222-4333-8444-555555555555.", 1)
+class create_a_folder_in_an_unknown_one:
+    def solve(call, _):
+        parent = "11111111-2222-4333-8444-555555555555"
+        return str(call("create_test_folder", name="Bosses", parent_folder_id=parent)["error"])
+
+    def judge(sandbox, _, answer):
+        names = [folder["name"] for folder in sandbox.list("/test-folders")]
+        problems = ["a folder was made"] * ("Bosses" in names)
+        return problems + lacks(answer, "not_found") + ["bad advice"] * ("create_intermediate_parents" in answer)

@@ -22,3 +22,14 @@ class export_a_run:
 
     def judge(sandbox, _, answer):
         return lacks(answer, "'success': True")
+
+
+@task("Export the execution 4ea293c9-1c5e-4484-9aa0-aaa3664e6f27, and check that a second export makes no new entry.", 2)
+class export_an_execution_twice:
+    def solve(call, _):
+        export = {"test_plan_execution_id": "4ea293c9-1c5e-4484-9aa0-aaa3664e6f27", "force_new_run": False}
+        first, second = call("export_tmsys_run", **export), call("export_tmsys_run", **export)
+        return f"Exported: {first['success']}. The second: already_exported={second.get('already_exported')}"
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "Exported: True", "already_exported=True")

@@ -139,3 +139,62 @@ class last_step_of_a_run:
     def judge(sandbox, _, answer):
         steps = sandbox.get("/runs/ezhzy9x6eq4")["players"][0]["steps"]
         return [] if str(steps[-1]["run_result"]) in answer else ["the answer is not the last step"]
+
+
+@task("Which were our two newest runs on a Pixel 8?", 1)
+class newest_runs_on_a_device:
+    def solve(call, _):
+        return str(call("list_runs", newest=2, device="Pixel 8", fields="id,device")["data"])
+
+    def judge(sandbox, _, answer):
+        def is_on_device(run):
+            return any(player["platform"]["config"]["device"]["name"] == "Pixel 8" for player in run["players"])
+
+        runs = [run for run in sandbox.list("/runs") if is_on_device(run)]
+        runs.sort(key=lambda run: run["created_at"], reverse=True)
+        return lacks(answer, *[run["multiplayer_run_id"] for run in runs[:2]])
+
+
+@task("How does the file agent.log of run ezhzy9x6eq4 begin?", 1, settings={"TAS_TOOLSETS": "all"})
+class file_of_a_run:
+    def solve(call, _):
+        return call("get_run_artifact", run_id="ezhzy9x6eq4", filename="agent.log", length=500)["text"]
+
+    def judge(sandbox, _, answer):
+        return lacks(answer, "ezhzy9x6eq4-1 plays", "step 1")
+
+
+@task("Which files did the player leave that failed in run ih5w5636edb?", 2, settings={"TAS_TOOLSETS": "all"})
+class files_of_the_player_that_failed:
+    def solve(call, _):
+        [failure] = call("summarize_results", run_id="ih5w5636edb")["failures"]
+        return str(call("list_run_artifacts", run_id=failure["player_id"])["artifacts"])
+
+    def judge(sandbox, _, answer):
+        failed = sandbox.get("/runs/ih5w5636edb")["players"][1]
+        return lacks(answer, *[file["url"] for file in failed["artifacts"]])
+
+
+@task("Where was each confirmed bug seen last?", 1)
+class last_places_of_bugs:
+    def solve(call, _):
+        return str(call("list_bugs", fields="title,newest_occurrence")["data"])
+
+    def judge(sandbox, _, answer):
+        places = []
+        for bug in sandbox.list("/bugs"):
+            occurrences = sandbox.get(f"/bugs/{bug['id']}")["occurrences"]
+            newest = max(occurrences, key=lambda one: one["detected_at"])
+            places += [bug["title"], f"{newest['multiplayer_run_id']}-{newest['player_index'] + 1}"]
+        return lacks(answer, *places)
+
+
+@task("Which of the confirmed bugs occurs most often?", 1)
+class most_frequent_bug:
+    def solve(call, _):
+        [bug] = call("list_bugs", sort_by="occurrence_count", sort_order="desc", page_size=1)["data"]
+        return f"{bug['title']}: {bug['occurrence_count']} times"
+
+    def judge(sandbox, _, answer):
+        most = max(sandbox.list("/bugs"), key=lambda bug: bug["occurrence_count"])
+        return lacks(answer, most["title"], f"{most['occurrence_count']} times")

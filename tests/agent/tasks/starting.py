@@ -83,3 +83,15 @@ class run_a_test_several_times:
 
     def judge(sandbox, _, answer):
         return started(sandbox, "Co-op: light the beacon", 3)
+
+
+@task("Run Pause and resume on all of our Android phones. Yes, on every one of them.", 3)
+class run_a_test_on_all_devices:
+    def solve(call, _):
+        test, device = find(call, "Pause and resume", "Android phones")
+        start = {"multiplayer_test_id": test, "deployment_config_id": device, "run_on_all_configured_devices": True}
+        assert "every device" in call("start_run", **start)["error"]["message"]
+        return f"Started {call('start_run', **start, confirm=True)['started_count']} runs."
+
+    def judge(sandbox, _, answer):
+        return started(sandbox, "Pause and resume", 3) + lacks(answer, "3 runs")

@@ -37,3 +37,15 @@ class wait_for_a_job:
 
     def judge(sandbox, _, answer):
         return lacks(answer, "It passed")
+
+
+@task("Cancel everything that is still queued. I have few tools.", 2, settings={"TAS_TOOLSETS": "lean"})
+class stop_all_queued_jobs_with_few_tools:
+    def solve(call, _):
+        queued = [run["job_id"] for run in call("list_runs", queued=True, page_size=100)["data"]]
+        call("stop_runs", job_ids=queued, confirm=True)
+        return f"Cancelled {len(queued)} jobs."
+
+    def judge(sandbox, _, answer):
+        queued, running = sandbox.list("/jobs?status=queued"), sandbox.list("/jobs?status=running")
+        return [f"{len(queued)} jobs are queued"] * bool(queued) + ["a running job was stopped"] * (not running)

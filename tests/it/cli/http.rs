@@ -14,7 +14,11 @@ use crate::support::binary::run_binary;
 #[cfg(unix)]
 use crate::{
     http::users::issuer::Issuer,
-    support::{http_client::json_of, service::Service, stub::Stub},
+    support::{
+        http_client::{json_of, modern_metadata, with_headers},
+        service::Service,
+        stub::Stub,
+    },
 };
 
 #[cfg(unix)]
@@ -310,4 +314,51 @@ async fn no_log_has_a_presigned_address_or_the_key() {
         let line = log.lines().find(|line| line.contains(secret));
         assert!(line.is_none(), "{secret}: {line:?}");
     }
+}
+
+/// Sends a request of the newest revision, of a host that supports tasks.
+#[cfg(unix)]
+async fn request_with_tasks(server: &HttpProcess, key: &str, method: &str, mut params: Value) -> Value {
+    params["_meta"] = modern_metadata();
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let subject = params["name"].as_str().or(params["taskId"].as_str()).expect("a subject").to_owned();
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("x-api-key", key),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+        ("mcp-name", &subject),
+    ];
+    let request = server.client.post(&server.url).body(message.to_string());
+    json_of(with_headers(request, &headers).send().await.expect("a response")).await
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_process_continues_the_task_of_a_killed_one() {
+    let service = Service::start().await;
+    let variables = [("TAS_BASE_URL", &*service.base_url())];
+    let first = HttpProcess::start(&variables).await;
+    let wait = json!({"job_ids": [seed::JOB_RUNNING], "timeout_seconds": 7_200});
+    let call = json!({"name": "wait_for_completion", "arguments": wait});
+    let created = request_with_tasks(&first, keys::DEMO, "tools/call", call).await["result"].take();
+    assert_eq!(created["resultType"], "task", "{created}");
+
+    first.signal("KILL");
+    service.advance(100_000.0);
+    let second = HttpProcess::start(&variables).await;
+    let task = json!({"taskId": created["taskId"]});
+    let ended = request_with_tasks(&second, keys::DEMO, "tasks/get", task.clone()).await["result"].take();
+    assert_eq!(
+        (&ended["status"], &ended["createdAt"]),
+        (&json!("completed"), &created["createdAt"]),
+        "{ended}"
+    );
+    assert_eq!(ended["result"]["structuredContent"]["status"], "completed", "{ended}");
+
+    let refused = request_with_tasks(&second, keys::ARENA, "tasks/get", task).await;
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }

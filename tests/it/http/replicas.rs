@@ -40,32 +40,6 @@ async fn any_replica_accepts_the_answer_to_a_question() {
 }
 
 #[tokio::test]
-async fn any_replica_continues_a_task() {
-    let service = Service::start().await;
-    let settings = service.settings("", &FREE_PORTS);
-    let (creating, other) = (HttpUnderTest::start(&settings), HttpUnderTest::start(&settings));
-    let key = [("x-api-key", keys::DEMO)];
-    let mut capabilities = crate::support::http_client::modern_metadata();
-    capabilities["io.modelcontextprotocol/clientCapabilities"] =
-        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
-    let arguments = json!({"job_ids": [seed::JOB_RUNNING], "timeout_seconds": 3_000});
-    let params = json!({"name": "wait_for_completion", "arguments": arguments, "_meta": capabilities});
-
-    let created = json_of(creating.modern("/mcp", &key, "tools/call", params).await).await;
-    assert_eq!(created["result"]["resultType"], "task", "{created}");
-    let id = &created["result"]["taskId"];
-    let read = |server: HttpUnderTest, key: &'static str| {
-        let params = json!({"taskId": id, "_meta": capabilities});
-        async move { json_of(server.modern("/mcp", &[("x-api-key", key)], "tasks/get", params).await).await }
-    };
-
-    let found = read(other, keys::DEMO).await;
-    assert_eq!(found["result"]["status"], "working", "{found}");
-    let refused = read(creating, keys::ARENA).await;
-    assert_eq!(refused["error"]["code"], -32602, "{refused}");
-}
-
-#[tokio::test]
 async fn a_yes_counts_once_in_the_first_requests_of_a_credential() {
     let service = Service::start().await;
     let settings = service.settings("", &FREE_PORTS);

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tas_mcp::sandbox::keys;
 
-use crate::support::{fixture::Fixture, stub::Stub, time::SimulatedClock};
+use crate::support::{
+    fixture::{Fixture, Session},
+    stub::Stub,
+    time::SimulatedClock,
+};
 
 /// Returns the values of the field `created_at`.
 fn times(list: &Value) -> Vec<&str> {
@@ -118,4 +123,47 @@ async fn pages_that_are_not_read_within_the_time_limit_are_reported() {
 
     assert_eq!(newest["data"][0]["multiplayer_run_id"], "r1");
     assert_eq!(newest["unread"][0]["what"], "list_runs, page 1");
+}
+
+#[tokio::test]
+async fn the_newest_runs_on_a_device_are_those_with_its_name_among_all_runs() {
+    let Session { service: _service, mut host, .. } = Fixture::new().open().await;
+    let fields = "created_at,device";
+    let all = host.succeed("list_runs", json!({"newest": 50, "fields": fields})).await;
+    let device = |run: &Value| run["device"].as_str().unwrap_or_default().to_owned();
+    let oldest = all["data"].as_array().and_then(|runs| runs.last()).map(device).expect("a run");
+
+    // A part of the name is enough, in any letter case.
+    let part = oldest.to_uppercase()[..oldest.len() - 1].to_owned();
+    let found = host.succeed("list_runs", json!({"newest": 1, "device": part, "fields": fields})).await;
+    let expected: Vec<_> =
+        all["data"].as_array().expect("a list").iter().filter(|run| device(run) == oldest).collect();
+
+    assert_eq!(found["data"].as_array().expect("a list").iter().collect::<Vec<_>>(), expected[..1]);
+    assert_eq!(
+        (&found["runs_read"], &found["older_runs"]),
+        (&json!(expected.len()), &json!(expected.len() - 1))
+    );
+    // A page alone does not show the runs of a device.
+    assert_eq!(host.violations("list_runs", json!({"device": part})).await.len(), 1);
+}
+
+#[tokio::test]
+async fn queued_jobs_are_listed_like_the_runs_that_they_will_have() {
+    let mut session = Fixture::new().open().await;
+    let jobs = session.host.succeed("list_jobs", json!({"status": "queued"})).await;
+    let mut lean = session.another_host(keys::DEMO, &[("TAS_TOOLSETS", "lean")]).await;
+    let queued = lean.succeed("list_runs", json!({"queued": true})).await;
+
+    let (runs, jobs) = (&queued["data"], &jobs["data"]);
+    assert_eq!(runs.as_array().map(Vec::len), jobs.as_array().map(Vec::len));
+    for (run, job) in [("job_id", "job_id"), ("state", "status"), ("device", "platform")] {
+        assert_eq!(runs[0][run], jobs[0][job], "{run}");
+    }
+    assert_eq!(runs[0]["test"]["name"], jobs[0]["test_name"]);
+
+    let newest = lean.succeed("list_runs", json!({"queued": true, "newest": 1})).await;
+    assert!(runs.as_array().expect("a list").contains(&newest["data"][0]), "{newest}");
+    let of_runs = json!({"queued": true, "job_id": jobs[0]["job_id"], "bugs": true});
+    assert_eq!(lean.violations("list_runs", of_runs).await.len(), 2);
 }

@@ -1,7 +1,7 @@
 //! `list_tests`: whether its answer may lack tests, and the tests of every folder.
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed;
+use tas_mcp::sandbox::{keys, seed};
 
 use crate::support::{
     fixture::{Fixture, Session},
@@ -115,4 +115,40 @@ async fn a_folder_is_listed_with_the_folders_in_it_and_is_named_by_its_path() {
     let arguments = json!({"all_folders": true, "folder_id": seed::FOLDER_LEVELS});
     let violations = session.host.violations(TOOL, arguments).await;
     assert_eq!(violations, ["all_folders: cannot be combined with `folder_id`"]);
+}
+
+#[tokio::test]
+async fn a_list_says_when_each_test_was_last_run_if_it_is_asked() {
+    let Session { service, mut host, .. } = Fixture::new().open().await;
+    let runs = host.succeed("list_runs", json!({"newest": 50, "fields": "test.id,created_at"})).await;
+    let newest_of = |id: &Value| {
+        let mut of_test =
+            runs["data"].as_array().into_iter().flatten().filter(|run| run["test"]["id"] == *id);
+        of_test.next().map(|run| run["created_at"].clone()).unwrap_or_default()
+    };
+
+    for arguments in [json!({}), json!({"all_folders": true, "folder_path": "Levels"})] {
+        let mut arguments = arguments;
+        arguments["fields"] = json!("id,last_run_at");
+        let list = host.succeed(TOOL, arguments).await;
+        let tests = list["data"].as_array().expect("a list");
+        assert!(tests.iter().any(|test| !test["last_run_at"].is_null()), "{list}");
+        for test in tests {
+            assert_eq!(test["last_run_at"], newest_of(&test["id"]), "{test}");
+        }
+    }
+
+    let sent = service.requests().await.len();
+    let list = host.succeed(TOOL, json!({})).await;
+    assert_eq!(service.requests().await.len(), sent + 1);
+    assert!(list["left_out"].as_str().expect("a text").ends_with("; last_run_at: only by name"), "{list}");
+}
+
+#[tokio::test]
+async fn a_key_that_may_not_read_runs_gets_the_tests_and_the_reason() {
+    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::POWERLESS).open().await;
+    let list = host.succeed(TOOL, json!({"fields": "name,last_run_at"})).await;
+
+    assert!(list["unread"][0]["why"].as_str().expect("a reason").contains("project:read-runs"), "{list}");
+    assert_eq!(list["data"][0].as_object().map(|test| test.len()), Some(1), "{list}");
 }

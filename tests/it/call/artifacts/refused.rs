@@ -7,22 +7,32 @@ use super::{answering, file, part};
 use crate::support::fixture::{Fixture, Session};
 
 #[tokio::test]
-async fn the_id_of_a_run_is_refused_where_the_id_of_a_player_is_required() {
+async fn the_id_of_a_run_stands_for_its_only_player() {
     let Session { service, mut host, .. } = Fixture::new().all_tools().open().await;
-    let rule = "run_id: must be the id of a player, `<run>-<player>` with players numbered from 1: it is `players[].id` of \
-                the run";
-    let not_player_ids = [seed::RUN_FAILED, seed::JOB_FAILED, "r-", "-1", "r-0", "r-00", "r-x", "r-123456"];
+    for (tool, file) in [("list_run_artifacts", json!({})), ("get_run_artifact", file("agent.log"))] {
+        let call = |id: String| {
+            let mut arguments = file.clone();
+            arguments["run_id"] = id.into();
+            arguments
+        };
+        let of_player = host.succeed(tool, call(format!("{}-1", seed::RUN_FAILED))).await;
+        assert_eq!(host.succeed(tool, call(seed::RUN_FAILED.to_owned())).await, of_player);
 
-    for id in not_player_ids {
-        for (tool, arguments) in [
-            ("list_run_artifacts", json!({"run_id": id})),
-            ("get_run_artifact", json!({"run_id": id, "filename": "a"})),
-        ] {
-            assert_eq!(host.violations(tool, arguments).await, [rule], "{id}");
-        }
+        let several = format!("the run has {0}-1, {0}-2", seed::RUN_TWO_PLAYERS);
+        let refused = host.violations(tool, call(seed::RUN_TWO_PLAYERS.to_owned())).await;
+        assert!(refused.len() == 1 && refused[0].contains(&several), "{refused:?}");
     }
 
-    assert_eq!(service.requests().await, [""; 0]);
+    let files = async || service.requests().await.iter().filter(|line| line.contains("/artifacts")).count();
+    let before = files().await;
+    for id in [seed::JOB_FAILED, "r-", "-1", "r-0", "r-x"] {
+        let error = host.fail("list_run_artifacts", json!({"run_id": id})).await;
+        assert!(
+            ["not_found", "invalid_arguments"].contains(&error["code"].as_str().expect("a code")),
+            "{id}: {error}"
+        );
+    }
+    assert_eq!(files().await, before);
 }
 
 #[tokio::test]

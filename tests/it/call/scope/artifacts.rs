@@ -121,16 +121,6 @@ async fn a_project_key_needs_no_look_up_for_its_own_project() {
     assert_eq!(service.requests().await, requests(seed::RUN_FAILED));
 }
 
-#[tokio::test]
-async fn another_project_than_that_of_the_server_is_refused_before_any_request() {
-    let Session { service, mut host, .. } =
-        Fixture::new().key(keys::ORGANIZATION).all_tools().variables(&[BOUND]).open().await;
-    for (tool, arguments) in calls(seed::ARENA_RUN_FAILED) {
-        assert_mismatch(&host.fail(tool, within("arena", arguments)).await, "arena", "demo", Value::Null);
-    }
-    assert_eq!(service.requests().await, [""; 0]);
-}
-
 /// The owner of the run is not known, so that the request could reach a run of another project.
 #[tokio::test]
 async fn no_request_is_sent_after_a_failed_look_up() {

@@ -37,18 +37,37 @@ async fn the_configured_project_may_be_named() {
 }
 
 #[tokio::test]
-async fn another_project_is_refused_before_any_request() {
+async fn another_project_is_refused_before_any_request_to_it() {
     let Session { service, mut host, .. } =
         Fixture::new().key(keys::ORGANIZATION).variables(&[BOUND]).open().await;
-    let export = json!({"multiplayer_run_id": seed::ARENA_RUN_PASSED});
-
-    for (tool, arguments) in [("list_runs", json!({})), ("export_tmsys_run", export)] {
-        let error = host.fail(tool, within("arena", arguments)).await;
-        // The error names no id, because the owner of the run was not looked up.
-        assert_mismatch(&error, "arena", "demo", Value::Null);
-    }
-
+    let error = host.fail("list_runs", within("arena", json!({}))).await;
+    assert_mismatch(&error, "arena", "demo", Value::Null);
     assert_eq!(service.requests().await, [""; 0]);
+
+    let export = json!({"multiplayer_run_id": seed::ARENA_RUN_PASSED});
+    let error = host.fail("export_tmsys_run", within("arena", export)).await;
+    assert_eq!(error["code"], "project_scope_mismatch");
+    assert_eq!(error["details"]["owning_project"], Value::Null, "the project of the server is not the owner");
+    let asked = format!("GET /project/demo/runs/{} 404", seed::ARENA_RUN_PASSED);
+    assert_eq!(service.requests().await, [asked]);
+}
+
+#[tokio::test]
+async fn a_mismatch_names_the_id_that_the_project_of_the_server_owns() {
+    for (key, id) in [(keys::DEMO, json!(seed::RUN_PASSED)), (keys::POWERLESS, Value::Null)] {
+        let Session { service: _service, mut host, .. } =
+            Fixture::new().key(key).variables(&[BOUND]).open().await;
+        let (tool, arguments) = run(seed::RUN_PASSED);
+        let error = host.fail(tool, within("arena", arguments)).await;
+        assert_eq!(
+            (&error["code"], &error["details"]["id"]),
+            (&json!("project_scope_mismatch"), &id),
+            "{key}"
+        );
+        if key == keys::DEMO {
+            assert_mismatch(&error, "arena", "demo", id);
+        }
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{build, file, fixture, upload_build};
+use super::{build, file, fixture, upload_build, with};
 use crate::support::fixture::Session;
 
 /// Every request with the id of its key.
@@ -44,19 +44,22 @@ async fn only_the_main_api_gets_the_key() {
 }
 
 #[tokio::test]
-async fn the_upload_id_authorizes_requests_for_part_urls() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(3)).await;
-    let query = format!(
-        "upload_id={}&object_key={}",
-        upload["upload_id"].as_str().expect("a text"),
-        upload["object_key"].as_str().expect("a text").replace(' ', "%20")
-    );
+async fn part_addresses_need_no_key_but_a_project() {
+    let session = fixture().open().await;
+    // The command prints no key.
+    let mut host = session.another_host("", &[("TAS_API_KEY_COMMAND", "true")]).await;
+    let mut owner = session.another_host(tas_mcp::sandbox::keys::DEMO, &[]).await;
+    let upload = owner.succeed("initiate_build_upload", build(3)).await;
+    let part =
+        json!({"upload_id": upload["upload_id"], "object_key": upload["object_key"], "part_numbers": [1]});
 
-    for (project, status) in [("demo", 200), ("arena", 400), ("nowhere", 400)] {
-        let url =
-            format!("{}/project/{project}/builds/upload/parts?{query}&part_numbers=1", service.base_url());
-        let client = crate::support::plain_client().build().expect("a client");
-        assert_eq!(client.get(url).send().await.expect("an answer").status(), status, "{project}");
-    }
+    let addresses =
+        host.succeed("get_build_upload_parts", with(part.clone(), json!({"project_id": "demo"}))).await;
+    assert!(addresses["upload_urls"][0]["url"].is_string(), "{addresses}");
+    assert_eq!(requests_with_keys(&session.service).await.last().expect("a request").1, Value::Null);
+
+    let sent = session.service.requests().await.len();
+    assert_eq!(host.fail("get_build_upload_parts", part).await["code"], "project_required");
+    assert_eq!(host.fail("list_builds", json!({})).await["code"], "not_configured");
+    assert_eq!(session.service.requests().await.len(), sent);
 }

@@ -23,7 +23,7 @@ async fn another_project_than_the_server_has_is_a_mismatch() {
         (&failure["details"]["requested_project"], &failure["details"]["owning_project"]),
         (&json!("arena"), &json!("demo"))
     );
-    assert_eq!(service.requests().await, [""; 0]);
+    assert_eq!(service.requests().await, [format!("GET /project/demo/runs/{} 200", seed::RUN_FAILED)]);
 }
 
 #[tokio::test]

@@ -60,7 +60,10 @@ async fn a_run_of_another_project_is_a_mismatch() {
     arguments["project_id"] = json!("arena");
 
     assert_eq!(session.host.fail(TOOL, arguments).await["code"], "project_scope_mismatch");
-    assert_eq!(session.service.requests().await, [""; 0]);
+    assert_eq!(
+        session.service.requests().await,
+        [format!("GET /project/demo/runs/{} 200", seed::RUN_FAILED)]
+    );
 }
 
 #[tokio::test]

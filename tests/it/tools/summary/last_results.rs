@@ -33,6 +33,8 @@ async fn the_grid_has_a_letter_for_each_result_and_changing_tests_first() {
     let history = &summary["history"];
 
     assert_eq!(summary["target_id"], uuid(0xe, 3), "the latest execution is summarized beside it");
+    let place = |name: &str| summary.as_object().and_then(|fields| fields.keys().position(|key| key == name));
+    assert!(place("history") < place("failures"), "the grid was asked for: {summary}");
     assert_eq!(history["letters"], json!({".": "not included", "F": "FAILED", "S": "SUCCESS"}));
     assert_eq!(
         history["results"][0],

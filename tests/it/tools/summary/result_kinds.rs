@@ -25,11 +25,8 @@ async fn an_execution_shows_verdicts_failures_retried_tests_and_bugs() {
             "step": {"number": 2, "goal": "Pause the game with the button at the top right"},
             "expected": "The pause menu opens",
             "observed": "Three taps on the pause button had no effect; the game went on and the lantern burnt out.",
-            "count": 1, "run_ids": [RUN_FAILED],
+            "count": 1, "run_ids": [RUN_FAILED], "player_id": format!("{RUN_FAILED}-1"),
             "bugs": [{"id": "bug_7h2k9", "title": "Pause button does not react", "severity": "high"}],
-            "artifacts": [
-                "agent.log", "deliverables/report.json", "recording.mp4", "screenshots/end.png", "screenshots/step-2.png",
-            ],
             "devices": summary["failures"][0]["devices"],
         }],
         "passed_after_retry": [{

@@ -47,7 +47,9 @@ async fn long_texts_and_lists_of_a_failure_are_shortened_and_counted() {
     test.artifacts[1] = "01  end.png".to_owned();
 
     let history = History::new(&[test]);
-    let summary = history.clone().summary(execution(&uuid(0xe, 0))).await;
+    let mut arguments = execution(&uuid(0xe, 0));
+    arguments["fields"] = json!("*");
+    let summary = history.clone().summary(arguments).await;
     let failure = &summary["failures"][0];
 
     for text in [

@@ -1,12 +1,13 @@
 //! Verdicts and failure entries, from invented records.
 
 use serde_json::{Value, json};
+use tas_mcp::sandbox::seed::RUN_THREE_PLAYERS;
 
 use super::{
     TOOL, each, execution, fixture,
     history::{History, Test, uuid},
 };
-use crate::support::stub::Stub;
+use crate::support::{fixture::Session, stub::Stub};
 
 #[tokio::test]
 async fn similar_failures_become_one_entry() {
@@ -191,4 +192,23 @@ async fn bugs_that_the_service_counts_and_does_not_return_are_missing() {
     let mut history = History::new(&with_bugs());
     history.change_bugs("r0001a00000", |bugs| bugs["pagination"]["total_count"] = json!(2));
     assert_eq!(summary(history).await["bugs_complete"], false);
+}
+
+#[tokio::test]
+async fn a_failure_names_the_player_that_failed_and_its_files_only_if_asked() {
+    let Session { service: _service, mut host, .. } = fixture().open().await;
+    let mut arguments = json!({"run_id": RUN_THREE_PLAYERS});
+    let failures = host.succeed(TOOL, arguments.clone()).await["failures"].clone();
+    let player = format!("{RUN_THREE_PLAYERS}-2");
+
+    assert_eq!(
+        (each(&failures, "/player_id"), each(&failures, "/artifacts")),
+        (vec![json!(player)], vec![Value::Null])
+    );
+    host.succeed("list_run_artifacts", json!({"run_id": player})).await;
+    for fields in ["failures.artifacts", "*"] {
+        arguments["fields"] = json!(fields);
+        let failures = host.succeed(TOOL, arguments.clone()).await["failures"].clone();
+        assert!(failures[0]["artifacts"][0].is_string(), "{failures}");
+    }
 }

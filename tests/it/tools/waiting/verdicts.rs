@@ -24,6 +24,7 @@ async fn the_attempt_that_was_started_last_decides() {
     let mut session = Fixture::new().simulated_time().open().await;
     let end = session.wait(json!({"job_id": JOB_FLAKY})).await;
     assert_eq!((&end["verdicts"], &end["items"][0]["attempts"]), (&json!({"SUCCESS": 1}), &json!(2)));
+    assert_eq!(end["items"][0]["earlier"], json!(["TIMEOUT"]));
     assert_ne!(end["items"][0]["run_id"], RUN_TIMED_OUT);
 }
 
