@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use http::{Request, StatusCode};
+use axum::http::{Request, StatusCode};
 use serde_json::json;
 use tokio::time::Instant;
 use tower_http::request_id::RequestId;

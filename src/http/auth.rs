@@ -5,12 +5,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::{
     extract::{Extension, Request, State},
     middleware::Next,
     response::Response,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::{

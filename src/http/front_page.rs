@@ -1,10 +1,10 @@
 //! The page at `/`, which tells a user that the server works, and the address and the credential that a host needs.
 
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::{
     extract::State,
     response::{Html, IntoResponse, Response},
 };
-use http::{HeaderName, HeaderValue, header};
 
 use super::state::SharedState;
 

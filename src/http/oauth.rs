@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::{
     Json,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{

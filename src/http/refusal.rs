@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, time::Duration};
 
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::{
     Json,
     response::{IntoResponse, Response},
 };
-use http::{HeaderName, HeaderValue, StatusCode, header};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError};
 
 use crate::failure::{Code, Failure};
