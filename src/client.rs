@@ -28,12 +28,11 @@ use std::{
     time::{Duration, Instant as SystemInstant},
 };
 
-use http::{HeaderName, header};
 use jiff::Timestamp;
-use reqwest::RequestBuilder;
+use reqwest::header::{self, HeaderName};
+use reqwest::{RequestBuilder, Url};
 use serde::Serialize;
 use tokio::time::Instant;
-use url::Url;
 
 pub(crate) use self::key_store::unusable_keychain;
 pub use self::{

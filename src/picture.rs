@@ -6,8 +6,8 @@
 use std::io::Cursor;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bytes::Bytes;
 use image::{DynamicImage, ImageError, ImageFormat, ImageReader, Limits, codecs::jpeg::JpegEncoder};
+use tokio_util::bytes::Bytes;
 
 /// Longest side of a delivered image, in pixels. Models scale larger images down themselves.
 pub const MAX_SIDE: u32 = 1_568;

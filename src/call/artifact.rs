@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, fmt::strtime};
+use reqwest::Url;
 use serde_json::{Value, json};
-use url::Url;
 
 use super::{
     Caller,

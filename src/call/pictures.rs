@@ -6,9 +6,9 @@ use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
-use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use tokio_util::bytes::Bytes;
 
 use crate::{
     fields::Fields,

@@ -1,7 +1,7 @@
 //! Replies to callers, made of the answers of the service.
 
-use http::Method;
 use indexmap::IndexSet;
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -4,8 +4,8 @@
 
 use std::{panic::resume_unwind, time::Duration};
 
-use bytes::Bytes;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
+use tokio_util::bytes::Bytes;
 
 use super::{
     files::file_failure,

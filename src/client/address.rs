@@ -8,7 +8,7 @@ use std::{
 };
 
 use percent_encoding::percent_decode_str;
-use url::{Host, Url};
+use reqwest::Url;
 
 /// End of every address of the main API.
 pub const MAIN_PATH: &str = "/api/v1";
@@ -93,12 +93,15 @@ impl HostUrl {
 }
 
 pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
+    match host_address(url) {
+        Some(address) => address.is_loopback(),
+        None => url.host_str() == Some("localhost"),
     }
+}
+
+/// Returns the host of `url` unless it is a name. An IPv6 address stands in brackets.
+fn host_address(url: &Url) -> Option<IpAddr> {
+    url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
 /// Which addresses that the service names are followed.
@@ -146,15 +149,12 @@ impl AddressPolicy {
 
 /// Returns whether the host of `url` is this machine, or an address that only its link has.
 fn is_local_host(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => {
-            let name = name.trim_end_matches('.');
-            name.is_empty() || name == "localhost" || name.ends_with(LOCAL_SUFFIX)
-        }
-        Some(Host::Ipv4(address)) => is_local_address(address.into()),
-        Some(Host::Ipv6(address)) => is_local_address(address.into()),
-        None => true,
+    if let Some(address) = host_address(url) {
+        return is_local_address(address);
     }
+
+    let name = url.host_str().unwrap_or_default().trim_end_matches('.');
+    name.is_empty() || name == "localhost" || name.ends_with(LOCAL_SUFFIX)
 }
 
 /// Returns whether an address is of this machine, or one that only its link has. Metadata services of cloud hosts have

@@ -9,11 +9,10 @@ use std::{
 };
 
 use reqwest::{
-    Certificate, Client, ClientBuilder,
+    Certificate, Client, ClientBuilder, Url,
     dns::{Addrs, Name, Resolve, Resolving},
     redirect,
 };
-use url::Url;
 
 use super::{
     address::{AddressPolicy, is_local_address, is_loopback},

@@ -3,10 +3,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
-use reqwest::{RequestBuilder, Response};
-use url::Url;
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use tokio_util::bytes::Bytes;
 
 use super::{
     Client, Hosts, MAX_RESPONSE_BYTES,

@@ -1,6 +1,6 @@
 //! The API key: its kind, and how it stays secret.
 
-use http::HeaderValue;
+use reqwest::header::HeaderValue;
 use ring::hmac;
 use serde_json::Value;
 

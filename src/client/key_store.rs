@@ -10,6 +10,7 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use self::system::{Error, Keychain};
 use super::key::ApiKey;
 use crate::{
     failure::{Code, Failure},
@@ -95,7 +96,10 @@ impl KeyStore {
             return Ok(Some((record, KeyPlace::File)));
         }
 
-        Ok(keychain::find(account)?.map(|record| (record, KeyPlace::Keychain)))
+        let Ok(keychain) = Keychain::open() else { return Ok(None) };
+        let Some(secret) = keychain.find(account).map_err(|error| failed(&error))? else { return Ok(None) };
+        let record = serde_json::from_slice(&secret).map_err(|_| damaged(account))?;
+        Ok(Some((record, KeyPlace::Keychain)))
     }
 
     /// Stores the key of `account` in place of an earlier one.
@@ -103,7 +107,9 @@ impl KeyStore {
         match place {
             KeyPlace::File => self.change(|keys| drop(keys.insert(account.to_owned(), record.clone()))),
             KeyPlace::Keychain => {
-                keychain::save(account, record)?;
+                let keychain = Keychain::open().map_err(|error| no_keychain(&error))?;
+                let secret = serde_json::to_vec(record).map_err(|_| damaged(account))?;
+                keychain.save(account, &secret).map_err(|error| failed(&error))?;
                 // The file would be found first.
                 self.remove_from_file(account).map(drop)
             }
@@ -113,7 +119,12 @@ impl KeyStore {
     /// Removes the key of `account`. Returns where it was stored.
     pub fn remove(&self, account: &str) -> Result<Vec<KeyPlace>, Failure> {
         let from_file = self.remove_from_file(account)?.then_some(KeyPlace::File);
-        let from_keychain = keychain::remove(account)?.then_some(KeyPlace::Keychain);
+        let from_keychain = match Keychain::open() {
+            Ok(keychain) => {
+                keychain.remove(account).map_err(|error| failed(&error))?.then_some(KeyPlace::Keychain)
+            }
+            Err(_) => None,
+        };
 
         Ok(from_file.into_iter().chain(from_keychain).collect())
     }
@@ -182,16 +193,28 @@ fn failure(message: String, hint: impl Into<Guidance>) -> Failure {
     Failure::new(Code::FileError, message).hint(hint)
 }
 
-#[cfg(feature = "keychain")]
 fn damaged(account: &str) -> Failure {
     failure(format!("the stored key of `{account}` is damaged"), "store the key again: `tas-mcp login`")
 }
 
-fn no_keychain(reason: &str) -> Failure {
+/// Users do not know the libraries that the texts of the errors name.
+fn no_keychain(error: &Error) -> Failure {
+    tracing::debug!(%error, "there is no keychain");
+    let reason = if cfg!(feature = "keychain") {
+        "this system offers none"
+    } else {
+        "this program was built without the feature `keychain`"
+    };
+
     failure(
         format!("there is no keychain: {reason}"),
         "`tas-mcp login --store file` stores the key in a file that only you can read",
     )
+}
+
+fn failed(error: &Error) -> Failure {
+    tracing::debug!(%error, "the keychain has failed");
+    unusable_keychain("`--log debug` says why")
 }
 
 /// The failure of a keychain that is locked, refuses the access, or does not work.
@@ -202,78 +225,124 @@ pub(crate) fn unusable_keychain(reason: &str) -> Failure {
     )
 }
 
-/// The keychain of the system: Secret Service, macOS Keychain or Windows Credential Manager.
+/// Name of this program in the keychain.
 #[cfg(feature = "keychain")]
-mod keychain {
-    use keyring::{Entry, Error};
+const SERVICE: &str = "tas-mcp";
 
-    use super::{Failure, StoredRecord, damaged, no_keychain, unusable_keychain};
+/// The Secret Service. Its connection is a socket of the user, so that secrets pass through it as they are.
+#[cfg(all(feature = "keychain", unix, not(target_os = "macos")))]
+mod system {
+    pub(super) use dbus_secret_service::Error;
+    use dbus_secret_service::{EncryptionType, Item, SecretService};
 
-    /// Name of this program in the keychain.
-    const SERVICE: &str = "tas-mcp";
+    use super::SERVICE;
 
-    pub(super) fn find(account: &str) -> Result<Option<StoredRecord>, Failure> {
-        let Some(entry) = entry(account)? else { return Ok(None) };
-        let text = match entry.get_password() {
-            Err(Error::NoEntry) => return Ok(None),
-            text => text.map_err(|error| failed(account, &error))?,
-        };
-        serde_json::from_str(&text).map(Some).map_err(|_| damaged(account))
-    }
+    pub(super) struct Keychain(SecretService);
 
-    pub(super) fn save(account: &str, record: &StoredRecord) -> Result<(), Failure> {
-        let text = serde_json::to_string(record);
-        let text = text.map_err(|error| unusable_keychain(&error.to_string()))?;
-        let entry = entry(account)?.ok_or_else(|| no_keychain("this system offers none"))?;
-        entry.set_password(&text).map_err(|error| failed(account, &error))
-    }
+    impl Keychain {
+        pub(super) fn open() -> Result<Self, Error> {
+            SecretService::connect(EncryptionType::Plain).map(Self)
+        }
 
-    /// Removes the key of `account`. Returns whether there was one.
-    pub(super) fn remove(account: &str) -> Result<bool, Failure> {
-        let Some(entry) = entry(account)? else { return Ok(false) };
-        match entry.delete_credential() {
-            Ok(()) => Ok(true),
-            Err(Error::NoEntry) => Ok(false),
-            Err(error) => Err(failed(account, &error)),
+        pub(super) fn find(&self, account: &str) -> Result<Option<Vec<u8>>, Error> {
+            self.items(account)?.first().map(Item::get_secret).transpose()
+        }
+
+        pub(super) fn save(&self, account: &str, secret: &[u8]) -> Result<(), Error> {
+            let collection = self.0.get_default_collection()?;
+            collection.ensure_unlocked()?;
+
+            let label = format!("{SERVICE}: API key of {account}");
+            collection.create_item(&label, attributes(account).into(), secret, true, "text/plain").map(drop)
+        }
+
+        pub(super) fn remove(&self, account: &str) -> Result<bool, Error> {
+            let items = self.items(account)?;
+            items.iter().try_for_each(Item::delete)?;
+            Ok(!items.is_empty())
+        }
+
+        /// Returns the items of `account`, unlocked.
+        fn items(&self, account: &str) -> Result<Vec<Item<'_>>, Error> {
+            let found = self.0.search_items(attributes(account).into())?;
+            found.locked.iter().try_for_each(Item::unlock)?;
+            Ok(found.unlocked.into_iter().chain(found.locked).collect())
         }
     }
 
-    /// Returns the entry of `account`; `None` if there is no keychain.
-    fn entry(account: &str) -> Result<Option<Entry>, Failure> {
-        if let Err(error) = Entry::store_status() {
-            tracing::debug!(%error, "there is no keychain");
-            return Ok(None);
+    fn attributes(account: &str) -> [(&str, &str); 2] {
+        [("service", SERVICE), ("username", account)]
+    }
+}
+
+/// The macOS Keychain or the Windows Credential Manager.
+#[cfg(all(feature = "keychain", any(windows, target_os = "macos")))]
+mod system {
+    use std::sync::Arc;
+
+    #[cfg(target_os = "macos")]
+    use apple_native_keyring_store::keychain::Store;
+    pub(super) use keyring_core::Error;
+    use keyring_core::{Entry, api::CredentialStoreApi as _};
+    #[cfg(windows)]
+    use windows_native_keyring_store::Store;
+
+    use super::SERVICE;
+
+    pub(super) struct Keychain(Arc<Store>);
+
+    impl Keychain {
+        pub(super) fn open() -> Result<Self, Error> {
+            Store::new().map(Self)
         }
 
-        Entry::new(SERVICE, account).map(Some).map_err(|error| failed(account, &error))
+        pub(super) fn find(&self, account: &str) -> Result<Option<Vec<u8>>, Error> {
+            unless_absent(self.entry(account)?.get_secret())
+        }
+
+        pub(super) fn save(&self, account: &str, secret: &[u8]) -> Result<(), Error> {
+            self.entry(account)?.set_secret(secret)
+        }
+
+        pub(super) fn remove(&self, account: &str) -> Result<bool, Error> {
+            unless_absent(self.entry(account)?.delete_credential()).map(|removed| removed.is_some())
+        }
+
+        fn entry(&self, account: &str) -> Result<Entry, Error> {
+            self.0.build(SERVICE, account, None)
+        }
     }
 
-    fn failed(account: &str, error: &Error) -> Failure {
-        // Users do not know the libraries that the texts of the errors name.
-        tracing::debug!(%error, "the keychain has failed");
-        match error {
-            Error::BadEncoding(_) | Error::BadDataFormat(..) => damaged(account),
-            _ => unusable_keychain("`--log debug` says why"),
+    fn unless_absent<T>(outcome: Result<T, Error>) -> Result<Option<T>, Error> {
+        match outcome {
+            Err(Error::NoEntry) => Ok(None),
+            outcome => outcome.map(Some),
         }
     }
 }
 
 #[cfg(not(feature = "keychain"))]
-mod keychain {
-    use super::{Failure, StoredRecord, no_keychain};
+mod system {
+    pub(super) type Error = &'static str;
 
-    #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
-    pub(super) fn find(_: &str) -> Result<Option<StoredRecord>, Failure> {
-        Ok(None)
-    }
+    pub(super) enum Keychain {}
 
-    pub(super) fn save(_: &str, _: &StoredRecord) -> Result<(), Failure> {
-        Err(no_keychain("this program was built without the feature `keychain`"))
-    }
+    impl Keychain {
+        pub(super) fn open() -> Result<Self, Error> {
+            Err("the program was built without one")
+        }
 
-    #[expect(clippy::unnecessary_wraps, reason = "the keychain can fail")]
-    pub(super) fn remove(_: &str) -> Result<bool, Failure> {
-        Ok(false)
+        pub(super) fn find(&self, _: &str) -> Result<Option<Vec<u8>>, Error> {
+            match *self {}
+        }
+
+        pub(super) fn save(&self, _: &str, _: &[u8]) -> Result<(), Error> {
+            match *self {}
+        }
+
+        pub(super) fn remove(&self, _: &str) -> Result<bool, Error> {
+            match *self {}
+        }
     }
 }
 

@@ -6,10 +6,9 @@
 
 use std::{fmt::Display, path::PathBuf, time::Duration};
 
-use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header};
-use reqwest::{Body, Client, Response};
-use url::Url;
+use reqwest::header::{self, HeaderMap};
+use reqwest::{Body, Client, Response, StatusCode, Url};
+use tokio_util::bytes::Bytes;
 
 use super::{
     address::{AddressPolicy, HostUrl},

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, header};
 use jiff::Timestamp;
-use reqwest::Response;
+use reqwest::header::{self, HeaderMap, HeaderName};
+use reqwest::{Response, Url};
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use url::Url;
+use tokio_util::bytes::{Buf as _, Bytes, BytesMut};
 
 use super::{
     MAX_RESPONSE_BYTES,
@@ -233,7 +232,7 @@ mod tests {
     #[tokio::test]
     async fn few_long_bodies_are_held_at_a_time() {
         let read = || {
-            let response = http::Response::new(vec![0; LONG_BODY_BYTES + 1]);
+            let response = axum::http::Response::new(vec![0; LONG_BODY_BYTES + 1]);
             read_body(response.into(), MAX_RESPONSE_BYTES)
         };
         let mut held = Vec::new();

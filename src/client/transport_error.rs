@@ -2,8 +2,8 @@
 
 use std::{error::Error, time::Duration};
 
+use reqwest::Url;
 use rustls::CertificateError;
-use url::Url;
 
 use super::{MAX_RESPONSE_BYTES, ServiceHost, key::ApiKey, retry::RequestKind};
 use crate::{

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use serde_json::json;
 use tokio::time::Instant;
 use tracing::Level;

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::{
     Router,
     body::Body,
@@ -10,7 +11,6 @@ use axum::{
     response::{Html, IntoResponse as _, Response},
     routing::{get, post},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{

@@ -7,10 +7,10 @@ use std::{
 
 use axum::{
     extract::{Extension, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::Response,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::{
     access_log::AccessLine,

@@ -3,7 +3,7 @@
 //! Address and headers only narrow what the settings of the server offer. If both name a project, the address decides. If
 //! both name sets of tools, only the tools of both sets are offered.
 
-use http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use percent_encoding::percent_decode_str;
 
 use super::limits::Refusal;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, request::Parts};
+use axum::http::{HeaderMap, request::Parts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{self, CallToolResponse, ProtocolVersion},

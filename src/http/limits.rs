@@ -5,13 +5,13 @@ use std::{borrow::Cow, collections::BTreeMap, net::IpAddr, num::NonZeroU32, sync
 
 use axum::{
     Json,
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use governor::{
     DefaultDirectRateLimiter, Quota, RateLimiter,
     clock::{Clock as _, DefaultClock},
 };
-use http::{HeaderName, HeaderValue, StatusCode, header};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonRpcError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

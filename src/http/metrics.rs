@@ -3,8 +3,8 @@
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::{Router, extract::State, routing::get};
-use http::{HeaderName, HeaderValue, StatusCode, header};
 use prometheus_client::{
     encoding::text::encode,
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},

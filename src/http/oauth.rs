@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use axum::{
     Json,
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderValue, StatusCode, header};
 use jsonwebtoken::{Algorithm, Header, Validation, errors::ErrorKind};
 use serde_json::{Value, json};
 

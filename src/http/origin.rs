@@ -8,11 +8,11 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderMap, HeaderName, Method, header};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use ipnet::IpNet;
+use reqwest::Url;
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
-use url::Url;
 
 use crate::settings::HttpSettings;
 
@@ -89,7 +89,7 @@ fn stated_address(item: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use axum::http::HeaderValue;
 
     use super::*;
 

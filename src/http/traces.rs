@@ -3,7 +3,7 @@
 
 use std::{sync::OnceLock, time::Duration};
 
-use http::HeaderMap;
+use axum::http::HeaderMap;
 use opentelemetry::{
     Context,
     propagation::{Extractor, TextMapPropagator as _},

@@ -95,7 +95,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         refuse_cursor(request)?;
-        let mut tools = self.state.profile.tools.clone();
+        let mut tools = self.state.profile.tools().to_vec();
         if context.protocol_version().is_some_and(|version| version < ProtocolVersion::V_2025_06_18) {
             // These revisions have no schemas of answers.
             for tool in &mut tools {

@@ -77,8 +77,8 @@ impl From<&Settings> for McpConfig {
 pub struct ServerProfile {
     pub(super) config: McpConfig,
     pub(super) instructions: String,
-    /// The offered tools as hosts receive them.
-    pub(super) tools: Vec<Tool>,
+    /// The offered tools as hosts receive them. Their schemas take most of the time of a start.
+    tools: OnceLock<Vec<Tool>>,
     /// The offered skills. Few hosts ask for them.
     skills: OnceLock<SkillCatalog>,
 }
@@ -86,17 +86,24 @@ pub struct ServerProfile {
 impl ServerProfile {
     /// Creates the profile of a configuration.
     pub fn new(config: McpConfig) -> Self {
-        let selection = &*config.selection;
-        let offered = selection.tools().map(|tool| tool.info);
-        let mut tools = published_tools(offered, config.is_global(), selection);
-        if config.max_reply_chars > LONGEST_SHOWN_RESULT {
-            for tool in &mut tools {
-                let metadata = &mut tool.meta.get_or_insert_default().0;
-                metadata.insert(MAX_RESULT_SIZE.to_owned(), config.max_reply_chars.into());
-            }
-        }
+        let instructions = render_instructions(&config);
+        Self { instructions, tools: OnceLock::new(), skills: OnceLock::new(), config }
+    }
 
-        Self { instructions: render_instructions(&config), tools, skills: OnceLock::new(), config }
+    pub(super) fn tools(&self) -> &[Tool] {
+        self.tools.get_or_init(|| {
+            let (selection, max_reply_chars) = (&*self.config.selection, self.config.max_reply_chars);
+            let offered = selection.tools().map(|tool| tool.info);
+            let mut tools = published_tools(offered, self.config.is_global(), selection);
+            if max_reply_chars > LONGEST_SHOWN_RESULT {
+                for tool in &mut tools {
+                    let metadata = &mut tool.meta.get_or_insert_default().0;
+                    metadata.insert(MAX_RESULT_SIZE.to_owned(), max_reply_chars.into());
+                }
+            }
+
+            tools
+        })
     }
 
     pub(super) fn skills(&self) -> &SkillCatalog {

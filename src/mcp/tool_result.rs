@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_name_and_the_media_type_of_a_link_have_no_hidden_characters() {
-        let url = url::Url::parse("https://storage.example/a").expect("an address");
+        let url = reqwest::Url::parse("https://storage.example/a").expect("an address");
         for (name, media_type, shown, shown_type) in [
             ("a.bin", Some("text/plain; charset=utf-8"), "a.bin", json!("text/plain")),
             (

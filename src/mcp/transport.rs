@@ -4,7 +4,7 @@
 //! - The end of the input ends the process within a second, also during a call. The library would wait for the call.
 //! - A process whose parent is gone ends, also if another process keeps its standard input open.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, time::Duration};
 
 use rmcp::{
     RoleServer, ServiceExt as _,
@@ -13,8 +13,7 @@ use rmcp::{
     transport::{Transport, async_rw::AsyncRwTransport},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, Sink, sink},
-    sync::Mutex,
+    io::{AsyncRead, AsyncWrite},
     time::sleep,
 };
 use tokio_util::sync::CancellationToken;
@@ -43,8 +42,7 @@ pub async fn serve_stdio(
 ) -> anyhow::Result<()> {
     let shutdown = server.shutdown_token().clone();
     let transport = HostTransport {
-        library: AsyncRwTransport::new_server(input, sink()),
-        output: Arc::new(Mutex::new(output)),
+        library: AsyncRwTransport::new_server(input, output),
         is_session_open: false,
         shutdown: shutdown.clone(),
     };
@@ -95,17 +93,15 @@ pub async fn parent_exit() {
 }
 
 /// The transport of the library without the messages that it would not survive.
-struct HostTransport<R: AsyncRead, W> {
-    /// Reads only: its writer takes several times as long for a message with many small values.
-    library: AsyncRwTransport<RoleServer, R, Sink>,
-    output: Arc<Mutex<W>>,
+struct HostTransport<R: AsyncRead, W: AsyncWrite> {
+    library: AsyncRwTransport<RoleServer, R, W>,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     /// Cancelled soon after the end of the input.
     shutdown: CancellationToken,
 }
 
-impl<R: AsyncRead, W> HostTransport<R, W> {
+impl<R: AsyncRead, W: AsyncWrite> HostTransport<R, W> {
     fn accept(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
         let JsonRpcMessage::Request(request) = message else { return self.is_session_open };
 
@@ -128,15 +124,7 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let output = Arc::clone(&self.output);
-        async move {
-            let mut line = serde_json::to_vec(&message)?;
-            line.push(b'\n');
-
-            let mut output = output.lock().await;
-            output.write_all(&line).await?;
-            output.flush().await
-        }
+        self.library.send(message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

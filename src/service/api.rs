@@ -24,7 +24,7 @@ use prelude::*;
 
 /// The words in which the resources describe their operations and answers.
 mod prelude {
-    pub(super) use http::Method;
+    pub(super) use reqwest::Method;
     pub(super) use schemars::JsonSchema;
     pub(super) use serde::{Deserialize, Serialize};
     pub(super) use serde_json::Value;

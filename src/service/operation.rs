@@ -1,6 +1,6 @@
 //! One HTTP operation of the service, described once.
 
-use http::Method;
+use reqwest::Method;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 

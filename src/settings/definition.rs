@@ -24,8 +24,8 @@ use clap::{
     Arg, Args, Command, ValueEnum, ValueHint,
     builder::{ArgExt, Str},
 };
+use reqwest::Url;
 use tracing_subscriber::filter::Targets;
-use url::Url;
 
 pub(super) const PROFILE: &str = "TAS_PROFILE";
 pub(super) const BASE_URL: &str = "TAS_BASE_URL";

@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
+use axum::http::uri::Authority;
 use clap::{Args, ValueHint};
-use http::uri::Authority;
 use ipnet::IpNet;
-use url::Url;
+use reqwest::Url;
 
 use super::{
     definition::{List, Otherwise, Setting, is_loopback_host, list, number, settings},

@@ -10,12 +10,12 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use percent_encoding::percent_decode_str;
+use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use serde_with::skip_serializing_none;
 use tokio::time::Instant;
-use url::Url;
 
 pub use self::plan::DownloadRunFiles;
 pub(crate) use self::plan::{RunListing, split_player_id};

@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use axum::body::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 

@@ -2,8 +2,7 @@
 
 use std::{fmt::Write as _, sync::LazyLock};
 
-use axum::body::Bytes;
-use http::StatusCode;
+use axum::{body::Bytes, http::StatusCode};
 use serde_json::json;
 
 use super::files::{self, ArtifactFile, STORAGE_PREFIX};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use axum::http::StatusCode;
 use serde_json::json;
 
 use super::prelude::*;

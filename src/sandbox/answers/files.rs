@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use axum::body::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 
 use super::prelude::*;
 use crate::{

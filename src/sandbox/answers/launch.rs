@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use axum::http::StatusCode;
 
 use super::prelude::*;
 use crate::fields::Fields;

@@ -1,6 +1,6 @@
 //! Runs, which are attempts of jobs, their records at one moment, and stops of jobs (service.md 2.2 to 2.4, 2.6).
 
-use http::StatusCode;
+use axum::http::StatusCode;
 use indexmap::IndexSet;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Authentication: the keys of the sandbox, their projects and permissions (service.md 1.2).
 
-use http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue};
 
 use crate::sandbox::answers::answer::{ApiError, Caller, FileConditions};
 use crate::sandbox::seed;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use axum::http::{StatusCode, header};
 use axum::{
     Router,
     body::Bytes,
@@ -10,7 +11,6 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use http::{StatusCode, header};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, convert::Infallible, future::ready, time::Duration};
 
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
 use futures_util::{StreamExt as _, stream};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

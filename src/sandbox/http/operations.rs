@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::http::{StatusCode, header, request::Parts};
 use axum::{
     body::{Bytes, to_bytes},
     extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, header, request::Parts};
 use serde_json::Value;
 
 use crate::fields::Fields;

@@ -2,12 +2,12 @@
 
 use std::{future::ready, io, sync::Arc};
 
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::{
     body::{Body, Bytes},
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::sandbox::answers::answer::HeaderList;

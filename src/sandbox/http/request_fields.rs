@@ -1,5 +1,6 @@
 //! Reads a request as the fields of its operation: path, query and body, checked by the schema and the rules.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::failure::Violation;
@@ -101,20 +102,29 @@ fn parse_object(body: &[u8]) -> Result<Fields, String> {
     }
 }
 
+/// Returns the names and values of a query, decoded.
+fn query_pairs(query: &str) -> impl Iterator<Item = (String, String)> {
+    let decoded = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+    query.split('&').filter(|pair| !pair.is_empty()).map(move |pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name), decoded(value))
+    })
+}
+
 /// Returns the fields of a query. Every value is text, except lists of the schema.
 ///
 /// A list is comma-separated or repeated. If another name is repeated, its last value counts. Bytes that are not
 /// UTF-8 become the replacement character.
 fn query_fields(schema: &Fields, query: &str) -> Fields {
     let mut fields = Fields::new();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        let property = schema.get("properties").and_then(|properties| properties.get(&*name));
+    for (name, value) in query_pairs(query) {
+        let property = schema.get("properties").and_then(|properties| properties.get(&name));
         if property.and_then(|property| property.get("type")).is_none_or(|kind| kind != "array") {
-            fields.insert(name.into_owned(), Value::from(value.into_owned()));
+            fields.insert(name, Value::from(value));
             continue;
         }
 
-        let list = fields.entry(name.into_owned()).or_insert_with(|| json!([]));
+        let list = fields.entry(name).or_insert_with(|| json!([]));
         if let Value::Array(list) = list {
             list.extend(value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(Value::from));
         }

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use axum::http::{StatusCode, header, uri::Authority};
 use axum::{
     Router,
     extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
@@ -15,7 +16,6 @@ use axum::{
     routing::{MethodFilter, on},
     serve::ListenerExt as _,
 };
-use http::{StatusCode, header, uri::Authority};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 

@@ -7,8 +7,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use axum::http::{HeaderValue, request::Parts};
 use axum::response::Response;
-use http::{HeaderValue, request::Parts};
 use jiff::Timestamp;
 use serde::Serialize;
 

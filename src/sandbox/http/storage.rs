@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::{
     Router,
     body::{Body, Bytes, to_bytes},
@@ -11,7 +12,6 @@ use axum::{
     routing::{get, put},
 };
 use futures_util::StreamExt as _;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::sandbox::answers::answer::FileConditions;
 use crate::sandbox::answers::files::STORAGE_PREFIX;

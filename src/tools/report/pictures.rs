@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use tokio::task::spawn_blocking;
+use tokio_util::bytes::{Bytes, BytesMut};
 
 use super::screenshots::{Screenshot, select};
 use crate::{

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
+use reqwest::Url;
 use unicode_width::UnicodeWidthStr as _;
-use url::Url;
 
 use super::{ReportData, pictures::ReportPicture};
 use crate::{

@@ -1,9 +1,9 @@
 //! The origin of a build (service.md 10.8), from the variables of a CI job and from flags of the command line.
 
+use reqwest::Url;
 use serde::Serialize;
 use serde_json::{Value, json};
 use serde_with::skip_serializing_none;
-use url::Url;
 
 /// Number of characters of a short commit hash.
 const SHORT_HASH_CHARS: usize = 7;

@@ -8,13 +8,13 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use bytes::Bytes;
 use cap_std::{
     ambient_authority,
     fs::{Dir, Metadata},
 };
 use ring::digest::{Context, Digest, SHA256};
 use tokio::{sync::oneshot, task::spawn_blocking};
+use tokio_util::bytes::Bytes;
 
 use crate::{
     failure::Failure,

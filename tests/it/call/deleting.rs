@@ -201,6 +201,7 @@ async fn a_deletion_that_is_answered_without_a_body_has_succeeded() {
     for answer in ["HTTP/1.1 204 No Content\r\n\r\n", null] {
         let stub = Peer::answering(answer).await;
         let mut host = Host::open(&stub.settings(keys::DEMO, &[("TAS_TOOLSETS", "all")])).await;
+
         for (tool, id) in [
             ("delete_test", json!({"test_id": TEST_FAILS})),
             ("delete_test_plan", json!({"test_plan_id": PLAN_SMOKE})),
@@ -209,6 +210,7 @@ async fn a_deletion_that_is_answered_without_a_body_has_succeeded() {
         ] {
             assert_eq!(host.succeed(tool, confirmed(&id)).await, id);
         }
+
         let upload = json!({"build_id": PLAN_SMOKE, "object_key": "k"});
         assert_eq!(host.succeed("cancel_build_upload", upload.clone()).await, upload);
     }

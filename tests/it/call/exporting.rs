@@ -83,33 +83,10 @@ async fn only_finished_runs_of_an_execution_are_exported() {
 }
 
 #[tokio::test]
-async fn a_second_export_during_the_first_is_a_conflict() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    let reason = "an export for this test plan is already in progress";
-    service.fault(json!({"status": 409, "body": {"error": reason}, "times": 2})).await;
-
-    for arguments in [execution(), without_new_run()] {
-        let error = host.fail(TOOL, arguments).await;
-        assert_eq!((&error["code"], &error["status"]), (&json!("conflict"), &json!(409)));
-        assert_eq!(error["details"]["service_error"], reason);
-    }
-
-    assert_eq!(service.writes().await.len(), 2, "a conflict is not repeated");
-}
-
-#[tokio::test]
 async fn a_project_without_the_integration_lacks_the_feature() {
     let Session { service: _service, mut host, .. } = Fixture::new().key(keys::ARENA).open().await;
     let error = host.fail(TOOL, json!({"multiplayer_run_id": seed::ARENA_RUN_PASSED})).await;
     assert_eq!((&error["code"], &error["status"]), (&json!("feature_disabled"), &json!(403)));
-}
-
-#[tokio::test]
-async fn a_missing_permission_is_named() {
-    let Session { service: _service, mut host, .. } = Fixture::new().key(keys::READ_ONLY).open().await;
-    let error = host.fail(TOOL, execution()).await;
-    assert_eq!(error["code"], "permission_denied");
-    assert_eq!(error["details"]["required_permission"], "project:operate-runs");
 }
 
 #[tokio::test]

@@ -76,10 +76,3 @@ async fn a_gate_whose_bugs_cannot_be_read_fails_with_the_reason() {
 
     assert!(code == Some(10) && errors.contains("gate: not decided: not every bug"), "{errors}");
 }
-
-#[tokio::test]
-async fn a_word_that_is_no_gate_is_refused_before_any_request() {
-    let (code, errors) = wait(&[FAILED_AGAIN, "--fail-on", "all"]).await;
-
-    assert!(code == Some(2) && errors.contains("--fail-on"), "{errors}");
-}

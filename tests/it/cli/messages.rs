@@ -235,7 +235,9 @@ async fn the_project_has_one_flag() {
 #[tokio::test]
 async fn without_the_knowledge_host_a_download_names_the_command_that_stores_its_address() {
     let service = Service::start().await;
-    let (code, _, error) = run(&service, &["download", seed::RUN_FAILED]).await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let to = directory.path().to_string_lossy();
+    let (code, _, error) = run(&service, &["download", seed::RUN_FAILED, "--to", &to]).await;
 
     assert!(code != Some(0) && error.contains("`tas-mcp login --knowledge-url URL`"), "{error}");
 }

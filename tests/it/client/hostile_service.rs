@@ -3,15 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use axum::http::Method;
 use futures_util::{StreamExt as _, stream};
-use http::Method;
 use serde_json::{Value, json};
 use tas_mcp::{
     fields::Fields,
-    service::{
-        catalog::{OPERATIONS, OperationEntry},
-        operation::ResponseKind,
-    },
+    service::{catalog::OperationEntry, operation::ResponseKind},
 };
 
 use crate::support::{contract, host::Host, peer::Peer};
@@ -46,7 +43,7 @@ async fn assert_right_outcomes(cases: Vec<Case>) {
 async fn wrong_outcomes(case: Case) -> BTreeSet<String> {
     let mut peer = Peer::serving(case.answers.clone()).await;
     let mut host = open_host(&peer, &case).await;
-    let mut waiting = OPERATIONS.iter();
+    let mut waiting = case.operations.iter().copied();
     let mut calls = BTreeMap::new();
     let mut wrong = BTreeSet::new();
 

@@ -39,7 +39,7 @@ async fn calls_under_way_are_answered_before_the_end() {
     let late = server.modern("/mcp", &[], "tools/list", json!({})).await;
     assert_eq!(
         (late.status().as_u16(), &late.headers()["connection"]),
-        (200, &http::HeaderValue::from_static("close"))
+        (200, &axum::http::HeaderValue::from_static("close"))
     );
 
     gate.add_permits(1);

@@ -42,7 +42,7 @@ async fn a_client_that_accepts_no_events_gets_one_answer() {
     let service = Service::start().await;
     let server = HttpUnderTest::start(&service.settings(keys::DEMO, &FREE_PORTS));
     let mut request = server.modern_request("/mcp", "tools/call", wait()).build().expect("a request");
-    request.headers_mut().insert("accept", http::HeaderValue::from_static("application/json"));
+    request.headers_mut().insert("accept", axum::http::HeaderValue::from_static("application/json"));
     let response = crate::support::plain_client().build().expect("a client");
     let response = response.execute(request).await.expect("a response");
 

@@ -1,9 +1,9 @@
 //! Keys and permissions (service.md 1.2).
 
-use serde_json::json;
+use reqwest::Method;
 use tas_mcp::sandbox::{
     keys,
-    seed::{ARENA_RUN_PASSED, RUN_PASSED},
+    seed::{ARENA_RUN_PASSED, BUILD_ANDROID, RUN_PASSED},
 };
 
 use super::client::{Answer, Client, error};
@@ -27,18 +27,24 @@ async fn authentication_errors_have_the_fixed_texts() {
 }
 
 #[tokio::test]
-async fn a_read_only_key_cannot_start_runs() {
+async fn a_read_only_key_cannot_write() {
     let client = Client::demo().await.key(keys::READ_ONLY);
     client.read("/runs").await;
-    let lacking = error(403, "API key missing required permission: project:operate-runs");
-    for path in ["/runs", "/runs/stop", "/runs/export/tmsys"] {
-        assert_eq!(client.post(path, json!({})).await, lacking, "{path}");
-    }
-}
 
-#[tokio::test]
-async fn any_valid_key_lists_tests() {
-    assert_eq!(get_with_key(keys::POWERLESS, "/tests").await.status, 200);
+    let build = format!("/builds/{BUILD_ANDROID}");
+    for (permission, method, paths) in [
+        ("operate-runs", Method::POST, &["/runs", "/runs/stop", "/runs/export/tmsys"][..]),
+        ("edit-tests", Method::POST, &["/test-folders", "/test-plans", "/shared-steps", "/tests"]),
+        ("edit-tests", Method::PATCH, &["/test-plans/x", "/shared-steps/x", "/tests/x"]),
+        ("edit-tests", Method::DELETE, &["/test-plans/x", "/shared-steps/x", "/tests/x"]),
+        ("manage-build-storage", Method::POST, &["/builds/upload", "/builds/upload/complete"]),
+        ("manage-build-storage", Method::DELETE, &["/builds/upload?build_id=x&object_key=y", &build]),
+    ] {
+        let lacking = error(403, &format!("API key missing required permission: project:{permission}"));
+        for path in paths {
+            assert_eq!(client.answer(method.clone(), path).await, lacking, "{method} {path}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -91,8 +91,14 @@ impl Client {
         answer(self.send(Method::GET, path, None).await).await
     }
 
+    /// Sends a request without fields.
+    pub(super) async fn answer(&self, method: Method, path: &str) -> Answer {
+        let body = (method != Method::DELETE).then(|| "{}".to_owned());
+        answer(self.send(method, path, body).await).await
+    }
+
     pub(super) async fn delete(&self, path: &str) -> Answer {
-        answer(self.send(Method::DELETE, path, None).await).await
+        self.answer(Method::DELETE, path).await
     }
 
     pub(super) async fn delete_with(&self, path: &str, body: Value) -> Answer {

@@ -4,14 +4,12 @@ use serde_json::{Value, json};
 use tas_mcp::sandbox::{
     keys,
     seed::{
-        CONFIG_PHONES, EXECUTION_COMPLETED, FOLDER_MENUS, JOB_FAILED, PLAN_SMOKE, RUN_FAILED, STEPS_SIGN_IN,
-        STEPS_START_LEVEL, STEPS_UNUSED, TEST_BLOCKED, TEST_FAILS,
+        CONFIG_PHONES, EXECUTION_COMPLETED, FOLDER_MENUS, JOB_FAILED, PLAN_SMOKE, RUN_FAILED, TEST_BLOCKED,
+        TEST_FAILS,
     },
 };
 
 use super::client::{Answer, Client, error};
-
-const NOWHERE: &str = "00000000-0000-4000-8000-000000000000";
 
 fn deletion_of(id: &Value) -> Answer {
     Answer { status: 200, body: json!({"id": id, "deleted": true}) }
@@ -86,22 +84,6 @@ async fn a_test_without_runs_is_deleted_without_options() {
 }
 
 #[tokio::test]
-async fn a_test_with_runs_is_not_deleted_by_default() {
-    let client = Client::demo().await;
-    let protected = error(409, "cannot delete tests with associated runs");
-    let path = format!("/tests/{TEST_FAILS}");
-
-    assert_eq!(client.delete(&path).await, protected);
-
-    let asked_otherwise = json!({"force_delete": false, "delete_associated_jobs": false});
-    for body in [json!({}), asked_otherwise, json!({"force": true})] {
-        assert_eq!(client.delete_with(&path, body).await, protected);
-    }
-
-    assert_eq!(client.read(&path).await["id"], TEST_FAILS);
-}
-
-#[tokio::test]
 async fn a_forced_deletion_keeps_the_runs() {
     let client = Client::demo().await;
     let run = client.read(&format!("/runs/{RUN_FAILED}")).await;
@@ -166,42 +148,7 @@ async fn a_deleted_plan_disappears_and_its_executions_stay() {
 }
 
 #[tokio::test]
-async fn a_shared_step_with_references_is_not_deleted() {
-    let client = Client::demo().await;
-    for (steps, test) in [(STEPS_START_LEVEL, TEST_FAILS), (STEPS_SIGN_IN, TEST_BLOCKED)] {
-        let path = format!("/shared-steps/{steps}");
-        let protected = error(409, "cannot delete shared step that is referenced by tests");
-        assert_eq!(client.delete(&path).await, protected);
-        client.delete_with(&format!("/tests/{test}"), json!({"force_delete": true})).await;
-        assert_eq!(client.delete(&path).await, deletion_of(&json!(steps)));
-    }
-}
-
-#[tokio::test]
-async fn deleting_needs_the_permission_and_an_existing_record() {
-    let client = Client::demo().await;
-    let unknown = [
-        (format!("/tests/{NOWHERE}"), "test not found"),
-        (format!("/test-plans/{NOWHERE}"), "test plan not found"),
-        ("/shared-steps/ssc_none".to_owned(), "shared step not found"),
-    ];
-
-    for (path, text) in &unknown {
-        assert_eq!(client.delete(path).await, error(404, text), "{path}");
-    }
-
-    let client = client.key(keys::READ_ONLY);
-    let lacking = error(403, "API key missing required permission: project:edit-tests");
-
-    for id in [
-        format!("tests/{TEST_FAILS}"),
-        format!("test-plans/{PLAN_SMOKE}"),
-        format!("shared-steps/{STEPS_UNUSED}"),
-    ] {
-        assert_eq!(client.delete(&format!("/{id}")).await, lacking, "{id}");
-    }
-
-    let client = client.key(keys::ARENA);
-
-    assert_eq!(client.delete(&format!("/tests/{TEST_FAILS}")).await.status, 404, "another project's test");
+async fn a_test_of_another_project_is_not_deleted() {
+    let client = Client::demo().await.key(keys::ARENA);
+    assert_eq!(client.delete(&format!("/tests/{TEST_FAILS}")).await.status, 404);
 }

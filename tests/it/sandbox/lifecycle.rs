@@ -57,25 +57,18 @@ async fn a_job_passes_through_its_states_in_order() {
 }
 
 #[tokio::test]
-async fn an_execution_failure_is_retried_until_it_passes() {
-    assert_eq!(attempts(TEST_FLAKY, 2).await, (vec![json!("TIMEOUT"), json!("SUCCESS")], json!(1)));
-}
-
-#[tokio::test]
-async fn an_execution_failure_is_retried_while_retries_remain() {
-    assert_eq!(attempts(TEST_ERRORS, 2).await, (vec![json!("ERROR"); 3], json!(0)));
-    assert_eq!(attempts(TEST_FLAKY, 0).await, (vec![json!("TIMEOUT")], json!(0)));
-}
-
-#[tokio::test]
-async fn a_verdict_is_never_retried() {
-    for (test, verdict) in [
-        (TEST_PASSES, "SUCCESS"),
-        (TEST_FAILS, "FAILED"),
-        (TEST_BLOCKED, "BLOCKED"),
-        (TEST_SKIPPED, "SKIPPED"),
+async fn an_execution_failure_is_retried_while_retries_remain_and_a_verdict_never() {
+    for (test, retries, results, remaining) in [
+        (TEST_FLAKY, 2, &["TIMEOUT", "SUCCESS"][..], 1),
+        (TEST_FLAKY, 0, &["TIMEOUT"], 0),
+        (TEST_ERRORS, 2, &["ERROR"; 3], 0),
+        (TEST_PASSES, 3, &["SUCCESS"], 3),
+        (TEST_FAILS, 3, &["FAILED"], 3),
+        (TEST_BLOCKED, 3, &["BLOCKED"], 3),
+        (TEST_SKIPPED, 3, &["SKIPPED"], 3),
     ] {
-        assert_eq!(attempts(test, 3).await, (vec![json!(verdict)], json!(3)));
+        let results = results.iter().map(|result| json!(result)).collect();
+        assert_eq!(attempts(test, retries).await, (results, json!(remaining)), "{test}");
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tas_mcp::sandbox::seed::STEPS_SIGN_IN;
 
-use super::client::{Answer, Client, error};
+use super::client::{Answer, Client};
 
 #[tokio::test]
 async fn a_shared_step_counts_its_versions_and_refuses_a_stale_version() {
@@ -24,31 +24,7 @@ async fn a_shared_step_counts_its_versions_and_refuses_a_stale_version() {
     assert_eq!(client.patch(&path, change).await, Answer { status: 409, body: stale });
     assert_eq!(client.read(&path).await, after);
     assert_eq!(client.read(&format!("{path}?version=2")).await, before);
-}
 
-#[tokio::test]
-async fn an_invalid_shared_step_is_refused() {
-    let client = Client::demo().await;
-    let path = format!("/shared-steps/{STEPS_SIGN_IN}");
-
-    for patch in [
-        json!({"id": "ssc_other"}),
-        json!({"is_shared": false}),
-        json!({"version": 9}),
-        json!({"step_order": ["7"]}),
-        json!({"steps_by_key": {"1": {"test_step_id": "step_x"}}}),
-    ] {
-        let answer = client.patch(&path, json!({"expected_version": 2, "patch": patch})).await;
-        assert_eq!(answer.status, 400, "{patch}");
-    }
-
-    for body in
-        [json!({"patch": {}}), json!({"expected_version": 2}), json!({"expected_version": -1, "patch": {}})]
-    {
-        assert_eq!(client.patch(&path, body).await.status, 400);
-    }
-
-    let missing = client.patch("/shared-steps/ssc_none", json!({"expected_version": 0, "patch": {}})).await;
-
-    assert_eq!(missing, error(404, "shared step not found"));
+    let unordered = json!({"expected_version": 3, "patch": {"step_order": ["7"]}});
+    assert_eq!(client.patch(&path, unordered).await.status, 400);
 }

@@ -1,5 +1,6 @@
 //! Requests of every operation have the method, path, query and body that the contract requires.
 
+use reqwest::Url;
 use serde_json::{Value, json};
 use tas_mcp::{
     fields::Fields,
@@ -10,7 +11,6 @@ use tas_mcp::{
         tool::Access,
     },
 };
-use url::Url;
 
 use crate::support::contract::{self, Operation, resolved};
 

@@ -43,7 +43,7 @@ fn lists_are_checked_item_by_item() {
     assert_eq!(hosts, ["a.example:1", "b"]);
     let origins = with("TAS_HTTP_ALLOWED_ORIGINS", "https://A.example:443").expect("origins");
     assert_eq!(
-        origins.allowed_origins.iter().map(url::Url::as_str).collect::<Vec<_>>(),
+        origins.allowed_origins.iter().map(reqwest::Url::as_str).collect::<Vec<_>>(),
         ["https://a.example/"]
     );
     let networks = with("TAS_HTTP_TRUSTED_PROXIES", "10.0.0.0/8, ::1").expect("networks");

@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use bytes::Bytes;
 use tas_mcp::settings::Settings;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -11,6 +10,7 @@ use tokio::{
     task::AbortHandle,
 };
 use tokio_rustls::TlsAcceptor;
+use tokio_util::bytes::Bytes;
 
 use super::{HANG_LIMIT, service::settings};
 

@@ -36,7 +36,7 @@ impl Stub {
             let pending = answer(target);
             async move {
                 let (status, body) = pending.await;
-                let status = http::StatusCode::from_u16(status).expect("a status");
+                let status = axum::http::StatusCode::from_u16(status).expect("a status");
                 // The client repeats failed requests without a pause.
                 (status, [("content-type", "application/json"), ("retry-after", "0")], body.to_string())
                     .into_response()

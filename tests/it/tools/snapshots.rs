@@ -69,7 +69,12 @@ fn every_tool_has_a_title_and_all_four_hints_and_the_default_ones_have_words_for
 #[test]
 fn a_tool_that_reads_is_a_get_and_one_that_writes_is_not() {
     for entry in &OPERATIONS {
-        assert_eq!(entry.effect.is_read_only(), entry.request.method == http::Method::GET, "{}", entry.name);
+        assert_eq!(
+            entry.effect.is_read_only(),
+            entry.request.method == axum::http::Method::GET,
+            "{}",
+            entry.name
+        );
     }
 }
 

@@ -6,8 +6,6 @@ use tas_mcp::sandbox::seed;
 use super::TOOL;
 use crate::support::fixture::{Fixture, Session};
 
-const SOURCES: &str = ": exactly one of `multiplayer_run_id`, `multiplayer_run_ids`, `test_plan_execution_id` must be provided, got ";
-
 /// Asserts that each call is refused with exactly these violations, and that no request is sent.
 async fn assert_refused(cases: &[(Value, &[&str])]) {
     let Session { service, mut host, .. } = Fixture::new().open().await;
@@ -15,25 +13,6 @@ async fn assert_refused(cases: &[(Value, &[&str])]) {
         assert_eq!(host.violations(TOOL, arguments.clone()).await, *expected, "{arguments}");
     }
     assert_eq!(service.requests().await, [""; 0]);
-}
-
-#[tokio::test]
-async fn exactly_one_source_is_given() {
-    let (run, execution) = (seed::RUN_PASSED, seed::EXECUTION_COMPLETED);
-    let none = format!("{SOURCES}none");
-    let all = format!("{SOURCES}`multiplayer_run_id`, `multiplayer_run_ids`, `test_plan_execution_id`");
-    let runs = format!("{SOURCES}`multiplayer_run_id`, `multiplayer_run_ids`");
-
-    assert_refused(&[
-        (json!({}), &[&none]),
-        (json!({"multiplayer_run_id": null, "force_new_run": false}), &[&none]),
-        (json!({"multiplayer_run_id": run, "multiplayer_run_ids": [run]}), &[&runs]),
-        (
-            json!({"multiplayer_run_id": run, "multiplayer_run_ids": [run], "test_plan_execution_id": execution}),
-            &[&all],
-        ),
-    ])
-    .await;
 }
 
 #[tokio::test]
@@ -81,35 +60,4 @@ async fn a_name_has_1_to_250_characters_without_surrounding_spaces() {
         let result = host.succeed(TOOL, named(&name)).await;
         assert_eq!(result["tmsys_run_name"], name.trim());
     }
-}
-
-#[tokio::test]
-async fn unknown_fields_and_wrong_types_are_refused() {
-    let run = seed::RUN_PASSED;
-
-    assert_refused(&[
-        (
-            json!({"multiplayer_run_id": run, "force_new_runs": false}),
-            &["force_new_runs: is not an argument of this tool; the nearest is `force_new_run`"],
-        ),
-        (
-            json!({"multiplayer_run_id": run, "force_new_run": "no", "close_run_on_completion": 1}),
-            &[
-                "force_new_run: must be true or false, got a string",
-                "close_run_on_completion: must be true or false, got a number",
-            ],
-        ),
-        (
-            json!({"test_plan_execution_id": "run-7"}),
-            &["test_plan_execution_id: must be a UUID such as 3f2b8c1e-7a4d-4e59-9b60-1c2d3e4f5a6b"],
-        ),
-    ])
-    .await;
-
-    // The service sets the trigger; no caller chooses it.
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    let found = host.violations(TOOL, json!({"multiplayer_run_id": run, "export_trigger": "auto"})).await;
-
-    assert!(found.len() == 1 && found[0].starts_with("export_trigger: is not an argument"), "{found:?}");
-    assert_eq!(service.requests().await, [""; 0]);
 }

@@ -9,25 +9,6 @@ use crate::support::fixture::Session;
 const TOOL: &str = "start_test_plan_run";
 
 #[tokio::test]
-async fn the_default_slot_or_a_list_of_slots_is_required() {
-    let (plan, config) = (seed::PLAN_CROSS_PLATFORM, seed::CONFIG_WINDOWS);
-    let slots = json!({"2": {"deployment_config_id": config}});
-
-    assert_refused(
-        TOOL,
-        &[
-            (json!({}), &["test_plan_id: is required", ": at least one of `deployment_config_id`, `slot_deployment_configs` must be provided"]),
-            (json!({"test_plan_id": plan, "slot_deployment_configs": {}}), &[": at least one of `deployment_config_id`, `slot_deployment_configs` must be provided"]),
-            (
-                json!({"test_plan_id": plan, "slot_deployment_configs": slots, "build_id": seed::BUILD_WINDOWS}),
-                &["build_id: requires `deployment_config_id`"],
-            ),
-        ],
-    )
-    .await;
-}
-
-#[tokio::test]
 async fn slot_one_is_the_default_slot() {
     let config = seed::CONFIG_WINDOWS;
     let arguments = json!({
@@ -41,34 +22,6 @@ async fn slot_one_is_the_default_slot() {
     ];
 
     assert_refused(TOOL, &[(arguments, &expected)]).await;
-}
-
-#[tokio::test]
-async fn all_devices_exclude_slots() {
-    let slots = json!({"2": {"deployment_config_id": seed::CONFIG_PHONES}});
-    let arguments = json!({
-        "test_plan_id": seed::PLAN_CROSS_PLATFORM, "slot_deployment_configs": slots, "run_on_all_configured_devices": true,
-    });
-    let expected = [
-        "run_on_all_configured_devices: requires `deployment_config_id`",
-        "run_on_all_configured_devices: cannot be combined with `slot_deployment_configs`",
-    ];
-
-    assert_refused(TOOL, &[(arguments, &expected)]).await;
-}
-
-#[tokio::test]
-async fn retries_and_instances_are_no_arguments_of_a_plan() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    for name in ["retries", "instances", "name", "player_deployment_configs"] {
-        let arguments =
-            json!({"test_plan_id": seed::PLAN_SMOKE, "deployment_config_id": seed::CONFIG_WINDOWS, name: 1});
-        let found = host.violations(TOOL, arguments).await;
-        assert_eq!(found.len(), 1);
-        assert!(found[0].starts_with(&format!("{name}: is not an argument of this tool")), "{found:?}");
-    }
-
-    assert_eq!(service.requests().await, [""; 0]);
 }
 
 #[tokio::test]

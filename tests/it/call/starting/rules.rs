@@ -46,34 +46,6 @@ async fn a_deployment_config_is_required() {
 }
 
 #[tokio::test]
-async fn some_arguments_require_a_saved_test() {
-    let players = json!({"1": {"deployment_config_id": seed::CONFIG_WINDOWS}});
-    for source in ["test_plan_id", "instructions"] {
-        let mut arguments = json!({
-            "deployment_config_id": seed::CONFIG_WINDOWS,
-            "player_deployment_configs": players, "retries": 1, "instances": 2,
-        });
-        arguments[source] = json!(seed::PLAN_SMOKE);
-        let expected = [
-            "player_deployment_configs: requires `multiplayer_test_id`",
-            "retries: requires `multiplayer_test_id`",
-            "instances: requires `multiplayer_test_id`",
-        ];
-
-        assert_refused("start_run", &[(arguments, &expected)]).await;
-    }
-}
-
-#[tokio::test]
-async fn a_name_requires_instructions() {
-    assert_refused(
-        "start_run",
-        &[(start_with(json!({"name": "Nightly"})), &["name: requires `instructions`"])],
-    )
-    .await;
-}
-
-#[tokio::test]
 async fn retries_and_instances_have_limits() {
     let cases = [
         ("retries", json!(-1), "must be from 0 to 10, got -1"),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{build, fixture, part_urls, put_accepted, put_refused, upload_ids, uploads_and_files, with};
+use super::{build, fixture, part_urls, put_accepted, put_refused, uploads_and_files, with};
 use crate::support::fixture::Session;
 
 const MINUTE: f64 = 60.0;
@@ -35,23 +35,4 @@ async fn an_upload_ends_at_its_timeout_and_leaves_no_files() {
 
         assert_eq!(error["code"], "not_found");
     }
-}
-
-#[tokio::test]
-async fn an_upload_that_ended_has_no_part_urls() {
-    let Session { service, mut host, .. } = fixture().open().await;
-    let upload = host.succeed("initiate_build_upload", build(3)).await;
-    service.advance(60.0 * MINUTE);
-
-    let arguments = json!({
-        "upload_id": upload["upload_id"], "object_key": upload["object_key"], "part_numbers": [1],
-    });
-    let error = host.fail("get_build_upload_parts", arguments).await;
-
-    assert_eq!((&error["code"], &error["status"]), (&json!("rejected"), &json!(400)));
-    assert_eq!(error["details"]["service_error"], "Upload not found");
-
-    let error = host.fail("cancel_build_upload", upload_ids(&upload)).await;
-
-    assert_eq!(error["code"], "not_found");
 }

@@ -49,6 +49,8 @@ pub(super) struct Case {
     pub(super) is_empty: bool,
     /// Whether the answer never ends, so that the shortest time limit is set.
     pub(super) is_hanging: bool,
+    /// The operations that are called.
+    pub(super) operations: Vec<&'static OperationEntry>,
     /// Largest number of calls at the same time.
     pub(super) in_flight: usize,
     /// Largest number of equal requests that read.
@@ -91,6 +93,7 @@ impl Case {
             target: Target::Refused,
             is_empty: false,
             is_hanging: false,
+            operations: OPERATIONS.iter().collect(),
             in_flight: OPERATIONS.len(),
             max_requests: MAX_REQUESTS,
         }
@@ -106,6 +109,19 @@ impl Case {
 
     pub(super) fn hanging(self) -> Self {
         Self { is_hanging: true, ..self }
+    }
+
+    /// Calls only the first of the operations that read, and of those that write, with each kind of answer.
+    pub(super) fn of_each_kind(mut self) -> Self {
+        let kind = |entry: &OperationEntry| (entry.request.response_kind, entry.request.method.is_safe());
+        let mut kinds = Vec::new();
+        self.operations.retain(|entry| {
+            let is_first = !kinds.contains(&kind(entry));
+            kinds.push(kind(entry));
+            is_first
+        });
+
+        self
     }
 
     pub(super) fn in_flight(self, in_flight: usize) -> Self {

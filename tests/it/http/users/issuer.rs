@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use axum::{Json, Router, extract::Request, response::IntoResponse};
+use axum::{Json, Router, extract::Request, http::StatusCode, response::IntoResponse};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use http::StatusCode;
 use jiff::Timestamp;
 use ring::{
     rand::SystemRandom,

@@ -1,5 +1,6 @@
 //! Hostile values cannot change the structure of a request.
 
+use reqwest::Url;
 use serde_json::json;
 use tas_mcp::{
     failure::Violation,
@@ -9,7 +10,6 @@ use tas_mcp::{
         request::{self, Request},
     },
 };
-use url::Url;
 
 use super::{laid_out, operations_with_contract, pairs, path_sample, url};
 use crate::support::contract::Operation;

@@ -117,27 +117,27 @@ async fn an_execution_stands_for_its_plan_and_a_run_for_its_test() {
 #[tokio::test]
 async fn a_long_history_loses_its_ids_and_then_tests_that_did_not_change() {
     let mut history = History::default();
-    for day in 0..5 {
+    for day in 0..10 {
         let test = |number: usize| {
             let result = if number.is_multiple_of(9) && day % 2 == 0 { "FAILED" } else { "SUCCESS" };
             Test::new(number, &[result])
         };
         history.add(&(0..400).map(test).collect::<Vec<_>>());
     }
-    let summary = history.summary(of_plan(5)).await;
+    let summary = history.summary(of_plan(10)).await;
     let tests = summary["history"]["tests"].as_array().expect("tests");
 
     assert!(characters(&summary) <= 20_000, "{}", characters(&summary));
-    assert_eq!(summary["history"]["results"].as_array().map(Vec::len), Some(5));
+    assert_eq!(summary["history"]["results"].as_array().map(Vec::len), Some(10));
     assert_eq!(summary["history"]["changing"], 45);
-    assert!(tests.len() > 45 && tests.iter().all(|test| test["results"].as_str().map(str::len) == Some(5)));
+    assert!(tests.len() > 45 && tests.iter().all(|test| test["results"].as_str().map(str::len) == Some(10)));
     assert!(tests.iter().all(|test| test["id"].is_null()));
     assert_eq!(whole_length(&summary, "/history/tests"), 400);
     assert_eq!(
         each(&summary["truncated"]["cuts"], "/path"),
         ["/history/tests/-/id", "/history/results/-/id", "/history/tests"]
     );
-    assert_eq!(tests[0]["failed_run_id"], "r1600a00000", "the ids of failures go last");
+    assert_eq!(tests[0]["failed_run_id"], "r3200a00000", "the ids of failures go last");
 }
 
 /// Neither what is new nor a failure makes room for the grid.

@@ -1,9 +1,7 @@
 //! Verdicts of a wait (service.md 2.3, 3.2).
 
 use serde_json::{Value, json};
-use tas_mcp::sandbox::seed::{
-    EXECUTION_COMPLETED, JOB_FLAKY, JOB_PASSED, JOB_REJECTED, JOB_STOPPED, RUN_TIMED_OUT,
-};
+use tas_mcp::sandbox::seed::{EXECUTION_COMPLETED, JOB_PASSED, JOB_REJECTED};
 
 use crate::support::fixture::Fixture;
 
@@ -17,15 +15,6 @@ async fn wait_for_job_with_runs(runs: Value) -> Value {
 
 fn run(id: &str, result: impl Into<Value>, started_at: Option<&str>) -> Value {
     json!({"multiplayer_run_id": id, "state": "COMPLETED", "result": result.into(), "started_at": started_at})
-}
-
-#[tokio::test]
-async fn the_attempt_that_was_started_last_decides() {
-    let mut session = Fixture::new().simulated_time().open().await;
-    let end = session.wait(json!({"job_id": JOB_FLAKY})).await;
-    assert_eq!((&end["verdicts"], &end["items"][0]["attempts"]), (&json!({"SUCCESS": 1}), &json!(2)));
-    assert_eq!(end["items"][0]["earlier"], json!(["TIMEOUT"]));
-    assert_ne!(end["items"][0]["run_id"], RUN_TIMED_OUT);
 }
 
 #[tokio::test]
@@ -81,13 +70,6 @@ async fn a_job_without_a_run_or_a_result_is_not_passed() {
     assert_eq!(end["items"][0]["reason"], "no_device_available");
     let end = wait_for_job_with_runs(json!([run("one", Value::Null, None)])).await;
     assert_eq!((&end["verdicts"], &end["all_passed"]), (&json!({"no_result": 1}), &json!(false)));
-}
-
-#[tokio::test]
-async fn a_stopped_job_ends_the_wait() {
-    let mut session = Fixture::new().simulated_time().open().await;
-    let end = session.wait(json!({"job_id": JOB_STOPPED})).await;
-    assert_eq!(end["verdicts"], json!({"STOPPED": 1}));
 }
 
 /// The counts of an execution describe all tests only if they contain the total.
