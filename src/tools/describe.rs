@@ -28,7 +28,7 @@ use crate::{
             builds::{BuildDetail, GetBuild},
             jobs::{GetTestPlanExecution, Job, JobRun, ListJobs, ListTestPlanExecutions, TestPlanExecution},
             plans::{GetTestPlan, ListTestPlans, TestPlan, TestPlanItem, TestPlanSummary},
-            runs::{GetRun, ListRuns, Run, RunDetail},
+            runs::{GetRun, ListRuns, Run, RunDetail, RunHead},
             tests::{GetTest, TestCase},
         },
         catalog::ListedOperation,
@@ -333,13 +333,8 @@ impl Reading<'_> {
         let seen = occurrences.iter().map(|one| one.multiplayer_run_id.clone());
         let runs = self.each("runs", seen, |id| GetRun { run_id: Id(id) }).await;
 
-        let place = |one: &BugOccurrence| {
-            let run = runs.get(&one.multiplayer_run_id).map(|run| &run.head);
-            let mut place = occurrence(one);
-            place["run_state"] = json!(run.map(|run| state(ResultItem::from_run(run))));
-            place["build"] = json!(run.map(|run| &run.build));
-            place
-        };
+        let place =
+            |one: &BugOccurrence| occurrence(one, runs.get(&one.multiplayer_run_id).map(|run| &run.head));
         json!({
             "name": bug.title, "state": bug.status, "by": bug.created_by,
             "occurrences": occurrences.iter().map(place).collect::<Vec<_>>(),
@@ -389,13 +384,18 @@ impl Reading<'_> {
     }
 }
 
-/// Returns where a bug was seen. Players count from 0 in the occurrence, and from 1 in their ids (service.md 1.8).
-pub(super) fn occurrence(one: &BugOccurrence) -> Value {
-    let run = &one.multiplayer_run_id;
-    json!({
-        "run_id": run, "player_id": format!("{run}-{}", one.player_index + 1), "test_name": one.test_name,
-        "step": one.test_step, "detected_at": one.detected_at,
-    })
+/// Returns where a bug was seen, with what is known of the run. Players count from 0 in the occurrence, and from 1 in their ids
+/// (service.md 1.8).
+pub(super) fn occurrence(one: &BugOccurrence, run: Option<&RunHead>) -> Value {
+    let id = &one.multiplayer_run_id;
+    let mut place = json!({
+        "run_id": id, "player_id": format!("{id}-{}", one.player_index + 1),
+        "run_state": run.map(|run| state(ResultItem::from_run(run))), "build": run.map(|run| &run.build),
+        "test_name": one.test_name, "step": one.test_step, "detected_at": one.detected_at,
+    });
+    drop_null_fields(&mut place);
+
+    place
 }
 
 fn named(id: Option<String>, name: Option<String>) -> Option<NamedId> {

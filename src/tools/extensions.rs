@@ -192,7 +192,10 @@ async fn add_occurrences(reader: &Reader, bugs: &mut Reply, unread: &mut Unread)
         match detail {
             Ok(BugDetail { occurrences, .. }) => {
                 let newest = occurrences.iter().max_by_key(|one| one.detected_at.parse::<Timestamp>().ok());
-                bug.insert(NEWEST_OCCURRENCE.to_owned(), newest.map(occurrence).unwrap_or_default());
+                bug.insert(
+                    NEWEST_OCCURRENCE.to_owned(),
+                    newest.map(|one| occurrence(one, None)).unwrap_or_default(),
+                );
             }
             Err(failure) => unread.add("occurrences of bug", id, &failure),
         }

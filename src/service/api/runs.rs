@@ -93,7 +93,7 @@ pub struct ListRuns {
     pub job_id: Option<Uuid>,
     /// From `tool:list_test_plan_executions/summarize_results`.
     pub test_plan_execution_id: Option<Uuid>,
-    /// `verification`, `discovery` or `task`.
+    /// Such as verification, discovery or task.
     pub test_type: Option<String>,
     /// Runs with all of these tags.
     pub tags: Option<Vec<String>>,

@@ -66,28 +66,6 @@ async fn without_ids_the_named_project_is_used_without_a_look_up() {
 }
 
 #[tokio::test]
-async fn ids_of_another_project_are_refused_and_nothing_is_written() {
-    let Session { service, mut host, .. } = Fixture::new().open().await;
-    let calls = [
-        ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
-        ("stop_runs", json!({"job_ids": [seed::JOB_RUNNING], "confirm": true}), seed::JOB_RUNNING),
-        ("export_tmsys_run", json!({"multiplayer_run_ids": [seed::RUN_FAILED]}), seed::RUN_FAILED),
-        (
-            "export_tmsys_run",
-            json!({"test_plan_execution_id": seed::EXECUTION_COMPLETED}),
-            seed::EXECUTION_COMPLETED,
-        ),
-    ];
-
-    for (tool, arguments, id) in calls {
-        let error = host.fail(tool, within("arena", arguments)).await;
-        assert_mismatch(&error, "arena", "demo", id);
-    }
-
-    assert_eq!(service.writes().await, [""; 0]);
-}
-
-#[tokio::test]
 async fn an_id_that_the_key_cannot_read_is_not_resolved() {
     let Session { service, mut host, .. } = Fixture::new().open().await;
     let export = json!({"multiplayer_run_ids": [seed::RUN_PASSED, seed::ARENA_RUN_PASSED]});

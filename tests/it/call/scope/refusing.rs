@@ -1,4 +1,4 @@
-//! Refusals for an organization key, and their messages.
+//! Refusals, mostly for an organization key, and their messages.
 
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -15,8 +15,6 @@ use crate::support::{
 
 #[tokio::test]
 async fn ids_of_another_project_are_refused_and_nothing_is_written() {
-    let Session { service, mut host, .. } =
-        Fixture::new().key(keys::ORGANIZATION).variables(&[BOTH]).open().await;
     let calls = [
         ("get_run", json!({"run_id": seed::RUN_PASSED}), seed::RUN_PASSED),
         ("list_runs", json!({"job_id": seed::JOB_PASSED}), seed::JOB_PASSED),
@@ -34,16 +32,19 @@ async fn ids_of_another_project_are_refused_and_nothing_is_written() {
         ),
     ];
 
-    // In the second round every owner is known, so that no look-up runs.
-    for (tool, arguments, id) in calls.clone().into_iter().chain(calls) {
-        let error = host.fail(tool, within("arena", arguments)).await;
-        assert_mismatch(&error, "arena", "demo", id);
-        let states_no_change = error["message"].as_str().expect("a message").ends_with("nothing was changed");
-        let reads = catalog::find_tool(tool).expect("a tool").effect.is_read_only();
-        assert_eq!(states_no_change, !reads, "only a write states that nothing was changed: {error}");
-    }
+    for key in [keys::DEMO, keys::ORGANIZATION] {
+        let Session { service, mut host, .. } = Fixture::new().key(key).variables(&[BOTH]).open().await;
+        // In the second round every owner is known, so that no look-up runs.
+        for (tool, arguments, id) in calls.clone().into_iter().chain(calls.clone()) {
+            let error = host.fail(tool, within("arena", arguments)).await;
+            assert_mismatch(&error, "arena", "demo", id);
+            let message = error["message"].as_str().expect("a message");
+            let reads = catalog::find_tool(tool).expect("a tool").effect.is_read_only();
+            assert_eq!(message.ends_with("nothing was changed"), !reads, "only a write states it: {error}");
+        }
 
-    assert_eq!(service.writes().await, [""; 0]);
+        assert_eq!(service.writes().await, [""; 0]);
+    }
 }
 
 #[tokio::test]
