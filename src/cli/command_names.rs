@@ -10,12 +10,13 @@ use crate::{
 };
 
 /// Commands of their own for tools that users often use. Every other tool is `tas-mcp call NAME`.
-pub(super) const COMMANDS: [(&str, &str); 20] = [
+pub(super) const COMMANDS: [(&str, &str); 21] = [
     ("start_run", "run"),
     ("start_test_plan_run", "run"),
     ("wait_for_completion", "wait"),
     ("summarize_results", "report"),
     ("describe_record", "show"),
+    ("find_by_name", "show"),
     ("stop_runs", "stop"),
     ("rerun_results", "rerun"),
     ("export_tmsys_run", "export"),

@@ -127,7 +127,6 @@ impl Host {
         }
     }
 
-    /// Returns how the host learns of the program, which is a path or a name.
     fn connection(self, program: String, arguments: &[String]) -> Connection {
         let add = |host, options: &str, start: [String; 2]| {
             let words = format!("mcp add{options} {ENTRY}");

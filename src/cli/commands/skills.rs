@@ -135,7 +135,6 @@ impl SkillsArguments {
 }
 
 impl Place {
-    /// Returns where the skill is in `folder`, as commands.
     fn of(skill: &Skill, folder: &Path) -> Option<Self> {
         let path = folder.join(skill.name);
         let files = skill.files_for(&CommandLine)?.into_iter();

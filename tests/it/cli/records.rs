@@ -180,6 +180,15 @@ async fn a_warning_of_an_export_names_the_test_and_the_case() {
 }
 
 #[tokio::test]
+async fn a_pipe_gets_what_is_nested_in_an_answer_that_is_no_list() {
+    let service = Service::start().await;
+    let (_, printed, _) = run(&service, &["call", "get_run", "--run-id", seed::RUN_FAILED]).await;
+
+    let run: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(run["players"][0]["steps"][1]["run_result"], "FAILED");
+}
+
+#[tokio::test]
 async fn a_text_is_cut_at_lines_and_says_how_many_are_left_out() {
     let service = Service::start().await;
     for command in ["show", "report"] {
