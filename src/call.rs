@@ -28,7 +28,7 @@ pub(crate) use self::sender::LONG_WORK;
 pub use self::{
     arguments::{CheckedArguments, CommonArguments, ToolArguments},
     artifact::Artifact,
-    ids::{RecordId, record_ids},
+    ids::{id_fields, values},
     reply::Reply,
 };
 use self::{

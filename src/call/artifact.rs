@@ -21,7 +21,7 @@ use crate::{
     },
     fields::Fields,
     service::{
-        api::artifacts::GetRunArtifact, catalog::ListedOperation as _, lenient::view, operation::ResponseKind,
+        api::files::GetRunArtifact, catalog::ListedOperation as _, lenient::view, operation::ResponseKind,
     },
 };
 

@@ -10,12 +10,11 @@ use super::{
     scope::{ASK_OPERATOR, Scope, ids_of_call},
 };
 use crate::{
-    client::{ApiKey, Client, HostProbe, KeyKind, ServiceTraffic},
+    client::{ApiKey, Client},
     clock::{Clock, SystemClock},
     failure::{Code, Failure},
     service::{
         catalog,
-        operation::UrlBase,
         tool::{Access, ToolDefinition},
     },
     text::quoted_argument,
@@ -63,9 +62,9 @@ impl Caller {
         }
     }
 
-    /// Returns the numbers about the requests to the service.
-    pub fn traffic(&self) -> &ServiceTraffic {
-        self.client.traffic()
+    /// Returns the client, for what concerns no call: its key, its hosts and their traffic.
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Returns the caller for one of the keys that a signed-in user may use, within `projects` and `permissions`.
@@ -137,32 +136,14 @@ impl Caller {
         self.scope.is_reached(&sender, arguments.common.project_id.as_deref(), &ids).await
     }
 
-    /// Returns whether the service has accepted the key.
-    pub fn is_key_accepted(&self) -> bool {
-        self.client.is_key_accepted()
-    }
-
     /// Returns the clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// Returns whether the key belongs to a project or an organization.
-    ///
-    /// # Errors
-    /// `not_configured` if there is no usable key.
-    pub async fn key_kind(&self) -> Result<KeyKind, Failure> {
-        Ok(self.client.key().await?.kind())
-    }
-
     /// Returns the address of the main API.
     pub fn base_url(&self) -> &str {
         &self.base_url
-    }
-
-    /// Checks whether the host of `url_base` answers; `None` if its address is not set.
-    pub async fn check_host(&self, url_base: UrlBase) -> Option<Result<HostProbe, Failure>> {
-        self.client.probe(url_base).await
     }
 
     /// Derives the secret of `purpose` from the API key and, if there is one, the signed-in user. Processes with the

@@ -15,7 +15,7 @@ use crate::{
     fields::Fields,
     picture::{self, Picture},
     service::{
-        api::artifacts::DEFAULT_PART, catalog::OperationEntry, lenient::view, operation::ResponseKind,
+        api::files::DEFAULT_PART, catalog::OperationEntry, lenient::view, operation::ResponseKind,
         request::Request,
     },
     text::first_characters,
@@ -36,7 +36,7 @@ const SAVE_HINT: &str = "not shown here: `tas-mcp download` saves it at a termin
 /// Largest number of bytes of a UTF-8 character after its first byte.
 const MAX_CONTINUATION_BYTES: usize = 3;
 
-/// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::artifacts::GetRunArtifact)
+/// The part of a file that checked arguments of [`GetRunArtifact`](crate::service::api::files::GetRunArtifact)
 /// name.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -52,7 +52,7 @@ impl RequestedPart {
     }
 }
 
-/// Returns the fields of [`ArtifactPart`](crate::service::api::artifacts::ArtifactPart) for a reply of at most
+/// Returns the fields of [`ArtifactPart`](crate::service::api::files::ArtifactPart) for a reply of at most
 /// `max_chars` characters, and the file itself if it is a picture that can be decoded by `deadline`.
 ///
 /// # Errors

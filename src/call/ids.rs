@@ -5,7 +5,6 @@ use indexmap::IndexSet;
 use serde_json::Value;
 
 use crate::{
-    client::KEY_PREFIX,
     failure::Violation,
     fields::Fields,
     service::{
@@ -41,36 +40,9 @@ fn is_id(text: &str) -> bool {
         && !text.contains(|character: char| character.is_whitespace() || character.is_control())
 }
 
-/// Longest id that is reported, in bytes.
-const MAX_REPORTED_BYTES: usize = 80;
-
-/// An id in the arguments or the answer of a call, for reports: the field that holds it, and the id.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordId {
-    /// Name of the field.
-    pub field: &'static str,
-    /// The id: letters, digits and a few marks, and no key.
-    pub id: String,
-}
-
-/// Returns the ids in the fields of arguments or of an answer, at most `limit` of them. A caller can put any text into a field, of
-/// which only what looks like an id is reported.
-pub fn record_ids(fields: &Fields, limit: usize) -> Vec<RecordId> {
-    let names = ID_FIELDS.into_iter().chain(result_fields().map(|(_, name)| name)).chain([ID]);
-    let ids = names.flat_map(|field| values(fields, field).iter().map(move |id| (field, id)));
-    let reported = ids.filter_map(|(field, id)| {
-        let id = id.as_str().filter(|id| is_reportable(id))?.to_owned();
-        Some(RecordId { field, id })
-    });
-    reported.take(limit).collect()
-}
-
-fn is_reportable(id: &str) -> bool {
-    let is_mark = |byte: u8| matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
-    !id.is_empty()
-        && id.len() <= MAX_REPORTED_BYTES
-        && !id.starts_with(KEY_PREFIX)
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
+/// Returns the names of the fields that hold ids of records.
+pub fn id_fields() -> impl Iterator<Item = &'static str> {
+    ID_FIELDS.into_iter().chain(result_fields().map(|(_, name)| name)).chain([ID])
 }
 
 /// Returns the ids of results in arguments or at the top level of an answer, each once.
@@ -101,7 +73,7 @@ fn result_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {
 }
 
 /// Returns the values of a field that holds one value or a list of values.
-fn values<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
+pub fn values<'a>(fields: &'a Fields, name: &str) -> &'a [Value] {
     match fields.get(name) {
         Some(Value::Array(list)) => list,
         Some(single) => std::slice::from_ref(single),

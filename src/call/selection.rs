@@ -67,23 +67,15 @@ impl FieldSelection {
         if violations.is_empty() { Ok(root) } else { Err(violations) }
     }
 
-    /// Selects what a caller needs first, if the answer of `tool` is brief by default.
-    pub fn brief(tool: &ToolDefinition) -> Option<Self> {
-        let brief = tool.brief?;
-        if let Some(field) = brief.strip_prefix('-') {
-            return Some(Self { is_whole: true, without: field.split_once('.'), ..Self::default() });
-        }
-        let names: Vec<_> = brief.split(',').map(str::to_owned).collect();
-        let mut brief = Self::parse(tool, &names).ok()?;
-        let known = schema::records(tool.output_schema()).and_then(schema::properties);
-        let others =
-            known.into_iter().flat_map(Fields::keys).filter(|name| !brief.includes(&[RECORDS, name]));
-        let others = others.map(String::as_str).collect::<Vec<_>>().join(",");
-        let by_name = tool.field_by_name().map(|field| format!("; {field}: only by name"));
-        let by_name = by_name.unwrap_or_default();
-        brief.left_out = Some(format!("nulls,{others}: `fields: \"{EVERYTHING}\"` returns them{by_name}"));
+    /// Selects everything but a field of the entries of a list.
+    pub fn without(list: &'static str, field: &'static str) -> Self {
+        Self { is_whole: true, without: Some((list, field)), ..Self::default() }
+    }
 
-        Some(brief)
+    /// Drops fields that are null, and adds what the caller learns about them and about what is not selected.
+    #[must_use]
+    pub fn leaving_out(self, what: String) -> Self {
+        Self { left_out: Some(what), ..self }
     }
 
     /// Returns whether the caller has named the field of records `name`.
@@ -100,7 +92,7 @@ impl FieldSelection {
     }
 
     /// Returns whether a field, or something below it, is selected. `path` are the names that lead to it.
-    pub(super) fn includes(&self, path: &[&str]) -> bool {
+    pub(crate) fn includes(&self, path: &[&str]) -> bool {
         let Some((first, below)) = path.split_first() else { return true };
         self.is_whole || self.children.get(*first).is_some_and(|child| child.includes(below))
     }

@@ -15,8 +15,7 @@ use crate::{
     service::{
         api::{
             builds::ListBuilds, configs::GetMinionDownload, configs::ListDeploymentConfigs,
-            knowledge::ListProjectKnowledgeFiles, runs::ListRuns, tests::ListTests,
-            uploads::InitiateBuildUpload,
+            files::ListProjectKnowledgeFiles, runs::ListRuns, tests::ListTests, uploads::InitiateBuildUpload,
         },
         catalog::{ListedOperation as _, OperationEntry},
         operation::UrlBase,
@@ -111,8 +110,8 @@ impl Checks {
         let base_url = client.base_url.clone();
         let knowledge_url = client.knowledge_url.clone().ok().flatten();
         let caller = Caller::new(config.call);
-        let key = match caller.key_kind().await {
-            Ok(kind) => Some(key_text(kind)),
+        let key = match caller.client().key().await {
+            Ok(key) => Some(key_text(key.kind())),
             Err(problem) if needs_key => return Self { problem: Some(problem), ..Self::default() },
             Err(_) => None,
         };
@@ -210,7 +209,7 @@ impl PermissionProbe {
 
 impl HostCheck {
     async fn of(caller: &Caller, name: &'static str, url_base: UrlBase, url: Option<&HostUrl>) -> Self {
-        let (reached, failure) = match caller.check_host(url_base).await {
+        let (reached, failure) = match caller.client().probe(url_base).await {
             None => (None, None),
             Some(Ok(reached)) => (Some(reached), None),
             Some(Err(failure)) => (None, Some(failure)),

@@ -208,7 +208,7 @@ impl GrantedCallers {
     }
 
     pub(super) fn is_key_accepted(&self) -> bool {
-        self.all().iter().any(Caller::is_key_accepted)
+        self.all().iter().any(|caller| caller.client().is_key_accepted())
     }
 
     fn all(&self) -> &[Caller] {

@@ -65,7 +65,7 @@ impl Shared {
         let authorization = Authorization::from_settings(&http, tools.files.ca_file.clone())
             .map_err(|problem| Failure::new(Code::NotConfigured, problem))?;
         let configured = CallerWithFiles::new(tools);
-        let traffic = configured.caller.traffic().clone();
+        let traffic = configured.caller.client().traffic().clone();
         let keyless = Failure::new(Code::Unauthenticated, "the request has no API key").hint(KEY_HINT);
         let anonymous = if settings.has_key() { Ok(configured.caller.clone()) } else { Err(keyless) };
         let credentials = Credentials::new(

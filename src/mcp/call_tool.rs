@@ -17,10 +17,14 @@ use super::{
     tasks::{TaskStart, may_become_task},
 };
 use crate::{
-    call::{RecordId, Reply, ToolArguments, arguments::AGREEMENT, record_ids, reply::FieldSelection},
+    call::{Reply, ToolArguments, arguments::AGREEMENT, id_fields, reply::FieldSelection, values},
+    client::KEY_PREFIX,
     failure::{Code, Failure},
     fields::Fields,
-    service::tool::{PROJECT_ID, ToolDefinition},
+    service::{
+        schema::{RECORDS, properties, records},
+        tool::{PROJECT_ID, ToolDefinition},
+    },
     tools::catalog::Tool,
 };
 
@@ -59,7 +63,7 @@ impl ServerState {
         }
         if tool.confirmation_question.is_none() {
             let mut arguments = ToolArguments::from_host(&tool, sent);
-            arguments.selection = arguments.selection.or_else(|| FieldSelection::brief(&tool));
+            arguments.selection = arguments.selection.or_else(|| brief(&tool));
             let names_project = arguments.common.project_id.is_some() || self.config().project.is_some();
             let outcome = self.tool_runner.run(tool, arguments, context).await;
             let is_open = tool.takes_pages() && !names_project;
@@ -127,6 +131,23 @@ fn naming_project(list: Reply) -> Reply {
     }
 }
 
+/// Selects what a model needs first, if the answer of `tool` is brief by default.
+fn brief(tool: &ToolDefinition) -> Option<FieldSelection> {
+    let brief = tool.brief?;
+    if let Some((list, field)) = brief.strip_prefix('-').and_then(|path| path.split_once('.')) {
+        return Some(FieldSelection::without(list, field));
+    }
+
+    let names: Vec<_> = brief.split(',').map(str::to_owned).collect();
+    let selection = FieldSelection::parse(tool, &names).ok()?;
+    let known = records(tool.output_schema()).and_then(properties).into_iter().flat_map(Fields::keys);
+    let others = known.filter(|name| !selection.includes(&[RECORDS, name])).map(String::as_str);
+    let others = others.collect::<Vec<_>>().join(",");
+    let by_name = tool.field_by_name().map(|field| format!("; {field}: only by name")).unwrap_or_default();
+
+    Some(selection.leaving_out(format!("nulls,{others}: `fields: \"*\"` returns them{by_name}")))
+}
+
 /// Target of the spans of calls, and of the lines of calls that write.
 pub const AUDIT_TARGET: &str = "audit";
 
@@ -188,6 +209,36 @@ impl CallSpan {
             self.ids.extend(new);
         }
     }
+}
+
+/// Longest id that is logged, in bytes.
+const MAX_LOGGED_BYTES: usize = 80;
+
+/// An id in the arguments or the answer of a call.
+#[derive(PartialEq, Eq)]
+struct RecordId {
+    field: &'static str,
+    /// Letters, digits and a few marks, and no key.
+    id: String,
+}
+
+/// Returns the ids in the fields of arguments or of an answer, at most `limit` of them. A caller can put any text into a field, of
+/// which only what looks like an id is logged.
+fn record_ids(fields: &Fields, limit: usize) -> Vec<RecordId> {
+    let ids = id_fields().flat_map(|field| values(fields, field).iter().map(move |id| (field, id)));
+    let logged = ids.filter_map(|(field, id)| {
+        let id = id.as_str().filter(|id| is_loggable(id))?.to_owned();
+        Some(RecordId { field, id })
+    });
+    logged.take(limit).collect()
+}
+
+fn is_loggable(id: &str) -> bool {
+    let is_mark = |byte: u8| matches!(byte, b'-' | b'_' | b'.' | b':' | b'/');
+    !id.is_empty()
+        && id.len() <= MAX_LOGGED_BYTES
+        && !id.starts_with(KEY_PREFIX)
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || is_mark(byte))
 }
 
 /// Returns the code of the failure that a result tells the model.

@@ -20,7 +20,7 @@ use crate::{
     failure::{Code, Failure},
     fields::Fields,
     service::{
-        api::{bugs, jobs, knowledge, plans, runs, shared_steps},
+        api::{bugs, files, jobs, plans, runs, shared_steps},
         operation::placeholder,
         record_kind::ResultKind,
         request::RESERVED,
@@ -319,7 +319,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "knowledge",
         title: "Knowledge files",
         summary: "The knowledge files that agents read.",
-        tool: knowledge::ListKnowledgeFiles::tool,
+        tool: files::ListKnowledgeFiles::tool,
         variables: &[],
     },
     RecordTemplate {
@@ -327,7 +327,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "project_knowledge",
         title: "Knowledge files of the project",
         summary: "The knowledge files for every run of the project.",
-        tool: knowledge::ListProjectKnowledgeFiles::tool,
+        tool: files::ListProjectKnowledgeFiles::tool,
         variables: &[],
     },
     RecordTemplate {
@@ -335,7 +335,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "agent_knowledge",
         title: "Knowledge files of an agent",
         summary: "The knowledge files for runs with one agent.",
-        tool: knowledge::ListAgentKnowledgeFiles::tool,
+        tool: files::ListAgentKnowledgeFiles::tool,
         variables: &[variable("agent_id", "agent_id")],
     },
     RecordTemplate {
@@ -343,7 +343,7 @@ static TEMPLATES: [RecordTemplate; 10] = [
         name: "test_case_knowledge",
         title: "Knowledge files of a test",
         summary: "The knowledge files for runs of one test.",
-        tool: knowledge::ListTestCaseKnowledgeFiles::tool,
+        tool: files::ListTestCaseKnowledgeFiles::tool,
         variables: &[variable("test_case_id", "test_case_id")],
     },
 ];

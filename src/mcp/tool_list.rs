@@ -152,7 +152,11 @@ fn publish(
         .idempotent(effect.is_idempotent())
         // Every tool depends on the service, which other people change, too.
         .open_world(true);
-    let answer = tool.published_output_schema(types);
+    let mut answer = tool.answer_schema(types, PUBLISHED_DEPTH);
+    // The reply to a dry run has no field of the answer.
+    if !tool.required_fields.is_empty() && !tool.takes_dry_run() {
+        answer.insert("required".to_owned(), json!(tool.required_fields));
+    }
     let mut input = input_schema(tool, is_global);
     input.values_mut().for_each(|value| name_offered_tools(value, offered));
 
@@ -227,6 +231,9 @@ fn input_schema(tool: &ToolDefinition, is_global: bool) -> Fields {
     schema
 }
 
+/// Depth of the fields that hosts see, few of which show them to a model: those of an answer, and of the records of a page.
+const PUBLISHED_DEPTH: usize = 1;
+
 /// Keywords that only the check of arguments reads. Some hosts refuse `format` and `uniqueItems`.
 const INTERNAL: [&str; 4] = [OR_TYPE, "deprecated", "format", "uniqueItems"];
 
@@ -238,6 +245,7 @@ fn publish_fields(schema: &mut Fields, levels: usize) {
         schema.extend(fields);
     }
     let is_object = schema.get("type").is_some_and(|kind| kind == "object");
+    state_choices(schema);
     if levels == 0 && schema.get("type").is_some_and(|kind| kind != "string") {
         put_names_into_description(schema);
     }
@@ -258,8 +266,9 @@ fn publish_fields(schema: &mut Fields, levels: usize) {
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten();
     fields.filter_map(|(_, field)| field.as_object_mut()).for_each(|field| publish_fields(field, levels - 1));
     for keyword in ["items", "additionalProperties"] {
-        let entries = schema.get_mut(keyword).and_then(Value::as_object_mut);
-        entries.into_iter().for_each(|entries| publish_fields(entries, levels));
+        if let Some(Value::Object(entries)) = schema.get_mut(keyword) {
+            publish_fields(entries, levels);
+        }
     }
 }
 
@@ -289,4 +298,19 @@ fn names(schema: &Fields, levels: usize) -> Option<String> {
         below.map_or_else(|| name.clone(), |below| format!("{name} {below}"))
     };
     Some(format!("{{{}}}", shown.map(field).collect::<Vec<_>>().join(", ")))
+}
+
+/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`. A
+/// description that explains each value stays as it is.
+fn state_choices(object: &mut Fields) {
+    let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
+    let words = enumeration.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let words: Vec<_> = words.map(str::to_owned).collect();
+
+    if let Some(Value::String(text)) = object.get_mut("description")
+        && let [others @ .., last] = words.as_slice()
+        && !words.iter().all(|word| text.contains(&format!("`{word}`")))
+    {
+        *text = format!("{} or {last}. {text}", others.join(", "));
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
     call::reply::{self, FileLink, Reply},
     failure::Failure,
     picture::Picture,
-    service::{api::artifacts::GetRunArtifact, operation::Operation as _, tool::ToolDefinition},
+    service::{api::files::GetRunArtifact, operation::Operation as _, tool::ToolDefinition},
     text::{guidance::for_caller, visible_name},
 };
 

@@ -5,14 +5,13 @@
 //! or set to `null` are optional.
 #![expect(missing_docs, reason = "the names are those of the contract")]
 
-pub mod artifacts;
 pub mod bugs;
 pub mod builds;
 pub mod configs;
 pub mod exports;
+pub mod files;
 pub mod folders;
 pub mod jobs;
-pub mod knowledge;
 pub mod plans;
 pub mod run_start;
 pub mod runs;

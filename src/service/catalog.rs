@@ -91,12 +91,12 @@ macro_rules! for_each_operation {
             configs::ListDeploymentConfigs,
             configs::ListAgentConfigs,
             configs::ListCredentialKinds,
-            knowledge::ListKnowledgeFiles,
-            knowledge::ListProjectKnowledgeFiles,
-            knowledge::ListAgentKnowledgeFiles,
-            knowledge::ListTestCaseKnowledgeFiles,
-            artifacts::ListRunArtifacts,
-            artifacts::GetRunArtifact,
+            files::ListKnowledgeFiles,
+            files::ListProjectKnowledgeFiles,
+            files::ListAgentKnowledgeFiles,
+            files::ListTestCaseKnowledgeFiles,
+            files::ListRunArtifacts,
+            files::GetRunArtifact,
             configs::GetMinionDownload,
         }
     };

@@ -7,7 +7,7 @@ use crate::{
     failure::Violation,
     fields::Fields,
     service::{
-        api::artifacts::DEFAULT_PART,
+        api::files::DEFAULT_PART,
         catalog::OperationEntry,
         operation::{RequestInfo, ResponseKind, TMSYS, UrlBase, placeholder},
         schema::{KNOWN, properties},

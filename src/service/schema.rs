@@ -73,26 +73,7 @@ fn simplify_argument(schema: &mut Schema) {
         let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
         *text = paragraphs.collect::<Vec<_>>().join("\n\n");
     }
-    state_choices(object);
 }
-
-/// Puts the values of an enumeration, or of a list of them, before its description, because some hosts drop `enum`. A
-/// description that explains each value stays as it is.
-fn state_choices(object: &mut Fields) {
-    let enumeration = object.get("enum").or_else(|| object.get("items")?.get("enum"));
-    let words = enumeration.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<_> = words.map(str::to_owned).collect();
-
-    if let Some(Value::String(text)) = object.get_mut("description")
-        && let [others @ .., last] = words.as_slice()
-        && !words.iter().all(|word| text.contains(&format!("`{word}`")))
-    {
-        *text = format!("{} or {last}. {text}", others.join(", "));
-    }
-}
-
-/// Depth of the fields that hosts see, few of which show them to a model: those of an answer, and of the records of a page.
-pub const PUBLISHED_DEPTH: usize = 1;
 
 /// Creates the generator of [`answer`]. It describes each type once, however many answers have it.
 pub fn answer_types() -> SchemaGenerator {

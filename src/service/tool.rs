@@ -10,7 +10,6 @@ use std::{
 };
 
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::json;
 
 use crate::{
     fields::Fields,
@@ -72,14 +71,9 @@ impl ToolDefinition {
         &self.output
     }
 
-    /// Returns the schema of the answer as hosts receive it. `types` is a generator of [`schema::answer_types`].
-    pub fn published_output_schema(&self, types: &mut SchemaGenerator) -> Fields {
-        let mut schema = (self.generate_output)(types, schema::PUBLISHED_DEPTH);
-        // The reply to a dry run has no field of the answer.
-        if !self.required_fields.is_empty() && !self.takes_dry_run() {
-            schema.insert("required".to_owned(), json!(self.required_fields));
-        }
-        schema
+    /// Returns the schema of the answer with the fields of objects up to `depth`, from a generator of [`schema::answer_types`].
+    pub(crate) fn answer_schema(&self, types: &mut SchemaGenerator, depth: usize) -> Fields {
+        (self.generate_output)(types, depth)
     }
 
     /// Returns whether a caller can select a page of the list, and its size.

@@ -18,8 +18,8 @@ use crate::{
     service::{
         api::{
             Id,
-            artifacts::{ListRunArtifacts, RunArtifact},
             bugs::{BugDetail, GetBug, ListBugs},
+            files::{ListRunArtifacts, RunArtifact},
             runs::{GetRun, ListRuns},
             tests::{ALL_FOLDERS, ListTests, TestSummary},
         },

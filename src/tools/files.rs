@@ -43,7 +43,6 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 /// Characters that this system does not allow in file names.
 const FORBIDDEN: &[char] = if cfg!(windows) { &[':', '<', '>', '"', '|', '?', '*'] } else { &[] };
 
-/// Returns the failure of the file `name` with the problem `what`.
 pub(crate) fn file_error(name: &str, what: &str) -> Failure {
     let name = first_characters(name, MAX_NAME_CHARS);
     Failure::new(Code::FileError, format!("`{name}` {what}")).detail("path", name)

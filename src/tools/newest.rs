@@ -111,7 +111,6 @@ fn run_of_queued_job(job: &Job) -> Value {
     })
 }
 
-/// Returns the runs with the fields that are selected.
 fn with_fields(mut runs: Reply, selection: Option<&FieldSelection>) -> Reply {
     if selection.is_some_and(|selection| selection.names(DEVICE)) {
         runs.records_mut().for_each(name_devices);

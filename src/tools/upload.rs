@@ -202,7 +202,6 @@ impl UploadJob {
         }
     }
 
-    /// Returns the file that records this upload.
     fn state_file(&self) -> StateFile {
         let client = &self.session.client;
         let path = self.source.path().to_string_lossy();

@@ -8,6 +8,7 @@ mod bodies;
 mod connections;
 mod encoding;
 mod hostile_service;
+mod key_store;
 mod proxy;
 mod retries;
 mod secrecy;

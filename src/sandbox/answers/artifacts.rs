@@ -12,7 +12,7 @@ use super::runs::{RUN_NOT_FOUND, RunView, find_run};
 use crate::sandbox::model::job::StepSpan;
 use crate::sandbox::model::records::{etag, hash};
 use crate::sandbox::model::saved_test::ScriptedStep;
-use crate::service::api::artifacts::{
+use crate::service::api::files::{
     ArtifactListing, ArtifactPart, GetRunArtifact, ListRunArtifacts, RunArtifact,
 };
 use crate::service::api::runs::{RunArtifactRef, RunPlayer};

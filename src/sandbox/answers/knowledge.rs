@@ -3,7 +3,7 @@
 use super::prelude::*;
 use crate::sandbox::model::records::etag;
 use crate::sandbox::model::world::{KnowledgeScope, StoredKnowledgeFile};
-use crate::service::api::knowledge::{
+use crate::service::api::files::{
     IncludeMetadata, KnowledgeFile, KnowledgeListing, KnowledgeMetadata, KnowledgeScopeListing,
     KnowledgeSection, ListAgentKnowledgeFiles, ListKnowledgeFiles, ListProjectKnowledgeFiles,
     ListTestCaseKnowledgeFiles,
