@@ -150,5 +150,5 @@ async fn a_key_that_may_not_read_runs_gets_the_tests_and_the_reason() {
     let list = host.succeed(TOOL, json!({"fields": "name,last_run_at"})).await;
 
     assert!(list["unread"][0]["why"].as_str().expect("a reason").contains("project:read-runs"), "{list}");
-    assert_eq!(list["data"][0].as_object().map(|test| test.len()), Some(1), "{list}");
+    assert_eq!(list["data"][0], json!({"name": list["data"][0]["name"]}), "{list}");
 }
