@@ -133,12 +133,11 @@ fn naming_project(list: Reply) -> Reply {
 
 /// Selects what a model needs first, if the answer of `tool` is brief by default.
 fn brief(tool: &ToolDefinition) -> Option<FieldSelection> {
-    let brief = tool.brief?;
-    if let Some((list, field)) = brief.strip_prefix('-').and_then(|path| path.split_once('.')) {
+    if let Some((list, field)) = tool.only_if_selected {
         return Some(FieldSelection::without(list, field));
     }
 
-    let names: Vec<_> = brief.split(',').map(str::to_owned).collect();
+    let names: Vec<_> = tool.brief?.split(',').map(str::to_owned).collect();
     let selection = FieldSelection::parse(tool, &names).ok()?;
     let known = records(tool.output_schema()).and_then(properties).into_iter().flat_map(Fields::keys);
     let others = known.filter(|name| !selection.includes(&[RECORDS, name])).map(String::as_str);

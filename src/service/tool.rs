@@ -123,9 +123,10 @@ pub struct ToolInfo {
     pub required_fields: &'static [&'static str],
     /// The keys of the records of a list.
     pub records: Option<RecordKeys>,
-    /// The fields of a list that a model gets unless it selects others, separated by commas; or `-` and the field of the
-    /// entries of a list that it gets only if it selects the field.
+    /// The fields of a list that a model gets unless it selects others, separated by commas.
     pub brief: Option<&'static str>,
+    /// A list in the answer, and the field of its entries that a model gets only if it selects the field.
+    pub only_if_selected: Option<(&'static str, &'static str)>,
     /// What a caller does after some failures.
     pub failure_hints: FailureHints,
     /// The question that a user must answer before an irreversible or costly call.
@@ -195,6 +196,7 @@ impl ToolInfo {
             required_fields: &[],
             records: None,
             brief: None,
+            only_if_selected: None,
             failure_hints: FailureHints::NONE,
             confirmation_question: None,
             extension: None,
@@ -245,6 +247,7 @@ impl ToolInfo {
         requires_fields(fields: &'static [&'static str]) sets required_fields = fields;
         records(records: RecordKeys) sets records = Some(records);
         brief(fields: &'static str) sets brief = Some(fields);
+        only_if_selected(field: (&'static str, &'static str)) sets only_if_selected = Some(field);
         recovery_hint(hint: &'static str) sets failure_hints.recovery = Some(hint);
         access_hint(hint: &'static str) sets failure_hints.access = Some(hint);
         needs_feature(hint: &'static str) sets failure_hints.feature = Some(hint);

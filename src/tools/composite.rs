@@ -190,7 +190,7 @@ pub struct SummarizeResults {
 
 impl CompositeTool for SummarizeResults {
     const TOOL: ToolInfo = ToolInfo::reads("summarize_results", "Summarize results", Toolset::Runs)
-        .brief("-failures.artifacts")
+        .only_if_selected(("failures", "artifacts"))
         .needs("project:read-runs")
         .rules(&[Rule::ExactlyOne(&[
             ResultKind::Run.argument(),

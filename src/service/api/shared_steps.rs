@@ -125,7 +125,6 @@ pub struct NewStepBody {
     pub hint_manual: Option<Vec<String>>,
 }
 
-// The known fields of a patch.
 #[derive(Debug, JsonSchema)]
 pub struct SharedStepPatch {
     pub name: Option<String>,

@@ -144,7 +144,6 @@ impl Operation for CancelBuildUpload {
     type Answer = CancelledUpload;
 }
 
-// The file of an upload.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct UploadedFile {
     /// 1-255 characters.
@@ -182,7 +181,6 @@ pub enum DeletionPolicy {
     Oldest,
 }
 
-// A tag of a build.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("minLength" = 1, "maxLength" = 50))]
