@@ -101,6 +101,12 @@ fn read_content(path: &Path, max_bytes: u64) -> io::Result<Option<(String, Permi
     Ok(Some((text, metadata.permissions())))
 }
 
+/// Returns whether a link leads `path`, which is relative and need not exist, out of the working directory.
+pub fn leads_out(path: &Path) -> bool {
+    let real = path.ancestors().find_map(|path| path.canonicalize().ok());
+    real.zip(Path::new(".").canonicalize().ok()).is_some_and(|(real, here)| !real.starts_with(here))
+}
+
 /// Locks a file beside `path`, with the extension `lock`: the file at `path` is replaced, and can therefore not be
 /// locked itself. Creates the directory if it does not exist. Waits for other processes; the lock ends with the
 /// returned value.

@@ -119,7 +119,9 @@ impl ServerHandler for Server {
         }
         let call = CallSpan::new(tool.info, request.arguments.as_ref());
 
-        let response = self.state.call_or_ask(tool, request, &context).instrument(call.span.clone()).await;
+        // In a box, because the future of a call is large, and what is around it would copy it.
+        let answering = Box::pin(self.state.call_or_ask(tool, request, &context));
+        let response = answering.instrument(call.span.clone()).await;
         call.end(&response);
 
         match response {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -25,11 +26,8 @@ use crate::{
     failure::{Code, Failure},
     home_path::home_directory,
     mcp::{SHELL_SKILL, SKILLS, Skill},
+    text_file::{TextFile, leads_out},
 };
-
-const EXAMPLES: [&str; 1] = ["tas-mcp skills install --host codex --project"];
-
-const EXIT_CODES: &str = "Exit codes: 0 success, 2 invalid arguments, a skill that somebody has edited, or a folder that cannot be written (nothing was changed)";
 
 /// File with the checksum of the others, which shows whether somebody has edited them.
 const CHECKSUM: &str = ".tas-mcp";
@@ -68,21 +66,17 @@ struct SkillsArguments {
     output: JsonFlag,
 }
 
-/// The text of each file, by its path.
 type Files = BTreeMap<PathBuf, String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
     Absent,
-    /// As this version writes it.
     Current,
-    /// As another version has written it.
     Outdated,
     Edited,
 }
 
-/// A skill in the folder of a host.
 struct Place {
     name: &'static str,
     path: PathBuf,
@@ -91,33 +85,36 @@ struct Place {
 }
 
 pub(super) fn command() -> Command {
-    let command = Command::new("skills").after_help(help_end(&EXAMPLES, EXIT_CODES));
+    let codes = "Exit codes: 0 success, 2 invalid arguments, a skill that somebody has edited, or a folder that cannot be written (nothing was changed)";
+    let command = Command::new("skills")
+        .after_help(help_end(&["tas-mcp skills install --host codex --project"], codes));
     // Skills need no project of the service: the setting leaves its flag to the folder of the project.
-    let setting = Arg::new("project").long("service-project").hide(true);
-
-    SkillsArguments::augment_args(command.arg(setting))
+    SkillsArguments::augment_args(command.arg(Arg::new("project").long("service-project").hide(true)))
 }
 
 pub(super) fn run(matches: &ArgMatches) -> Result<ExitStatus, CommandError> {
     let arguments = SkillsArguments::from_arg_matches(matches)?;
     let folder = arguments.folder()?;
-    let skills = SKILLS.iter().chain([&SHELL_SKILL]);
-    let places: Vec<_> = skills.filter_map(|skill| Place::of(skill, &folder)).collect();
+    let place = |skill| Place::of(skill, &folder);
+    let places: Vec<_> = SKILLS.iter().chain([&SHELL_SKILL]).filter_map(place).collect();
 
+    let fail =
+        |message, hint| Failure::new(Code::FileError, message).hint(format!("nothing was changed: {hint}"));
     if arguments.action != Action::List {
+        if arguments.of_project && leads_out(&folder) {
+            return Err(fail("a link leads out of the project".to_owned(), "remove it").into());
+        }
         if let Some(edited) = places.iter().find(|place| !arguments.force && place.state() == State::Edited) {
             let message = format!("somebody has written or edited {}", edited.path.display());
-            let hint = "nothing was changed: copy what is still needed, then repeat with `--force`";
-            return Err(Failure::new(Code::FileError, message).hint(hint).into());
+            return Err(fail(message, "copy what is still needed, then repeat with `--force`").into());
         }
-        replace(&folder, &places, arguments.action == Action::Install).map_err(|error| {
-            let message = format!("{} cannot be changed: {error}", folder.display());
-            Failure::new(Code::FileError, message).hint("nothing was changed: make the folder writable")
-        })?;
+        let failed =
+            |error| fail(format!("{} cannot be changed: {error}", folder.display()), "make it writable");
+        replace(&folder, &places, arguments.action == Action::Install).map_err(failed)?;
     }
 
-    let skills = places.iter().map(|place| json!({"skill": place.name, "state": place.state()}));
-    let skills: Vec<_> = skills.collect();
+    let state = |place: &Place| json!({"skill": place.name, "state": place.state()});
+    let skills: Vec<_> = places.iter().map(state).collect();
     let result = json!({"folder": folder, "skills": skills});
     Output::from(&arguments.output).print(ExitStatus::Success, &result, || plain_table(&skills))
 }
@@ -143,9 +140,10 @@ impl Place {
     }
 
     fn state(&self) -> State {
-        let Ok(mut found) = read(&self.path) else {
-            return if self.path.exists() { State::Edited } else { State::Absent };
-        };
+        let mut found = Files::new();
+        if read(&self.path, &mut found).is_err() {
+            return if self.path.symlink_metadata().is_ok() { State::Edited } else { State::Absent };
+        }
 
         match found.remove(&self.path.join(CHECKSUM)) {
             checksum if checksum != Some(checksum_of(&found)) => State::Edited,
@@ -155,23 +153,22 @@ impl Place {
     }
 }
 
-/// Reads a folder, and those in it.
-fn read(folder: &Path) -> io::Result<Files> {
-    let mut files = Files::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            files.extend(read(&entry.path())?);
-        } else {
-            files.insert(entry.path(), fs::read_to_string(entry.path())?);
-        }
+/// Reads a file, or the files in a folder. A link or a device could lead anywhere, or never end.
+fn read(path: &Path, files: &mut Files) -> io::Result<()> {
+    let kind = path.symlink_metadata()?.file_type();
+    if kind.is_dir() {
+        return fs::read_dir(path)?.try_for_each(|entry| read(&entry?.path(), files));
     }
-    Ok(files)
+    if kind.is_symlink() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    files.insert(path.to_owned(), TextFile::read(path, 1 << 20)?.text().to_owned());
+    Ok(())
 }
 
-/// Returns the checksum of the texts, wherever they are.
 fn checksum_of(files: &Files) -> String {
-    let texts: Vec<_> = files.values().collect();
+    let texts: Vec<_> =
+        files.iter().map(|(path, text)| (path.file_name().map(OsStr::to_str), text)).collect();
     BASE64_STANDARD.encode(digest(&SHA256, json!(texts).to_string().as_bytes()))
 }
 

@@ -67,6 +67,9 @@ async fn what_somebody_has_edited_is_replaced_and_removed_only_by_force() {
         }
         assert_eq!(skills(&home, &["install", "--force"]).await["triage-run"], "current");
     }
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("/dev/zero", home.at(&format!("{FOLDER}/use-tas/endless"))).expect("a link");
+    assert_eq!(skills(&home, &["list"]).await["use-tas"], if cfg!(unix) { "edited" } else { "current" });
 }
 
 #[tokio::test]
@@ -100,6 +103,12 @@ async fn skills_of_a_project_are_below_the_working_directory() {
         fs::remove_dir_all(folder.join(".agents")).expect("removed");
     }
 
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(home.at(""), project.path().join(".agents")).expect("a link");
+        let mut program = binary(&["skills", "install", "--host", "zed", "--project"], &home.variables(&[]));
+        assert_eq!(program.current_dir(&project).status().await.expect("an end").code(), Some(2));
+    }
     let end = home.run(&["skills", "install", "--host", "codex", "--project", "--user"], &[]).await;
     assert!(end.code == Some(2) && end.errors.contains("cannot be used with '--user'"), "{}", end.errors);
 }

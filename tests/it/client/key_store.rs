@@ -4,7 +4,6 @@ use std::{fs, thread};
 
 use tas_mcp::client::{ApiKey, KeyPlace, KeyStore, StoredRecord};
 
-/// Returns a store with the key of the account `a`.
 fn store() -> (tempfile::TempDir, KeyStore) {
     let directory = tempfile::tempdir().expect("a directory");
     let store = KeyStore::in_directory(&directory.path().join("a/tas-mcp"));
