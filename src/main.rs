@@ -85,7 +85,7 @@ async fn run(matches: Option<&ArgMatches>, mut settings: Settings) -> anyhow::Re
 
 /// Serves MCP on standard input and output until the host closes the input or a signal arrives.
 async fn serve(settings: &Settings) -> anyhow::Result<()> {
-    let server = Server::from_settings(settings);
+    let server = Server::from_settings(settings).with_list();
     let stopping = server.shutdown_token().clone();
     let parent_exit = mcp::parent_exit();
     tokio::spawn(async move {

@@ -138,6 +138,13 @@ impl Server {
         Self::new(settings.tools_config().map(CallerWithFiles::new), settings)
     }
 
+    /// Makes the list of tools now, and not when a host asks for it.
+    #[must_use]
+    pub fn with_list(self) -> Self {
+        self.state.profile.tools();
+        self
+    }
+
     /// Creates a server whose tools work with `tools`. If they cannot, every call says why.
     pub fn new(tools: Result<CallerWithFiles, Failure>, config: impl Into<McpConfig>) -> Self {
         let (caller, files) = match tools {
