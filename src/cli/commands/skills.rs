@@ -46,9 +46,9 @@ struct SkillsArguments {
     #[arg(value_enum)]
     action: Action,
 
-    /// Program that reads the skills
+    /// Program that reads the skills. Default: those that read the folder of the standard, as most do
     #[arg(long, value_enum)]
-    host: Host,
+    host: Option<Host>,
 
     /// For the project in the working directory
     #[arg(long = "project", conflicts_with = "_user")]
@@ -86,8 +86,7 @@ struct Place {
 
 pub(super) fn command() -> Command {
     let codes = "Exit codes: 0 success, 2 invalid arguments, a skill that somebody has edited, or a folder that cannot be written (nothing was changed)";
-    let command = Command::new("skills")
-        .after_help(help_end(&["tas-mcp skills install --host codex --project"], codes));
+    let command = Command::new("skills").after_help(help_end(&["tas-mcp skills install --project"], codes));
     // Skills need no project of the service: the setting leaves its flag to the folder of the project.
     SkillsArguments::augment_args(command.arg(Arg::new("project").long("service-project").hide(true)))
 }
@@ -124,8 +123,10 @@ impl SkillsArguments {
     fn folder(&self) -> Result<PathBuf, Failure> {
         let parent = if self.of_project { PathBuf::new() } else { home_directory().ok_or_else(no_home)? };
         match self.host {
-            Host::ClaudeDesktop => Err(Failure::new(Code::InvalidArguments, "this host reads no skills")),
-            Host::ClaudeCode => Ok(parent.join(".claude/skills")),
+            Some(Host::ClaudeDesktop) => {
+                Err(Failure::new(Code::InvalidArguments, "this host reads no skills"))
+            }
+            Some(Host::ClaudeCode) => Ok(parent.join(".claude/skills")),
             _ => Ok(parent.join(".agents/skills")),
         }
     }

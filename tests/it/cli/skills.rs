@@ -96,7 +96,7 @@ async fn skills_of_a_project_are_below_the_working_directory() {
     let home = Home::new();
     let project = tempfile::tempdir().expect("a directory");
     for (arguments, folder) in [(&["--project"][..], project.path().to_owned()), (&["--user"], home.at(""))] {
-        let arguments = [&["skills", "install", "--host", "zed"], arguments].concat();
+        let arguments = [&["skills", "install"], arguments].concat();
         let mut program = binary(&arguments, &home.variables(&[]));
         assert!(program.current_dir(&project).status().await.expect("an end").success());
         assert!(folder.join(".agents/skills/use-tas/SKILL.md").exists(), "{arguments:?}");
