@@ -197,9 +197,10 @@ fn plain(text: &str) -> String {
 fn fields_description(tool: &ToolDefinition) -> String {
     let example = FIELD_EXAMPLES.iter().find(|(name, _)| *name == tool.name);
     let example = example.map_or("id,name", |(_, names)| names);
-    match tool.brief {
-        Some(_) => format!("`*` (all) or names, e.g. `{example}`."),
-        None => format!("Only these, e.g. `{example}`."),
+    if tool.brief.is_some() || tool.only_if_selected.is_some() {
+        format!("`*` (all) or names, e.g. `{example}`.")
+    } else {
+        format!("Only these, e.g. `{example}`.")
     }
 }
 
