@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{Caller, ids::find_invalid_ids, reply::FieldSelection};
+use super::{Caller, ids, reply::FieldSelection};
 use crate::{
     failure::{Cause, Code, Failure, Violation},
     fields::Fields,
@@ -201,7 +201,8 @@ fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Find
         rule.check(&arguments.own, found);
     }
     findings.violations.dedup();
-    add_missing(&mut findings.violations, find_invalid_ids(&arguments.own));
+    findings.violations.truncate(ids::MAX_VIOLATIONS);
+    add_missing(&mut findings.violations, ids::find_invalid_ids(&arguments.own));
     if let Some(operation) = catalog::find(tool.name) {
         add_missing(&mut findings.violations, request::find_violations(operation, &arguments.own));
     }

@@ -27,6 +27,9 @@ const ID_FIELDS: [&str; 9] = [
     "upload_id",
 ];
 
+/// Largest number of violations that a caller learns. A long list may have one for each entry.
+pub(super) const MAX_VIOLATIONS: usize = 1_000;
+
 /// Field with the id of a record.
 const ID: &str = "id";
 
@@ -65,7 +68,7 @@ pub(super) fn find_invalid_ids(fields: &Fields) -> Vec<Violation> {
             Some(Violation::new(path, rule))
         })
     });
-    violations.collect()
+    violations.take(MAX_VIOLATIONS).collect()
 }
 
 fn result_fields() -> impl Iterator<Item = (ResultKind, &'static str)> {

@@ -55,9 +55,8 @@ pub(super) async fn list_tests(
 ) -> Result<Reply, Failure> {
     let checked = caller.check(ListTests::entry(), arguments)?;
     let CheckedArguments { own, project_id, selection, .. } = checked;
-    let has = |name: &str| own.contains_key(name);
-    let (is_every_folder, is_one_folder) =
-        (own.get(ALL_FOLDERS) == Some(&Value::Bool(true)), has("folder_path") || has("folder_id"));
+    let is_every_folder = own.get(ALL_FOLDERS) == Some(&Value::Bool(true));
+    let is_one_folder = ["folder_path", "folder_id"].iter().any(|name| own.contains_key(*name));
 
     let reader = Reader::new(caller, project_id.as_deref());
     let mut unread = Unread::default();
@@ -183,8 +182,11 @@ pub(super) async fn list_bugs(
 }
 
 async fn add_occurrences(reader: &Reader, bugs: &mut Reply, unread: &mut Unread) {
-    // No page of the service has more records (service.md 1.3), each of which takes a request.
-    let mut bugs: Vec<_> = bugs.records_mut().filter_map(Value::as_object_mut).take(100).collect();
+    let mut bugs: Vec<_> = bugs.records_mut().filter_map(Value::as_object_mut).collect();
+    // The largest page. A service may answer with more.
+    if !bugs.split_off(bugs.len().min(100)).is_empty() {
+        unread.cut("occurrences of the bugs after the first 100", "there are too many bugs");
+    }
     let read = |id: String| async move { (reader.read(&GetBug { bug_id: Id(id.clone()) }).await, id) };
     let ids = bugs.iter().map(|bug| bug.get("id").and_then(Value::as_str).unwrap_or_default().to_owned());
     let details = join_all(ids.map(read)).await;
@@ -193,10 +195,8 @@ async fn add_occurrences(reader: &Reader, bugs: &mut Reply, unread: &mut Unread)
         match detail {
             Ok(BugDetail { occurrences, .. }) => {
                 let newest = occurrences.iter().max_by_key(|one| one.detected_at.parse::<Timestamp>().ok());
-                bug.insert(
-                    NEWEST_OCCURRENCE.to_owned(),
-                    newest.map(|one| occurrence(one, None)).unwrap_or_default(),
-                );
+                let newest = newest.map(|one| occurrence(one, None)).unwrap_or_default();
+                bug.insert(NEWEST_OCCURRENCE.to_owned(), newest);
             }
             Err(failure) => unread.add("occurrences of bug", id, &failure),
         }

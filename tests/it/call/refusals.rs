@@ -116,7 +116,7 @@ async fn huge_values_are_refused_within_the_time_limit() {
         ("export_tmsys_run", json!({"multiplayer_run_id": "r1", "custom_run_name": megabyte})),
         ("export_tmsys_run", json!({"multiplayer_run_ids": many(20_000)})),
         ("export_tmsys_run", json!({"multiplayer_run_ids": vec!["r1"; 20_000]})),
-        ("stop_runs", json!({"job_ids": many(10_000)})),
+        ("stop_runs", json!({"job_ids": vec!["/"; 100_000]})),
         ("list_runs", json!({"test_type": megabyte})),
         ("list_runs", json!({"tags": many(10_000)})),
         ("list_runs", json!({"project_id": megabyte})),
@@ -127,8 +127,8 @@ async fn huge_values_are_refused_within_the_time_limit() {
     for (tool, arguments) in cases {
         let refused = tokio::time::timeout(TIME_LIMIT, host.fail(tool, arguments)).await.expect("in time");
         assert_eq!(refused["code"], "invalid_arguments", "{tool}");
-        let listed = refused["details"]["violations"].as_array().map_or(0, Vec::len);
-        assert!(listed >= 1 && refused.to_string().len() < 20_000, "{tool}: {listed}");
+        assert!(refused["details"]["violations"][0].is_object(), "{tool}");
+        assert!(refused.to_string().len() < 20_000, "{tool}");
     }
 
     let refused = host.fail("list_runs", json!({&*megabyte: 1})).await;
