@@ -89,13 +89,12 @@ def direct(arguments):
 def behind_nginx(arguments):
     with contextlib.ExitStack() as stack:
         sandbox = stack.enter_context(Sandbox(arguments.server))
-        # The suite sends no credential, so the replicas use the key of their settings, and obey listed origins only.
+        # The suite sends no credential, and a server behind a proxy serves its own key to nobody: nginx adds one.
         port = free_port()
         origins = f"http://localhost:{port},http://127.0.0.1:{port}"
-        key = {"TAS_API_KEY": "svc_sandbox_demo", "TAS_HTTP_ALLOWED_ORIGINS": origins}
-        settings = {**SETTINGS, **sandbox.settings, **key}
+        settings = {**SETTINGS, **sandbox.settings, "TAS_HTTP_ALLOWED_ORIGINS": origins}
         replicas = [stack.enter_context(Replica(arguments.server, settings=settings)) for _ in range(3)]
-        nginx = stack.enter_context(Nginx([replica.address for replica in replicas], port))
+        nginx = stack.enter_context(Nginx([replica.address for replica in replicas], port, "svc_sandbox_demo"))
         yield f"http://{nginx.address}/mcp"
 
 

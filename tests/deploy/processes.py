@@ -87,13 +87,17 @@ class Replica(Process):
 
 
 class Nginx(Process):
-    """nginx with `deploy/nginx.conf`. Only addresses and temporary files differ from what is shipped."""
+    """nginx with `deploy/nginx.conf`. Only addresses and temporary files differ from what is shipped, and it can send a key."""
 
-    def __init__(self, upstreams, port=None):
+    def __init__(self, upstreams, port=None, key=None):
         self.directory = tempfile.TemporaryDirectory()
         self.address = f"127.0.0.1:{port or free_port()}"
         file = Path(self.directory.name, "nginx.conf")
-        file.write_text(self.configuration(upstreams))
+        text = self.configuration(upstreams)
+        if key:
+            header = "proxy_set_header Host "
+            text = replace_once(text, header, f"proxy_set_header X-Api-Key {key};\n            {header}")
+        file.write_text(text)
         process_id = Path(self.directory.name, "pid")
         options = f"daemon off; pid {process_id};"
         # The worker of a master that is root would not reach the temporary directory.
