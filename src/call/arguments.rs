@@ -201,7 +201,7 @@ fn find_violations(tool: &ToolDefinition, arguments: &mut ToolArguments) -> Find
         rule.check(&arguments.own, found);
     }
     findings.violations.dedup();
-    findings.violations.truncate(ids::MAX_VIOLATIONS);
+    findings.violations.truncate(arguments::MAX_VIOLATIONS);
     add_missing(&mut findings.violations, ids::find_invalid_ids(&arguments.own));
     if let Some(operation) = catalog::find(tool.name) {
         add_missing(&mut findings.violations, request::find_violations(operation, &arguments.own));

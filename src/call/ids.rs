@@ -8,6 +8,7 @@ use crate::{
     failure::Violation,
     fields::Fields,
     service::{
+        arguments::MAX_VIOLATIONS,
         record_kind::{ResultId, ResultKind},
         request::check_id,
         schema::RECORDS,
@@ -26,9 +27,6 @@ const ID_FIELDS: [&str; 9] = [
     "test_plan_id",
     "upload_id",
 ];
-
-/// Largest number of violations that a caller learns. A long list may have one for each entry.
-pub(super) const MAX_VIOLATIONS: usize = 1_000;
 
 /// Field with the id of a record.
 const ID: &str = "id";

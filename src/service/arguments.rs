@@ -17,8 +17,10 @@ use crate::{
     text::{most_similar, one_letter_away, quoted_argument, shorten_name},
 };
 
-/// The rule that an unknown name breaks.
 const UNKNOWN: &str = "is not an argument of this tool";
+
+/// Largest number of violations that a caller learns. A long list may have one for each entry.
+pub const MAX_VIOLATIONS: usize = 1_000;
 
 /// How strictly values are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +209,9 @@ fn check_items(schema: &Fields, items: &mut [Value], mode: Mode) -> Findings {
 
     if let Some(Value::Object(item)) = schema.get("items") {
         for (index, value) in items.iter_mut().enumerate() {
+            if findings.violations.len() >= MAX_VIOLATIONS {
+                break;
+            }
             findings.add_below(&index.to_string(), check_value(item, value, mode));
         }
     }

@@ -5,14 +5,12 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use super::prelude::*;
 use crate::service::schema::OR_TYPE;
 
-// The config of a player or a slot.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct TargetDeploymentConfig {
     pub deployment_config_id: Uuid,
     pub build_id: Option<Uuid>,
 }
 
-// Overrides for one run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 pub struct RunOptions {

@@ -204,7 +204,6 @@ fn test_deletion_question(arguments: &Fields) -> Option<String> {
     deletion_question(arguments).map(|question| question + more)
 }
 
-// The known fields of a new test.
 #[derive(Debug, JsonSchema)]
 pub struct NewTest {
     pub name: String,

@@ -154,7 +154,6 @@ pub struct UploadedFile {
     pub file_size: u64,
 }
 
-// Optional arguments.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct BuildOptions {
     /// Up to 1000 characters.
@@ -186,7 +185,6 @@ pub enum DeletionPolicy {
 #[schemars(inline, extend("minLength" = 1, "maxLength" = 50))]
 pub struct Tag(pub String);
 
-// A part that storage has received.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedPart {
     /// From 1.
