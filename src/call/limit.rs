@@ -75,6 +75,7 @@ impl ReplySource {
     fn advice(self, kept_records: Option<usize>, limit: Option<RecordLimit>) -> String {
         let (Self::Call(tool) | Self::Resource(tool)) = self;
         let too_long = "the answer is longer than the limit of a reply";
+
         match (self, kept_records, limit) {
             (Self::Resource(_), ..) => {
                 format!("{too_long}: call `{}` with `fields` to get parts of it", tool.name)

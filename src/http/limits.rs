@@ -48,7 +48,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind of the calls of a tool that need a further place.
+    /// The place that a call of the tool takes beside that of a request; `None` for most tools.
     pub(super) fn of_tool(tool: &ToolDefinition) -> Option<Self> {
         let kind = if tool.name == WaitForCompletion::NAME { Self::Wait } else { Self::PictureCall };
         (kind == Self::Wait || tool.has_pictures).then_some(kind)
@@ -143,7 +143,7 @@ pub(super) enum Exceeded {
 }
 
 impl Exceeded {
-    /// The status of a response that programs read.
+    /// The HTTP status of a refusal.
     pub(super) fn status(self) -> StatusCode {
         match self {
             Self::AllClients(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -151,7 +151,7 @@ impl Exceeded {
         }
     }
 
-    /// How long the client waits before it repeats the request, in seconds. Waits end less often than other calls.
+    /// Number of seconds after which a client may repeat the request. Waits are long, so that their places become free seldom.
     pub(super) fn pause_seconds(self) -> u64 {
         match self {
             Self::Rate(seconds) => seconds,

@@ -132,6 +132,7 @@ mod tests {
                 size: None,
                 media_type: media_type.map(str::to_owned),
             };
+
             let block = json!(link_block(&link));
             assert_eq!((&block["name"], &block["mimeType"]), (&json!(shown), &shown_type), "{block}");
         }

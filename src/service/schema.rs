@@ -30,7 +30,6 @@ pub(crate) fn passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> 
     object
 }
 
-/// Returns the schema of an object whose entries are those of [`passed_through`].
 pub(crate) fn entries_passed_through<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "object", "additionalProperties": passed_through::<T>(generator)})
 }

@@ -81,7 +81,6 @@ pub(super) async fn list_tests(
     Ok(tests.with_fields(selection.as_ref()).with_statement(statement))
 }
 
-/// Returns the fields of a reply that say what it lacks.
 fn statement_of(unread: Unread) -> Fields {
     json!(Missing::from(unread)).as_object().cloned().unwrap_or_default()
 }
@@ -119,7 +118,7 @@ fn is_in_folder(test: &Value, folder: &str) -> bool {
 /// Returns the tests of every folder, each once.
 ///
 /// # Errors
-/// The failure of the list without a folder.
+/// The list without a folder cannot be read.
 async fn read_all_folders(reader: &Reader, unread: &mut Unread) -> Result<Vec<Value>, Failure> {
     let list = reader.list(ListTests::entry(), &Fields::new(), LONG_LIST_PAGES).await?;
     let mut tests = unread.pages(ListTests::NAME, list, LONG_LIST_PAGES);
@@ -259,7 +258,8 @@ async fn name_player(
     let run = Reader::new(caller, project.as_deref()).read(&GetRun { run_id: Id(id.to_owned()) }).await?;
     let players: Vec<_> = run.players.iter().filter_map(|player| filled(&player.player.id)).collect();
     let [player] = &players[..] else {
-        let rule = format!("must be the id of a player: the run has {}", players.join(", "));
+        let named = filled(&players.join(", ")).unwrap_or_else(|| "none".to_owned());
+        let rule = format!("must be the id of a player: the run has {named}");
         return Err(Failure::invalid_arguments(entry.name, &[Violation::new("run_id", rule)]));
     };
     arguments.own.insert("run_id".to_owned(), player.as_str().into());

@@ -213,7 +213,6 @@ impl TransferProgress {
         self.total.load(Relaxed)
     }
 
-    /// Returns the number of bytes at their destination.
     pub(crate) fn done(&self) -> u64 {
         self.done.load(Relaxed).min(self.total())
     }

@@ -305,7 +305,6 @@ pub(crate) fn arguments<'a>(pairs: impl IntoIterator<Item = &'a (&'a str, &'a st
     pairs.into_iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect()
 }
 
-/// Returns whether a test is in a folder.
 pub(crate) fn shows_folder(test: &Value) -> bool {
     view::<TestSummary>(test).folder_path.is_some_and(|path| path != "/")
 }

@@ -87,7 +87,7 @@ struct Place {
 pub(super) fn command() -> Command {
     let codes = "Exit codes: 0 success, 2 invalid arguments, a skill that somebody has edited, or a folder that cannot be written (nothing was changed)";
     let command = Command::new("skills").after_help(help_end(&["tas-mcp skills install --project"], codes));
-    // Skills need no project of the service: the setting leaves its flag to the folder of the project.
+    // Here `--project` chooses a folder. The setting of this name, a project of the service, has another flag.
     SkillsArguments::augment_args(command.arg(Arg::new("project").long("service-project").hide(true)))
 }
 

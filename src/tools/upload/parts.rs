@@ -113,7 +113,6 @@ impl UploadState {
         self.size.div_ceil(self.part_size.max(1))
     }
 
-    /// Returns whether the storage host has all parts.
     pub(super) fn is_complete(&self) -> bool {
         self.missing_parts().is_empty()
     }

@@ -126,7 +126,6 @@ impl Completion {
         self
     }
 
-    /// Returns the advice for the field `next_step`.
     fn next_step(&self) -> Option<Guidance> {
         if self.status == WaitStatus::TimedOut {
             return Some(REPEAT.into());

@@ -67,9 +67,12 @@ async fn what_somebody_has_edited_is_replaced_and_removed_only_by_force() {
         }
         assert_eq!(skills(&home, &["install", "--force"]).await["triage-run"], "current");
     }
+    // A link to the right text is not what was installed, either.
+    let text = home.at(&format!("{FOLDER}/use-tas/SKILL.md"));
+    fs::rename(&text, home.at("SKILL.md")).expect("moved");
     #[cfg(unix)]
-    std::os::unix::fs::symlink("/dev/zero", home.at(&format!("{FOLDER}/use-tas/endless"))).expect("a link");
-    assert_eq!(skills(&home, &["list"]).await["use-tas"], if cfg!(unix) { "edited" } else { "current" });
+    std::os::unix::fs::symlink(home.at("SKILL.md"), &text).expect("a link");
+    assert_eq!(skills(&home, &["list"]).await["use-tas"], "edited");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::support::{
 };
 
 /// Number of requests that alternate at random between the callers.
-const REQUESTS: usize = 700;
+const REQUESTS: usize = 1_000;
 
 /// Number of requests in flight.
 const IN_FLIGHT: usize = 16;

@@ -1,5 +1,6 @@
 //! Names, descriptions and input schemas of tools, as a model reads them.
 
+use bpe_openai::o200k_base;
 use rmcp::model::ListToolsResult;
 use serde_json::{Value, json};
 use tas_mcp::{
@@ -31,9 +32,6 @@ const KEYWORDS: [&str; 14] = [
     "minLength",
     "maxLength",
 ];
-
-/// Bytes per token, times ten: `.ci/tokens` measures 43.9 for the default set, and counts the tokens themselves.
-const BYTES_PER_TEN_TOKENS: usize = 43;
 
 /// Returns the arguments of a tool as hosts receive them.
 fn published(tool: &ToolDefinition) -> Fields {
@@ -159,13 +157,13 @@ fn descriptions_are_short() {
     });
 }
 
-/// Returns the tokens of the published tools of a selection.
+/// Returns the tokens of the published tools of a selection: of name, description and input schema.
 fn tokens(selection: &Selection, is_global: bool) -> usize {
     let cost = |tool: Tool| {
         let tool = published_tool(tool.info, is_global, selection);
         let schema = serde_json::to_string(&tool.input_schema).expect("JSON");
-        (tool.name.len() + tool.description.expect("a description").len() + schema.len()) * 10
-            / BYTES_PER_TEN_TOKENS
+        let text = format!("{}{}{schema}", tool.name, tool.description.expect("a description"));
+        o200k_base().count(text.as_str())
     };
 
     selection.tools().map(cost).sum()

@@ -217,7 +217,7 @@ async fn the_pictures_for_a_host_keep_to_their_size_limit() {
     let knowledge_url = service.knowledge_url();
     let settings = service.settings(keys::DEMO, &[("TAS_KNOWLEDGE_URL", &knowledge_url)]);
     let mut host = Host::open(&settings).await;
-    answer_with_players(&service, 250, &step_url(&service)).await;
+    answer_with_players(&service, 300, &step_url(&service)).await;
 
     let uri = format!("tas://runs/{}/pictures", seed::RUN_FAILED);
     let read = host.request("resources/read", json!({"uri": uri})).await["result"].clone();
@@ -226,5 +226,5 @@ async fn the_pictures_for_a_host_keep_to_their_size_limit() {
     let count = album["items"].as_array().expect("pictures").len();
 
     assert!((1_900_000..=2_001_000).contains(&text.len()), "{}", text.len());
-    assert_eq!(album["unread"][0]["what"], format!("{} of 250 pictures", 250 - count));
+    assert_eq!(album["unread"][0]["what"], format!("{} of 300 pictures", 300 - count));
 }
