@@ -78,10 +78,9 @@ impl<'a> RecordPrinter<'a> {
                 }
                 Shown::Table(Table::default())
             }
-            _ if self.output.is_text() => Shown::Json(format!("{answer:#}")),
+            _ if self.output.is_for_programs() => Shown::Table(plain_table(std::slice::from_ref(answer))),
             // A row would lack what is nested, such as the steps of a run.
-            _ if *self.output == Output::Rows => Shown::Json(answer.to_string()),
-            _ => Shown::Table(plain_table(std::slice::from_ref(answer))),
+            _ => Shown::Json(format!("{answer:#}")),
         }
     }
 
