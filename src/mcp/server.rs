@@ -1,6 +1,14 @@
 //! The state of an MCP server: its configuration, what it offers to every caller, whatever the credential of the caller is, and the
 //! instructions that a model reads about the whole server.
 
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use rmcp::model::Tool;
+use tokio_util::sync::CancellationToken;
+
 use super::{
     callers::{Callers, ToolRunner},
     confirmation::Confirmer,
@@ -18,12 +26,6 @@ use crate::{
         upload::{FileServices, FilesConfig},
     },
 };
-use rmcp::model::Tool;
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
-use tokio_util::sync::CancellationToken;
 
 /// Longest result that hosts give to a model without being told its length, in characters.
 const LONGEST_SHOWN_RESULT: usize = 50_000;

@@ -15,17 +15,18 @@ use std::{
     time::Duration,
 };
 
-use crate::{
-    client::{HostUrl, KeySource, MAIN_PATH, read_certificates},
-    service::request::project_id,
-    tools::{files::FilesRoot, selection::Selection},
-};
 use clap::{
     Arg, Args, Command, ValueEnum, ValueHint,
     builder::{ArgExt, Str},
 };
 use reqwest::Url;
 use tracing_subscriber::filter::Targets;
+
+use crate::{
+    client::{HostUrl, KeySource, MAIN_PATH, read_certificates},
+    service::request::project_id,
+    tools::{files::FilesRoot, selection::Selection},
+};
 
 pub(super) const PROFILE: &str = "TAS_PROFILE";
 pub(super) const BASE_URL: &str = "TAS_BASE_URL";

@@ -1,8 +1,9 @@
 //! What runs need beside tests and builds: deployment configs, agent configs, kinds of credentials (service.md 11), and installers of
 //! Minions, the agents on test machines (service.md 14).
 
-use super::prelude::*;
 use serde_json::json;
+
+use super::prelude::*;
 
 /// Lists the deployment configs: the devices and platforms for tests.
 ///
