@@ -1,8 +1,14 @@
 //! The state of each credential. Nothing that one credential has caused is visible to another one.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    hash::Hash,
+    net::IpAddr,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
-use moka::{policy::EvictionPolicy, sync::Cache};
+use lru::LruCache;
 
 use super::{
     endpoint::Endpoint,
@@ -18,13 +24,13 @@ use crate::{
 };
 
 /// Largest number of credentials, and of addresses without an accepted credential, that are remembered.
-const MAX_REMEMBERED: u64 = 10_000;
+const MAX_REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
 
-/// How long an unused credential or address is remembered.
+/// How long an unused credential, address or profile is remembered.
 const MAX_IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// Largest number of profiles that are kept. Another profile is made for each request.
-const MAX_PROFILES: u64 = 64;
+const MAX_PROFILES: NonZeroUsize = NonZeroUsize::new(64).expect("not zero");
 
 /// Purpose of the derived key that identifies a person with grants.
 const PERSON_PURPOSE: &str = "tas-mcp persons 1";
@@ -41,9 +47,9 @@ pub(super) struct Credentials {
     stopping: Stopping,
     /// A yes counts once, whatever endpoint or headers the repeated call has.
     confirmer: Arc<Confirmer>,
-    accepted: Cache<Vec<u8>, Arc<Credential>>,
-    addresses: Cache<IpAddr, Arc<ClientLimits>>,
-    profiles: Cache<Endpoint, Arc<ServerProfile>>,
+    accepted: RecentlyUsed<Vec<u8>, Arc<Credential>>,
+    addresses: RecentlyUsed<IpAddr, Arc<ClientLimits>>,
+    profiles: RecentlyUsed<Endpoint, Arc<ServerProfile>>,
 }
 
 #[derive(Debug)]
@@ -73,9 +79,9 @@ impl Credentials {
             settings,
             stopping,
             confirmer: Arc::default(),
-            accepted: recently_used(),
-            addresses: recently_used(),
-            profiles: Cache::new(MAX_PROFILES),
+            accepted: RecentlyUsed::new(MAX_REMEMBERED),
+            addresses: RecentlyUsed::new(MAX_REMEMBERED),
+            profiles: RecentlyUsed::new(MAX_PROFILES),
         }
     }
 
@@ -104,13 +110,12 @@ impl Credentials {
     /// Remembers a credential after a request, if the service has accepted its key. A key that the service refuses takes no memory.
     pub(super) fn remember(&self, credential: &Arc<Credential>) {
         if !credential.id.is_empty() && credential.callers.is_key_accepted() {
-            self.accepted.get_with_by_ref(&credential.id, || Arc::clone(credential));
+            self.accepted.get_or_create(&credential.id, || Arc::clone(credential));
         }
     }
 
-    pub(super) fn count(&self) -> u64 {
-        self.accepted.run_pending_tasks();
-        self.accepted.entry_count()
+    pub(super) fn count(&self) -> usize {
+        self.accepted.values().len()
     }
 
     /// Returns the limits of a request: those of its credential, or those of its address if the service has not accepted the
@@ -125,7 +130,7 @@ impl Credentials {
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
     pub(super) fn limits_of_address(&self, address: IpAddr) -> Arc<ClientLimits> {
         let create = || Arc::new(ClientLimits::new(&self.settings));
-        self.addresses.get_with(limited_address(address), create)
+        self.addresses.get_or_create(&limited_address(address), create)
     }
 
     pub(super) fn server(&self, credential: &Credential, endpoint: &Endpoint) -> Server {
@@ -147,7 +152,7 @@ impl Credentials {
             };
             Arc::new(ServerProfile::new(config))
         };
-        self.profiles.get_with_by_ref(endpoint, create)
+        self.profiles.get_or_create(endpoint, create)
     }
 }
 
@@ -173,15 +178,34 @@ fn person_id(person: &Person) -> Vec<u8> {
     person.grants.first().map(|grant| grant.key.derive_key(purpose.as_bytes())).unwrap_or_default()
 }
 
-/// Returns a cache from which the value is removed that was not used for the longest time.
-fn recently_used<K, V>() -> Cache<K, V>
-where
-    K: std::hash::Hash + Eq + Send + Sync + 'static,
-    V: Clone + Send + Sync + 'static,
-{
-    Cache::builder()
-        .max_capacity(MAX_REMEMBERED)
-        .eviction_policy(EvictionPolicy::lru())
-        .time_to_idle(MAX_IDLE)
-        .build()
+/// Values with the time of their last use. The one that was not used for the longest time makes room for a new one.
+#[derive(Debug)]
+struct RecentlyUsed<K: Eq + Hash, V>(Mutex<LruCache<K, (Instant, V)>>);
+
+impl<K: Clone + Eq + Hash, V: Clone> RecentlyUsed<K, V> {
+    fn new(capacity: NonZeroUsize) -> Self {
+        Self(Mutex::new(LruCache::new(capacity)))
+    }
+
+    fn get(&self, key: &K) -> Option<V> {
+        self.values().get_mut(key).map(used_now)
+    }
+
+    fn get_or_create(&self, key: &K, create: impl FnOnce() -> V) -> V {
+        used_now(self.values().get_or_insert_mut_ref(key, || (Instant::now(), create())))
+    }
+
+    /// The values that were used within `MAX_IDLE`.
+    fn values(&self) -> MutexGuard<'_, LruCache<K, (Instant, V)>> {
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while values.peek_lru().is_some_and(|(_, (last_use, _))| last_use.elapsed() > MAX_IDLE) {
+            values.pop_lru();
+        }
+        values
+    }
+}
+
+fn used_now<V: Clone>((last_use, value): &mut (Instant, V)) -> V {
+    *last_use = Instant::now();
+    value.clone()
 }

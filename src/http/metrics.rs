@@ -75,7 +75,7 @@ impl Metrics {
         self.refusals.get_or_create(&[("http_response_status_code", status.to_string())]).inc();
     }
 
-    pub(super) fn render(&self, credentials: u64) -> String {
+    pub(super) fn render(&self, credentials: usize) -> String {
         self.credentials.set(i64::try_from(credentials).unwrap_or(i64::MAX));
         let mut text = String::new();
         // Writing to a text cannot fail.

@@ -1,10 +1,13 @@
 //! Look-ups of the project that owns an id, and the memory of what they have shown.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    num::NonZeroUsize,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indexmap::IndexSet;
-use moka::sync::Cache;
+use lru::LruCache;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -28,7 +31,7 @@ use crate::{
 const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
 /// Largest number of ids that are remembered. An owner never changes; the limit bounds the memory.
-const MAX_IDS: u64 = 4_096;
+const MAX_IDS: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
@@ -287,14 +290,15 @@ fn project_of(record: Option<&Value>) -> Option<String> {
 pub(super) struct OwnerMemory {
     projects: Mutex<IndexSet<String>>,
     /// The ids that the service has answered with or about, in lower case, with their projects as far as they are known.
-    ids: Cache<ResultId, Option<String>>,
+    ids: Mutex<LruCache<ResultId, Option<String>>>,
     /// A project key and its project. The key may be replaced while the server runs.
     project_of_key: Mutex<Option<(ApiKey, String)>>,
 }
 
 impl Default for OwnerMemory {
     fn default() -> Self {
-        Self { projects: Mutex::default(), ids: Cache::new(MAX_IDS), project_of_key: Mutex::default() }
+        let ids = Mutex::new(LruCache::new(MAX_IDS));
+        Self { projects: Mutex::default(), ids, project_of_key: Mutex::default() }
     }
 }
 
@@ -315,11 +319,11 @@ impl OwnerMemory {
     }
 
     fn owner(&self, id: &ResultId) -> Option<String> {
-        self.ids.get(&in_lower_case(id)).flatten()
+        lock(&self.ids).get(&in_lower_case(id)).cloned().flatten()
     }
 
     pub(super) fn has_seen(&self, id: &ResultId) -> bool {
-        self.ids.contains_key(&in_lower_case(id))
+        lock(&self.ids).contains(&in_lower_case(id))
     }
 
     /// Remembers that the service has answered with these ids or about them: `project`, which owns them, or an unknown project.
@@ -332,10 +336,11 @@ impl OwnerMemory {
         }
 
         // The ids are those of an answer, too, and longer ones cannot be used.
+        let mut known = lock(&self.ids);
         for id in ids.into_iter().filter(|id| check_id(&id.id).is_ok()) {
-            let id = in_lower_case(&id);
-            if self.ids.get(&id).is_none_or(|owner| owner.is_none() && project.is_some()) {
-                self.ids.insert(id, project.map(str::to_owned));
+            let owner = known.get_or_insert_mut(in_lower_case(&id), || None);
+            if owner.is_none() {
+                *owner = project.map(str::to_owned);
             }
         }
     }
