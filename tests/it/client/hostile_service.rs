@@ -1,5 +1,5 @@
-//! A service that breaks HTTP and JSON in every way, crossed with every operation: each call ends with a failure that is
-//! true, and after few requests.
+//! A service that breaks HTTP and JSON in every way: each call ends with a failure that is true, and after few requests.
+//! Statuses and bodies are crossed with every operation; what breaks HTTP itself, with each kind of answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ async fn assert_right_outcomes(cases: Vec<Case>) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Calls every operation. Returns a line for each call with a wrong outcome, and for each request that is sent too often.
+/// Calls the operations of the case. Returns a line for each call with a wrong outcome, and for each request that is sent too often.
 async fn wrong_outcomes(case: Case) -> BTreeSet<String> {
     let mut peer = Peer::serving(case.answers.clone()).await;
     let mut host = open_host(&peer, &case).await;

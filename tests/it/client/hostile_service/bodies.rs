@@ -59,14 +59,15 @@ fn changed_example(
     outcomes: Outcomes,
     change: impl Fn(String) -> Vec<u8> + Send + Sync + 'static,
 ) -> Case {
-    Case::answering(name, move |request| response("200 OK", change(example(request))), true, outcomes)
+    let answer = move |request: &str| response("200 OK", change(example(request)));
+    Case::answering(name, answer, true, outcomes).of_every_operation()
 }
 
 #[tokio::test]
 async fn a_body_that_no_operation_answers_with_is_a_bad_response() {
     let bodies = unusable_bodies("unheard").into_iter();
     let cases = bodies.map(|(name, body)| {
-        let case = Case::new(name, response("200 OK", &body), UNUSABLE);
+        let case = Case::new(name, response("200 OK", &body), UNUSABLE).of_every_operation();
         if body.is_empty() || body == b"null" { case.empty() } else { case }
     });
     assert_right_outcomes(cases.collect()).await;

@@ -93,7 +93,7 @@ impl Case {
             target: Target::Refused,
             is_empty: false,
             is_hanging: false,
-            operations: OPERATIONS.iter().collect(),
+            operations: first_of_each_kind(),
             in_flight: OPERATIONS.len(),
             max_requests: MAX_REQUESTS,
         }
@@ -111,17 +111,8 @@ impl Case {
         Self { is_hanging: true, ..self }
     }
 
-    /// Calls only the first of the operations that read, and of those that write, with each kind of answer.
-    pub(super) fn of_each_kind(mut self) -> Self {
-        let kind = |entry: &OperationEntry| (entry.request.response_kind, entry.request.method.is_safe());
-        let mut kinds = Vec::new();
-        self.operations.retain(|entry| {
-            let is_first = !kinds.contains(&kind(entry));
-            kinds.push(kind(entry));
-            is_first
-        });
-
-        self
+    pub(super) fn of_every_operation(self) -> Self {
+        Self { operations: OPERATIONS.iter().collect(), ..self }
     }
 
     pub(super) fn in_flight(self, in_flight: usize) -> Self {
@@ -131,6 +122,19 @@ impl Case {
     pub(super) fn max_requests(self, max_requests: usize) -> Self {
         Self { max_requests, ..self }
     }
+}
+
+/// Returns the first of the operations that read, and of those that write, with each kind of answer.
+fn first_of_each_kind() -> Vec<&'static OperationEntry> {
+    let kind = |entry: &OperationEntry| (entry.request.response_kind, entry.request.method.is_safe());
+    let mut kinds = Vec::new();
+    let is_first = |entry: &&OperationEntry| {
+        let is_first = !kinds.contains(&kind(entry));
+        kinds.push(kind(entry));
+        is_first
+    };
+
+    OPERATIONS.iter().filter(is_first).collect()
 }
 
 fn is_success(answer: &[u8]) -> bool {

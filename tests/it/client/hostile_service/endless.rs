@@ -80,19 +80,17 @@ async fn a_body_without_an_end_is_not_read_forever() {
     let chunk = Step::Repeat(format!("{PIECE:x}\r\n{}\r\n", "x".repeat(PIECE)).into());
     let cases = [
         repeating("endless chunks", CHUNKED, chunk, TOO_LONG),
-        repeating("an endless body", "HTTP/1.1 200 OK\r\n\r\n", repeat("x"), TOO_LONG).of_each_kind(),
+        repeating("an endless body", "HTTP/1.1 200 OK\r\n\r\n", repeat("x"), TOO_LONG),
         repeating(
             "an endless body with a huge length",
             "HTTP/1.1 200 OK\r\ncontent-length: 9223372036854775807\r\n\r\n",
             repeat("x"),
             TOO_LONG,
-        )
-        .of_each_kind(),
-        repeating("an endless failure", "HTTP/1.1 400 Bad Request\r\n\r\n", repeat("x"), REFUSED)
-            .of_each_kind(),
+        ),
+        repeating("an endless failure", "HTTP/1.1 400 Bad Request\r\n\r\n", repeat("x"), REFUSED),
     ];
 
-    // One after the other: the first case sends about 1 GB.
+    // One after the other: each answer is read up to 16 MiB.
     for case in cases {
         assert_right_outcomes(vec![case.max_requests(1).in_flight(IN_FLIGHT)]).await;
     }

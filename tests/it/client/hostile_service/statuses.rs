@@ -43,7 +43,7 @@ fn cases_of_status(number: usize, status: &'static str, outcomes: Outcomes) -> V
             let body = operation + number * rounds + round;
             response(status, &bodies[body % bodies.len()].1)
         };
-        Case::answering(format!("{status}, round {round}"), answer, false, outcomes)
+        Case::answering(format!("{status}, round {round}"), answer, false, outcomes).of_every_operation()
     };
 
     (0..rounds).map(case).collect()
