@@ -79,52 +79,45 @@ impl Application {
         Ok(Self::new(Shared::from_settings(settings)?, move |_, _| open()))
     }
 
+    /// Makes the routes. `open` returns the handler of the requests of a caller.
     fn new<S: ServerHandler>(
         shared: Shared,
         open: impl Fn(&Shared, &Requester) -> S + Clone + Send + Sync + 'static,
     ) -> Self {
         let shared = Arc::new(shared);
-        let router = router(&shared, open);
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_sse_retry(None);
+        let has_own_key = shared.credentials.serves_anonymous() && !shared.uses_sandbox;
+        let config = restrict(config, &shared.settings, has_own_key);
+        let serve = async move |State(shared): State<SharedState>,
+                                Extension(requester): Extension<Requester>,
+                                request| {
+            let handler = CallHandler { server: open(&shared, &requester), app: shared };
+            serve(handler, config.clone(), &requester, request).await
+        };
+        let endpoint = post(serve)
+            .route_layer(from_fn_with_state(Arc::clone(&shared), identify))
+            .fallback(method_not_allowed);
+
+        let router = Router::new()
+            .route("/", get(front_page).fallback(async || no_such_path()))
+            .route("/mcp", endpoint.clone())
+            .route("/mcp/", endpoint.clone())
+            .route("/mcp/{*choices}", endpoint)
+            .route("/.well-known/oauth-protected-resource/{*endpoint}", get(metadata))
+            .fallback(async || no_such_path())
+            // The first layer is the outermost one. Each call of `layer` would copy and box what is inside of it for each request.
+            .layer((
+                from_fn_with_state(Arc::clone(&shared), observe),
+                CatchPanicLayer::new(),
+                cross_origin_layer(),
+                RequestBodyTimeoutLayer::new(BODY_TIMEOUT),
+            ))
+            .with_state(Arc::clone(&shared));
         Self { shared, router }
     }
-}
-
-/// Returns the routes. `open` returns the handler of the requests of a caller.
-fn router<S: ServerHandler>(
-    shared: &SharedState,
-    open: impl Fn(&Shared, &Requester) -> S + Clone + Send + Sync + 'static,
-) -> Router {
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        .with_sse_retry(None);
-    let has_own_key = shared.credentials.serves_anonymous() && !shared.uses_sandbox;
-    let config = restrict(config, &shared.settings, has_own_key);
-    let serve = async move |State(shared): State<SharedState>,
-                            Extension(requester): Extension<Requester>,
-                            request| {
-        let handler = CallHandler { server: open(&shared, &requester), app: shared };
-        serve(handler, config.clone(), &requester, request).await
-    };
-    let endpoint = post(serve)
-        .route_layer(from_fn_with_state(Arc::clone(shared), identify))
-        .fallback(method_not_allowed);
-
-    Router::new()
-        .route("/", get(front_page).fallback(async || no_such_path()))
-        .route("/mcp", endpoint.clone())
-        .route("/mcp/", endpoint.clone())
-        .route("/mcp/{*choices}", endpoint)
-        .route("/.well-known/oauth-protected-resource/{*endpoint}", get(metadata))
-        .fallback(async || no_such_path())
-        // The first layer is the outermost one. Each call of `layer` would copy and box what is inside of it for each request.
-        .layer((
-            from_fn_with_state(Arc::clone(shared), observe),
-            CatchPanicLayer::new(),
-            cross_origin_layer(),
-            RequestBodyTimeoutLayer::new(BODY_TIMEOUT),
-        ))
-        .with_state(Arc::clone(shared))
 }
 
 /// Lets the library answer a request through the handler.
@@ -228,8 +221,7 @@ async fn metadata(State(shared): State<SharedState>, uri: Uri) -> Result<Respons
 }
 
 async fn method_not_allowed(method: Method) -> Refusal {
-    let message =
-        format!("the method {method} is not supported: this server has no sessions and no streams to open");
+    let message = format!("the method {method} is not supported: this server has no sessions or streams");
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message)
         .header(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"))
 }

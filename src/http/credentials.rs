@@ -79,9 +79,9 @@ impl Credentials {
             settings,
             stopping,
             confirmer: Arc::default(),
-            accepted: RecentlyUsed::new(MAX_REMEMBERED),
-            addresses: RecentlyUsed::new(MAX_REMEMBERED),
-            profiles: RecentlyUsed::new(MAX_PROFILES),
+            accepted: RecentlyUsed(LruCache::new(MAX_REMEMBERED).into()),
+            addresses: RecentlyUsed(LruCache::new(MAX_REMEMBERED).into()),
+            profiles: RecentlyUsed(LruCache::new(MAX_PROFILES).into()),
         }
     }
 
@@ -183,10 +183,6 @@ fn person_id(person: &Person) -> Vec<u8> {
 struct RecentlyUsed<K: Eq + Hash, V>(Mutex<LruCache<K, (Instant, V)>>);
 
 impl<K: Clone + Eq + Hash, V: Clone> RecentlyUsed<K, V> {
-    fn new(capacity: NonZeroUsize) -> Self {
-        Self(Mutex::new(LruCache::new(capacity)))
-    }
-
     fn get(&self, key: &K) -> Option<V> {
         self.values().get_mut(key).map(used_now)
     }

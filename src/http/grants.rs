@@ -216,11 +216,7 @@ impl GrantedCallers {
     }
 
     /// Returns the first of several callers whose key reaches the project of the call, or the records of its ids.
-    async fn find<'a>(
-        &'a self,
-        tool: &ToolDefinition,
-        arguments: &ToolArguments,
-    ) -> Result<&'a Caller, Failure> {
+    async fn find(&self, tool: &ToolDefinition, arguments: &ToolArguments) -> Result<&Caller, Failure> {
         let requested = arguments.common.project_id.as_deref();
         let permitted: Vec<_> = self.all().iter().filter(|caller| caller.permits(tool, requested)).collect();
         // If no caller may make the call, or none reaches the records, the call itself reports it.

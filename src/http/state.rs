@@ -68,20 +68,12 @@ impl Shared {
         let traffic = configured.caller.client().traffic().clone();
         let keyless = Failure::new(Code::Unauthenticated, "the request has no API key").hint(KEY_HINT);
         let anonymous = if settings.has_key() { Ok(configured.caller.clone()) } else { Err(keyless) };
-        let credentials = Credentials::new(
-            GrantedCallers::one(anonymous),
-            configured,
-            config,
-            http.clone(),
-            stopping.clone(),
-        );
+        let anonymous = GrantedCallers::one(anonymous);
+        let credentials = Credentials::new(anonymous, configured, config, http.clone(), stopping.clone());
+        let origin = http.public_url.as_ref().map(|url| url.origin().ascii_serialization().into());
 
         Ok(Self {
-            origin: http
-                .public_url
-                .as_ref()
-                .map(|url| url.origin().ascii_serialization().into())
-                .unwrap_or_default(),
+            origin: origin.unwrap_or_default(),
             offered,
             credentials,
             authorization,

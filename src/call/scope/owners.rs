@@ -1,9 +1,6 @@
 //! Look-ups of the project that owns an id, and the memory of what they have shown.
 
-use std::{
-    num::NonZeroUsize,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use indexmap::IndexSet;
@@ -31,7 +28,7 @@ use crate::{
 const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
 /// Largest number of ids that are remembered. An owner never changes; the limit bounds the memory.
-const MAX_IDS: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
+const MAX_IDS: usize = 4_096;
 
 /// Largest number of projects that are remembered.
 const MAX_PROJECTS: usize = 256;
@@ -297,7 +294,7 @@ pub(super) struct OwnerMemory {
 
 impl Default for OwnerMemory {
     fn default() -> Self {
-        let ids = Mutex::new(LruCache::new(MAX_IDS));
+        let ids = LruCache::unbounded().into();
         Self { projects: Mutex::default(), ids, project_of_key: Mutex::default() }
     }
 }
@@ -339,8 +336,9 @@ impl OwnerMemory {
         let mut known = lock(&self.ids);
         for id in ids.into_iter().filter(|id| check_id(&id.id).is_ok()) {
             let owner = known.get_or_insert_mut(in_lower_case(&id), || None);
-            if owner.is_none() {
-                *owner = project.map(str::to_owned);
+            *owner = owner.take().or_else(|| project.map(str::to_owned));
+            if known.len() > MAX_IDS {
+                known.pop_lru();
             }
         }
     }
