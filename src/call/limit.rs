@@ -124,8 +124,7 @@ pub(super) fn cut_reply(
     fields.shift_insert(1, TRUNCATED.to_owned(), cuts.describe(&source.advice(kept_records, limit)));
 }
 
-/// Returns the arguments of a page that has the first record after the `kept` ones of the page in `reply`. It may repeat some of
-/// them, because a page begins at a multiple of its size.
+/// Returns the arguments of the page with the first record after the `kept` ones in `reply`: it begins at a multiple of its size.
 fn page_after(reply: &Fields, kept: usize) -> Option<Value> {
     let pagination = reply.get("pagination")?;
     let number = |name| pagination.get(name).and_then(Value::as_u64);

@@ -44,8 +44,7 @@ impl Scope {
         Self { project, configured_projects, allowed_projects: None, memory: Arc::default() }
     }
 
-    /// Returns the same scope for the calls with another key, which remembers nothing yet. Calls go to `allowed` only;
-    /// `None` is every project.
+    /// Returns the same scope for another key, with an empty memory. Calls go to `allowed` only; `None` is every project.
     pub(super) fn for_other_key(&self, allowed: Option<Arc<[String]>>) -> Self {
         Self { allowed_projects: allowed, memory: Arc::default(), ..self.clone() }
     }

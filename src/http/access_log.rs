@@ -156,8 +156,7 @@ impl AccessEntry {
     fn log(self, line: &AccessLine, status: StatusCode, level: Level, error: &str, reason: &str) {
         let duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let AccessLine { client, id, .. } = line;
-        let Self { path, credential, subject, project, operation, .. } = self;
-        let Operation { method, tool, .. } = operation;
+        let Self { path, credential, subject, project, operation: Operation { method, tool, .. }, .. } = self;
         let status = status.as_u16();
 
         macro_rules! write_line {

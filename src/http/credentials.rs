@@ -5,10 +5,11 @@ use std::{
     net::IpAddr,
     num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use lru::LruCache;
+use tokio::time::Instant;
 
 use super::{
     endpoint::Endpoint,
@@ -122,9 +123,10 @@ impl Credentials {
     /// credential.
     pub(super) fn limits(&self, credential: &Credential, address: IpAddr) -> Arc<ClientLimits> {
         if credential.is_accepted() {
-            return Arc::clone(&credential.limits);
+            Arc::clone(&credential.limits)
+        } else {
+            self.limits_of_address(address)
         }
-        self.limits_of_address(address)
     }
 
     /// Returns the limits of the requests from an address whose credential is not accepted yet.
@@ -204,4 +206,21 @@ impl<K: Clone + Eq + Hash, V: Clone> RecentlyUsed<K, V> {
 fn used_now<V: Clone>((last_use, value): &mut (Instant, V)) -> V {
     *last_use = Instant::now();
     value.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_not_used_for_longest_or_for_15_minutes_is_forgotten() {
+        let values = RecentlyUsed(LruCache::new(MAX_PROFILES).into());
+        let created = (0..=MAX_PROFILES.get()).map(|key| values.get_or_create(&key, || key));
+        assert_eq!((created.last(), values.get(&0)), (Some(64), None));
+
+        tokio::time::advance(MAX_IDLE).await;
+        assert_eq!(values.get_or_create(&1, || 100), 1);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!((values.get(&1), values.get(&2), values.values().len()), (Some(1), None, 1));
+    }
 }

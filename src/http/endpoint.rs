@@ -36,13 +36,9 @@ impl Endpoint {
         let header = |name| header_text(headers, name);
 
         let project = address.project.or(header("x-tas-project")?.map(str::to_owned));
-        let mut narrowing = Vec::new();
-        for words in [
-            address.sets.as_deref(),
-            listed_tools(header("x-mcp-toolsets")?, header("x-mcp-tools")?).as_deref(),
-        ] {
-            narrowing.extend(words.map(parse_words).transpose()?);
-        }
+        let listed = listed_tools(header("x-mcp-toolsets")?, header("x-mcp-tools")?);
+        let lists = [address.sets, listed].into_iter().flatten();
+        let mut narrowing = lists.map(|words| parse_words(&words)).collect::<Result<Vec<_>, _>>()?;
         if let Some(excluded) = header("x-mcp-exclude-tools")? {
             narrowing.push(parse_words(&exclusion(excluded))?);
         }
@@ -123,8 +119,7 @@ fn exclusion(excluded: &str) -> String {
 }
 
 fn parse_words(words: &str) -> Result<Selection, Refusal> {
-    let refuse =
-        |problem: String| Refusal::new(StatusCode::BAD_REQUEST, format!("the list of tools {problem}"));
+    let refuse = |why: String| Refusal::new(StatusCode::BAD_REQUEST, format!("the list of tools {why}"));
     // The request is not admitted yet, and each word is compared with all names.
     if words.split(',').count() > MAX_WORDS {
         return Err(refuse(format!("has more than {MAX_WORDS} words")));

@@ -165,7 +165,8 @@ macro_rules! forward {
         ) -> Result<$result, ErrorData> {
             let operation = Operation { method: $name, ..Operation::default() };
             let call = |context| self.server.$method($($request,)? context);
-            self.run(operation, context, call, |_| Ending::default(), |exceeded| Err(exceeded.error())).await
+            let refuse = |exceeded: Exceeded| Err(ErrorData::invalid_request(exceeded.message(), None));
+            self.run(operation, context, call, |_| Ending::default(), refuse).await
         }
     )*};
 }

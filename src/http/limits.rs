@@ -151,7 +151,7 @@ impl Exceeded {
         }
     }
 
-    /// Number of seconds after which a client may repeat the request. Waits are long, so that their places become free seldom.
+    /// Number of seconds after which a client may repeat the request. A wait holds its place for long.
     pub(super) fn pause_seconds(self) -> u64 {
         match self {
             Self::Rate(seconds) => seconds,
@@ -161,22 +161,17 @@ impl Exceeded {
     }
 
     pub(super) fn message(self) -> String {
+        let of_client = "with this credential or from this address";
         let simultaneous = |kind: Kind| format!("too many simultaneous {}", kind.plural());
         match self {
-            Self::Rate(_) => {
-                "too many requests per second with this credential or from this address".to_owned()
-            }
-            Self::Client(kind) => simultaneous(kind) + " with this credential or from this address",
+            Self::Rate(_) => format!("too many requests per second {of_client}"),
+            Self::Client(kind) => format!("{} {of_client}", simultaneous(kind)),
             Self::AllClients(kind) => format!("the server is busy: {} of all clients", simultaneous(kind)),
         }
     }
 
     pub(super) fn refusal(self) -> Refusal {
         Refusal::new(self.status(), self.message()).header(header::RETRY_AFTER, self.pause_seconds().into())
-    }
-
-    pub(super) fn error(self) -> ErrorData {
-        ErrorData::invalid_request(self.message(), None)
     }
 
     /// Returns the result of a call of a tool: an error that the model reads.
@@ -193,7 +188,7 @@ impl Exceeded {
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
-    message: Cow<'static, str>,
+    pub(super) message: Cow<'static, str>,
     pub(super) header: Option<(HeaderName, HeaderValue)>,
 }
 

@@ -22,6 +22,9 @@ use crate::client::ServiceTraffic;
 const METRICS_TYPE: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
+/// How long the service may not answer before this is reported.
+const LEAST_OUTAGE: Duration = Duration::from_secs(60);
+
 /// Upper bounds of the buckets of durations, in seconds (`OpenTelemetry`, semantic conventions for MCP).
 const BUCKETS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
 
@@ -42,8 +45,7 @@ impl Metrics {
         let mut registry = Registry::default();
         let durations: Family<_, _, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(BUCKETS));
-        let (failures, refusals) = (Family::default(), Family::default());
-        let credentials = Gauge::default();
+        let (failures, refusals, credentials) = (Family::default(), Family::default(), Gauge::default());
 
         let name = "mcp_server_operation_duration";
         registry.register_with_unit(name, "Duration of requests", Unit::Seconds, durations.clone());
@@ -102,7 +104,8 @@ async fn ready(State(app): State<SharedState>) -> (StatusCode, String) {
         return (StatusCode::SERVICE_UNAVAILABLE, "the process is stopping\n".to_owned());
     }
 
-    let outages = app.outages().into_iter().map(|outage| {
+    let outages = app.traffic.outages().into_iter().filter(|outage| outage.duration() >= LEAST_OUTAGE);
+    let outages = outages.map(|outage| {
         let (setting, seconds) = (outage.setting, outage.duration().as_secs());
         format!("the service at {setting} has not answered for {seconds} s: {}\n", outage.reason)
     });

@@ -146,9 +146,8 @@ impl Authorization {
         let parameters = parameters.iter().map(|(name, value)| format!("{name}=\"{}\"", quotable(value)));
         let challenge = format!("Bearer {}", parameters.collect::<Vec<_>>().join(", "));
 
-        let mut refusal = Refusal::new(status, message);
-        refusal.header = HeaderValue::try_from(challenge).ok().map(|value| (header::WWW_AUTHENTICATE, value));
-        refusal
+        let header = HeaderValue::try_from(challenge).ok().map(|value| (header::WWW_AUTHENTICATE, value));
+        Refusal { header, ..Refusal::new(status, message) }
     }
 }
 

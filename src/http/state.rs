@@ -1,9 +1,6 @@
 //! What all requests of the HTTP server share.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +13,7 @@ use super::{
     oauth::{Authorization, Resource},
 };
 use crate::{
-    client::{Outage, ServiceTraffic},
+    client::ServiceTraffic,
     failure::{Code, Failure},
     mcp::McpConfig,
     settings::{HttpSettings, Settings},
@@ -25,9 +22,6 @@ use crate::{
 
 /// What helps if a call has no credential.
 const KEY_HINT: &str = "the person must add the header `X-Api-Key` with an API key to the configuration of this server in the host";
-
-/// How long the service may not answer before this is reported.
-const LEAST_OUTAGE: Duration = Duration::from_secs(60);
 
 pub(super) type SharedState = Arc<Shared>;
 
@@ -44,7 +38,7 @@ pub(super) struct Shared {
     /// The places of all clients.
     pub(super) places: Places,
     pub(super) metrics: Arc<Metrics>,
-    traffic: ServiceTraffic,
+    pub(super) traffic: ServiceTraffic,
     pub(super) uses_sandbox: bool,
     /// Cancelled when the process is about to stop: clients are asked to close their connections, and it is not ready any more.
     pub(super) draining: CancellationToken,
@@ -89,11 +83,5 @@ impl Shared {
 
     pub(super) fn resource(&self, path: &str) -> Resource {
         Resource::new(self.origin.get().cloned().unwrap_or_default(), path)
-    }
-
-    /// Returns the hosts of the service that have not answered for a minute.
-    pub(super) fn outages(&self) -> Vec<Outage> {
-        let outages = self.traffic.outages().into_iter();
-        outages.filter(|outage| outage.duration() >= LEAST_OUTAGE).collect()
     }
 }

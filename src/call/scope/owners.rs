@@ -442,13 +442,15 @@ mod tests {
     use crate::service::record_kind::ResultKind;
 
     #[test]
-    fn no_long_text_of_an_answer_is_remembered() {
+    fn no_long_text_of_an_answer_is_remembered_and_not_every_id() {
         let memory = OwnerMemory::default();
         let id = |length| ResultId::new(ResultKind::Run, "r".repeat(length));
         memory.remember(Some("demo"), [id(4 << 20), id(12)]);
         memory.remember(None, [id(12)]);
 
         assert_eq!([4 << 20, 12].map(|length| memory.owner(&id(length))), [None, Some("demo".to_owned())]);
+        memory.remember(None, (0..MAX_IDS).map(|number| ResultId::new(ResultKind::Run, number.to_string())));
+        assert_eq!((memory.owner(&id(12)), lock(&memory.ids).len()), (None, MAX_IDS));
         for (project, expected) in [("demo", Some("demo")), ("a b", None), ("..", None), ("-x", None)] {
             assert_eq!(project_of(Some(&json!({"project_id": project}))).as_deref(), expected);
         }

@@ -124,9 +124,9 @@ impl Case {
     }
 }
 
-/// Returns the first of the operations that read, and of those that write, with each kind of answer.
+/// Returns the first operation with each method and kind of answer.
 fn first_of_each_kind() -> Vec<&'static OperationEntry> {
-    let kind = |entry: &OperationEntry| (entry.request.response_kind, entry.request.method.is_safe());
+    let kind = |entry: &OperationEntry| (entry.request.response_kind, entry.request.method.clone());
     let first = |entry: &OperationEntry| OPERATIONS.iter().find(|other| kind(other) == kind(entry));
     OPERATIONS.iter().filter(|entry| first(entry).is_some_and(|first| first.name == entry.name)).collect()
 }

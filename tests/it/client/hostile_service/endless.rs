@@ -90,7 +90,7 @@ async fn a_body_without_an_end_is_not_read_forever() {
         repeating("an endless failure", "HTTP/1.1 400 Bad Request\r\n\r\n", repeat("x"), REFUSED),
     ];
 
-    // One after the other: each answer is read up to 16 MiB.
+    // One case after the other, because each of its calls holds up to 16 MiB.
     for case in cases {
         assert_right_outcomes(vec![case.max_requests(1).in_flight(IN_FLIGHT)]).await;
     }
