@@ -84,6 +84,7 @@ impl Case {
 
     fn serving(name: impl Into<String>, answers: Answers, is_success: bool, outcomes: Outcomes) -> Self {
         let (reading, writing) = outcomes;
+
         Self {
             name: name.into(),
             answers,
