@@ -1,5 +1,5 @@
-//! Uploads a build in parts, with and without its SHA-256, and compares with the minimum that a client must do: four
-//! concurrent streaming PUTs from the same file to the same storage. `cargo bench --bench upload`
+//! Uploads a build in parts, and compares with the minimum that a client must do: four concurrent streaming PUTs from the same
+//! file to the same storage. `cargo bench --bench upload`
 #![expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 #![expect(clippy::expect_used, reason = "a benchmark without a service cannot run")]
 
@@ -75,9 +75,9 @@ fn tools(address: SocketAddr, directory: &Path) -> CallerWithFiles {
 }
 
 /// Uploads the build with the tool.
-async fn upload_build(tools: &CallerWithFiles, checksum: bool) -> Duration {
+async fn upload_build(tools: &CallerWithFiles) -> Duration {
     let tool = catalog::find_tool("upload_build").expect("a tool");
-    let arguments = json!({"path": "game.apk", "wait": true, "fill_details": false, "checksum": checksum});
+    let arguments = json!({"path": "game.apk", "wait": true});
     let arguments = ToolArguments::from_host(&tool, arguments.as_object().cloned().unwrap_or_default());
     let started = Instant::now();
     let reply = (tool.run)(tools.tool_call(arguments, CallOptions::silent())).await.expect("an upload");
@@ -139,20 +139,18 @@ async fn compare(address: SocketAddr) {
     let tools = tools(address, directory.path());
     drop(rustls::crypto::ring::default_provider().install_default());
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");
-    let [mut hashed, mut bare, mut floor] = [const { Vec::new() }; 3];
+    let (mut uploads, mut floor) = (Vec::new(), Vec::new());
 
-    // The variants take turns, so that a change of the load of the machine affects all of them.
+    // Both take turns, so that a change of the load of the machine affects both.
     for _ in 0..ROUNDS {
         floor.push(upload_plainly(&client, address, &file).await);
-        bare.push(upload_build(&tools, false).await);
-        hashed.push(upload_build(&tools, true).await);
+        uploads.push(upload_build(&tools).await);
     }
 
-    let [hashed, bare, floor] = [hashed, bare, floor].map(median);
+    let [upload, floor] = [uploads, floor].map(median);
     let size = PART * PARTS / MIB;
     println!(
-        "upload {size} MiB in {PARTS} parts: {bare:.2} s ({:.2}x of four plain PUTs at once, {floor:.2} s); with SHA-256 {hashed:.2} s ({:.2}x)",
-        floor / bare,
-        floor / hashed,
+        "upload {size} MiB in {PARTS} parts: {upload:.2} s ({:.2}x of four plain PUTs at once, {floor:.2} s)",
+        floor / upload,
     );
 }
