@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 /// Returns the runtime of a subcommand. The server for teams has a thread for each processor, so that a long message of one client
-/// delays no other one. The server for one host has one that calls the service, while the main thread reads and writes messages.
+/// delays no other one. The server for one host has one: more of them take more processor time and answer no sooner.
 fn runtime(matches: Option<&ArgMatches>) -> tokio::runtime::Builder {
     let subcommand = matches.and_then(ArgMatches::subcommand_name);
     if !matches!(subcommand, None | Some("http")) {

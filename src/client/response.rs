@@ -1,6 +1,6 @@
 //! A response of the service with its body, before its content is interpreted.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use jiff::Timestamp;
 use reqwest::header::{self, HeaderMap, HeaderName};
@@ -92,10 +92,12 @@ impl HttpResponse {
 
     /// Parses the body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
     pub fn json(&self) -> serde_json::Result<Value> {
-        serde_json::from_slice(&self.body).or_else(|_| {
-            let text = String::from_utf8_lossy(&self.body);
-            serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
-        })
+        // Reading bytes would check each text in them.
+        let text = match str::from_utf8(&self.body) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(&self.body),
+        };
+        serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
     }
 
     /// Returns whether the status is 2xx.

@@ -1,19 +1,24 @@
-//! MCP on standard input and output: the transport of the library, with what hosts do that it does not take.
+//! MCP on standard input and output: the transport of the library, with what it does not do.
 //!
 //! - Some hosts begin with a notification, after a discovery request has timed out. The library would end the session.
 //! - The end of the input ends the process within a second, also during a call. The library would wait for the call.
 //! - A process whose parent is gone ends, also if another process keeps its standard input open.
+//! - The JSON of a long result, which is a text and a structure, is made once. The library would make it twice.
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use rmcp::{
     RoleServer, ServiceExt as _,
-    model::{ClientRequest, JsonRpcMessage},
+    model::{ClientRequest, JsonRpcMessage, ServerResult},
     service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{
+        AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, Lines,
+        duplex,
+    },
+    sync::Mutex,
     time::sleep,
 };
 use tokio_util::sync::CancellationToken;
@@ -31,6 +36,9 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_millis(250);
 #[cfg(unix)]
 const PARENT_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Size of the pipe for what the library answers by itself, in bytes.
+const REFUSALS_BYTES: usize = 1_024;
+
 /// Serves MCP on these streams until the input ends or [`Server::shutdown_token`] is cancelled.
 ///
 /// # Errors
@@ -41,8 +49,11 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> anyhow::Result<()> {
     let shutdown = server.shutdown_token().clone();
+    let (refused, refusals) = duplex(REFUSALS_BYTES);
     let transport = HostTransport {
-        library: AsyncRwTransport::new_server(input, output),
+        library: AsyncRwTransport::new_server(input, refused),
+        refusals: BufReader::new(refusals).lines(),
+        output: Arc::new(Mutex::new(output)),
         is_session_open: false,
         shutdown: shutdown.clone(),
     };
@@ -93,15 +104,19 @@ pub async fn parent_exit() {
 }
 
 /// The transport of the library without the messages that it would not survive.
-struct HostTransport<R: AsyncRead, W: AsyncWrite> {
-    library: AsyncRwTransport<RoleServer, R, W>,
+struct HostTransport<R: AsyncRead, W> {
+    /// Reads messages.
+    library: AsyncRwTransport<RoleServer, R, DuplexStream>,
+    /// What the library itself answers to JSON that is no message.
+    refusals: Lines<BufReader<DuplexStream>>,
+    output: Arc<Mutex<W>>,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     /// Cancelled soon after the end of the input.
     shutdown: CancellationToken,
 }
 
-impl<R: AsyncRead, W: AsyncWrite> HostTransport<R, W> {
+impl<R: AsyncRead, W> HostTransport<R, W> {
     fn accept(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
         let JsonRpcMessage::Request(request) = message else { return self.is_session_open };
 
@@ -124,12 +139,23 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        self.library.send(message)
+        let output = self.output.clone();
+        async move { write_line(&output, to_json(message)?).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let Some(message) = self.library.receive().await else {
+            let message = tokio::select! {
+                biased;
+                Ok(Some(refusal)) = self.refusals.next_line() => {
+                    let output = self.output.clone();
+                    // This future can be dropped before the line is written.
+                    tokio::spawn(async move { write_line(&output, refusal.into()).await });
+                    continue;
+                }
+                message = self.library.receive() => message,
+            };
+            let Some(message) = message else {
                 let shutdown = self.shutdown.clone();
                 tokio::spawn(async move {
                     sleep(END_OF_INPUT_GRACE).await;
@@ -146,4 +172,38 @@ where
     async fn close(&mut self) -> Result<(), io::Error> {
         self.library.close().await
     }
+}
+
+/// Returns the JSON of a message.
+fn to_json(mut message: TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
+    let structure = take_structure(&mut message);
+    let mut json = serde_json::to_vec(&message)?;
+
+    // The result is the last field of the message, so that it ends before the last bracket.
+    if let Some(structure) = structure {
+        json.truncate(json.len().saturating_sub("}}".len()));
+        json.extend_from_slice(br#","structuredContent":"#);
+        json.extend_from_slice(structure.as_bytes());
+        json.extend_from_slice(b"}}");
+    }
+
+    Ok(json)
+}
+
+/// Takes the structure out of the result of a call. Returns its JSON, which is the text of the result (`tool_result`).
+fn take_structure(message: &mut TxJsonRpcMessage<RoleServer>) -> Option<String> {
+    let JsonRpcMessage::Response(response) = message else { return None };
+    let ServerResult::CallToolResult(result) = &mut response.result else { return None };
+    result.structured_content.take()?;
+    let text = result.content.first()?.as_text()?;
+
+    Some(text.text.clone())
+}
+
+/// Writes a line. Other lines wait until it is written.
+async fn write_line(output: &Mutex<impl AsyncWrite + Unpin>, mut line: Vec<u8>) -> io::Result<()> {
+    line.push(b'\n');
+    let mut output = output.lock().await;
+    output.write_all(&line).await?;
+    output.flush().await
 }
