@@ -92,11 +92,8 @@ impl HttpResponse {
 
     /// Parses the body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
     pub fn json(&self) -> serde_json::Result<Value> {
-        // Reading bytes would check each text in them.
-        let text = match str::from_utf8(&self.body) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(&self.body),
-        };
+        // Parsing bytes would check each text again.
+        let text = str::from_utf8(&self.body).map_or_else(|_| String::from_utf8_lossy(&self.body), Cow::from);
         serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
     }
 

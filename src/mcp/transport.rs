@@ -7,21 +7,22 @@
 
 use std::{io, sync::Arc, time::Duration};
 
+use futures_util::SinkExt as _;
 use rmcp::{
     RoleServer, ServiceExt as _,
-    model::{ClientRequest, JsonRpcMessage, ServerResult},
+    model::{ClientRequest, ContentBlock, JsonRpcMessage, ServerResult},
     service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
 use tokio::{
-    io::{
-        AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, Lines,
-        duplex,
-    },
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader, DuplexStream, Lines, duplex},
     sync::Mutex,
     time::sleep,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{
+    codec::{FramedWrite, LinesCodec, LinesCodecError},
+    sync::CancellationToken,
+};
 
 use super::server::Server;
 
@@ -53,7 +54,7 @@ pub async fn serve_stdio(
     let transport = HostTransport {
         library: AsyncRwTransport::new_server(input, refused),
         refusals: BufReader::new(refusals).lines(),
-        output: Arc::new(Mutex::new(output)),
+        output: Arc::new(Mutex::new(FramedWrite::new(output, LinesCodec::new()))),
         is_session_open: false,
         shutdown: shutdown.clone(),
     };
@@ -109,7 +110,7 @@ struct HostTransport<R: AsyncRead, W> {
     library: AsyncRwTransport<RoleServer, R, DuplexStream>,
     /// What the library itself answers to JSON that is no message.
     refusals: Lines<BufReader<DuplexStream>>,
-    output: Arc<Mutex<W>>,
+    output: Arc<Mutex<FramedWrite<W, LinesCodec>>>,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     /// Cancelled soon after the end of the input.
@@ -133,14 +134,14 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    type Error = io::Error;
+    type Error = LinesCodecError;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
-    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), LinesCodecError>> + Send + 'static {
         let output = self.output.clone();
-        async move { write_line(&output, to_json(message)?).await }
+        async move { output.lock().await.send(to_json(message)?).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -150,7 +151,7 @@ where
                 Ok(Some(refusal)) = self.refusals.next_line() => {
                     let output = self.output.clone();
                     // This future can be dropped before the line is written.
-                    tokio::spawn(async move { write_line(&output, refusal.into()).await });
+                    tokio::spawn(async move { output.lock().await.send(refusal).await });
                     continue;
                 }
                 message = self.library.receive() => message,
@@ -169,41 +170,30 @@ where
         }
     }
 
-    async fn close(&mut self) -> Result<(), io::Error> {
-        self.library.close().await
+    async fn close(&mut self) -> Result<(), LinesCodecError> {
+        Ok(self.library.close().await?)
     }
 }
 
-/// Returns the JSON of a message.
-fn to_json(mut message: TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
-    let structure = take_structure(&mut message);
-    let mut json = serde_json::to_vec(&message)?;
+/// Returns the JSON of a message. The structure of the result of a call is a copy of its text, which is the same JSON
+/// (`tool_result`).
+fn to_json(mut message: TxJsonRpcMessage<RoleServer>) -> io::Result<String> {
+    let mut structure = None;
+    if let JsonRpcMessage::Response(response) = &mut message
+        && let ServerResult::CallToolResult(result) = &mut response.result
+        && result.structured_content.take().is_some()
+    {
+        structure = result.content.first().and_then(ContentBlock::as_text).map(|text| text.text.clone());
+    }
 
+    let mut json = serde_json::to_string(&message)?;
     // The result is the last field of the message, so that it ends before the last bracket.
     if let Some(structure) = structure {
         json.truncate(json.len().saturating_sub("}}".len()));
-        json.extend_from_slice(br#","structuredContent":"#);
-        json.extend_from_slice(structure.as_bytes());
-        json.extend_from_slice(b"}}");
+        json += r#","structuredContent":"#;
+        json += &structure;
+        json += "}}";
     }
 
     Ok(json)
-}
-
-/// Takes the structure out of the result of a call. Returns its JSON, which is the text of the result (`tool_result`).
-fn take_structure(message: &mut TxJsonRpcMessage<RoleServer>) -> Option<String> {
-    let JsonRpcMessage::Response(response) = message else { return None };
-    let ServerResult::CallToolResult(result) = &mut response.result else { return None };
-    result.structured_content.take()?;
-    let text = result.content.first()?.as_text()?;
-
-    Some(text.text.clone())
-}
-
-/// Writes a line. Other lines wait until it is written.
-async fn write_line(output: &Mutex<impl AsyncWrite + Unpin>, mut line: Vec<u8>) -> io::Result<()> {
-    line.push(b'\n');
-    let mut output = output.lock().await;
-    output.write_all(&line).await?;
-    output.flush().await
 }

@@ -76,12 +76,12 @@ async fn the_time_limit_ends_the_reading_of_failures() {
 
 #[tokio::test]
 async fn the_time_limit_ends_the_reading_of_lists() {
-    let mut session = open_with_silence(History::new(&tests(250, "SUCCESS")), "&page=1&").await;
+    let mut session = open_with_silence(History::new(&tests(150, "SUCCESS")), "&page=1&").await;
     let (result, notifications) = call_with_progress(&mut session.host, execution(&uuid(0xe, 0))).await;
     let summary = &result["structuredContent"];
 
     assert_eq!(session.clock.now(), Duration::from_secs(40));
-    assert_eq!((&summary["verdicts"], &summary["all_passed"]), (&json!({"SUCCESS": 150}), &Value::Null));
+    assert_eq!((&summary["verdicts"], &summary["all_passed"]), (&json!({"SUCCESS": 100}), &Value::Null));
     let unread = each(&summary["unread"], "/what");
     assert!(unread.contains(&json!("jobs, page 1")), "{unread:?}");
     assert!(
