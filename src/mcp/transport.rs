@@ -10,7 +10,7 @@ use std::{io, sync::Arc, time::Duration};
 use futures_util::SinkExt as _;
 use rmcp::{
     RoleServer, ServiceExt as _,
-    model::{ClientRequest, ContentBlock, JsonRpcMessage, ServerResult},
+    model::{CallToolResult, ClientRequest, JsonRpcMessage, ServerResult},
     service::{QuitReason, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
@@ -175,25 +175,27 @@ where
     }
 }
 
-/// Returns the JSON of a message. The structure of the result of a call is a copy of its text, which is the same JSON
-/// (`tool_result`).
+/// Returns the JSON of a message. The structure of the result of a call is the JSON that its text has (`tool_result`), and
+/// is copied from there.
 fn to_json(mut message: TxJsonRpcMessage<RoleServer>) -> io::Result<String> {
-    let mut structure = None;
-    if let JsonRpcMessage::Response(response) = &mut message
-        && let ServerResult::CallToolResult(result) = &mut response.result
-        && result.structured_content.take().is_some()
-    {
-        structure = result.content.first().and_then(ContentBlock::as_text).map(|text| text.text.clone());
-    }
-
+    let structure = call_result(&mut message).and_then(|result| result.structured_content.take());
     let mut json = serde_json::to_string(&message)?;
+
     // The result is the last field of the message, so that it ends before the last bracket.
-    if let Some(structure) = structure {
+    if structure.is_some()
+        && let Some(text) = call_result(&mut message).and_then(|result| result.content.first()?.as_text())
+    {
         json.truncate(json.len().saturating_sub("}}".len()));
         json += r#","structuredContent":"#;
-        json += &structure;
+        json += &text.text;
         json += "}}";
     }
 
     Ok(json)
+}
+
+fn call_result(message: &mut TxJsonRpcMessage<RoleServer>) -> Option<&mut CallToolResult> {
+    let JsonRpcMessage::Response(response) = message else { return None };
+    let ServerResult::CallToolResult(result) = &mut response.result else { return None };
+    Some(result)
 }
