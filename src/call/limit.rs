@@ -116,6 +116,8 @@ pub(super) fn cut_reply(
         fields.shift_remove(NEXT);
         fields.extend(page_after(fields, kept).map(|next| (NEXT.to_owned(), next)));
     }
+    // Without usable numbers of pages, nothing says how to get what was removed.
+    let kept_records = kept_records.filter(|_| !tool.takes_pages() || fields.contains_key(NEXT));
     if let Some(limit) = limit {
         (limit.restate)(fields);
     }
@@ -126,8 +128,7 @@ pub(super) fn cut_reply(
 
 /// Returns the arguments of the page with the first record after the `kept` ones in `reply`: it begins at a multiple of its size.
 fn page_after(reply: &Fields, kept: usize) -> Option<Value> {
-    let pagination = reply.get("pagination")?;
-    let number = |name| pagination.get(name).and_then(Value::as_u64);
+    let number = |name| reply.get("pagination")?.get(name)?.as_u64();
     let kept = u64::try_from(kept).ok()?;
 
     let size = kept.clamp(1, PAGE_SIZE);

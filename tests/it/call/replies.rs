@@ -68,11 +68,13 @@ async fn a_long_list_is_cut_between_records_and_continues_with_the_first_that_wa
 #[tokio::test]
 async fn the_hint_of_a_cut_names_only_arguments_of_the_tool() {
     let records: Vec<_> = (0..100).map(|index| json!({"id": index, "title": "n".repeat(90)})).collect();
-    let pagination = json!({"page": 0, "page_size": 100, "total_count": 150, "total_pages": 2});
-    let bugs = json!({"data": records, "pagination": pagination});
-    let started = json!({"success": true, "job_ids": ["x".repeat(5_000)]});
+    let bugs = json!({"data": records, "pagination": {"page": 0, "page_size": 100, "total_count": 150}});
     let start = json!({"multiplayer_test_id": ID, "deployment_config_id": ID, "project_id": "demo"});
-    let cases = [("list_run_bugs", json!({"run_id": "x"}), bugs), ("start_run", start, started)];
+    let cases = [
+        ("list_run_bugs", json!({"run_id": "x"}), bugs),
+        ("list_tests", json!({"fields": "*"}), json!({"data": records})),
+        ("start_run", start, json!({"success": true, "job_ids": ["x".repeat(5_000)]})),
+    ];
 
     for (tool, arguments, answer) in cases {
         let reply = reply(tool, arguments, answer).await;
@@ -82,7 +84,7 @@ async fn the_hint_of_a_cut_names_only_arguments_of_the_tool() {
         };
         let hint = reply["truncated"]["hint"].as_str().expect("a hint");
 
-        for name in ["page", "page_size", "fields"].iter().filter(|name| !takes(name)) {
+        for name in ["page", "page_size", "fields", "next"].iter().filter(|name| !takes(name)) {
             assert!(!hint.contains(&format!("`{name}")), "{tool}: {hint}");
         }
 
