@@ -110,7 +110,7 @@ struct HostTransport<R: AsyncRead, W> {
     library: AsyncRwTransport<RoleServer, R, DuplexStream>,
     /// What the library itself answers to JSON that is no message.
     refusals: Lines<BufReader<DuplexStream>>,
-    output: Arc<Mutex<FramedWrite<W, LinesCodec>>>,
+    output: Arc<Output<W>>,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
     /// Cancelled soon after the end of the input.
@@ -141,7 +141,7 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), LinesCodecError>> + Send + 'static {
         let output = self.output.clone();
-        async move { output.lock().await.send(to_json(message)?).await }
+        async move { write(&output, message).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -175,11 +175,16 @@ where
     }
 }
 
-/// Returns the JSON of a message. The structure of the result of a call is the JSON that its text has (`tool_result`), and
-/// is copied from there.
-fn to_json(mut message: TxJsonRpcMessage<RoleServer>) -> io::Result<String> {
+type Output<W> = Mutex<FramedWrite<W, LinesCodec>>;
+
+/// Writes a message. The structure of the result of a call is the JSON that its text has (`tool_result`), and is copied from
+/// there. The structure itself is dropped after the message is written.
+async fn write(
+    output: &Output<impl AsyncWrite + Unpin>,
+    mut message: TxJsonRpcMessage<RoleServer>,
+) -> Result<(), LinesCodecError> {
     let structure = call_result(&mut message).and_then(|result| result.structured_content.take());
-    let mut json = serde_json::to_string(&message)?;
+    let mut json = serde_json::to_string(&message).map_err(io::Error::from)?;
 
     // The result is the last field of the message, so that it ends before the last bracket.
     if structure.is_some()
@@ -191,7 +196,7 @@ fn to_json(mut message: TxJsonRpcMessage<RoleServer>) -> io::Result<String> {
         json += "}}";
     }
 
-    Ok(json)
+    output.lock().await.send(json).await
 }
 
 fn call_result(message: &mut TxJsonRpcMessage<RoleServer>) -> Option<&mut CallToolResult> {
