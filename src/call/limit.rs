@@ -72,7 +72,7 @@ pub enum ReplySource {
 impl ReplySource {
     /// Returns how to get what was cut. `kept_records` is the number of records that are left of a list, which `limit`
     /// limits if it has no pages.
-    fn advice(self, kept_records: Option<usize>, limit: Option<RecordLimit>) -> String {
+    fn advice(self, kept_records: Option<usize>, limit: Option<RecordLimit>, has_next: bool) -> String {
         let (Self::Call(tool) | Self::Resource(tool)) = self;
         let too_long = "the answer is longer than the limit of a reply";
 
@@ -86,7 +86,7 @@ impl ReplySource {
                 limit.argument,
                 kept.max(1)
             ),
-            (_, Some(_), None) if tool.takes_pages() => {
+            (_, Some(_), None) if has_next => {
                 "select fewer fields with `fields`, or continue with `next`, which begins with what was cut"
                     .to_owned()
             }
@@ -116,14 +116,13 @@ pub(super) fn cut_reply(
         fields.shift_remove(NEXT);
         fields.extend(page_after(fields, kept).map(|next| (NEXT.to_owned(), next)));
     }
-    // Without usable numbers of pages, nothing says how to get what was removed.
-    let kept_records = kept_records.filter(|_| !tool.takes_pages() || fields.contains_key(NEXT));
     if let Some(limit) = limit {
         (limit.restate)(fields);
     }
 
     fields.shift_insert(0, INCOMPLETE.to_owned(), true.into());
-    fields.shift_insert(1, TRUNCATED.to_owned(), cuts.describe(&source.advice(kept_records, limit)));
+    let advice = source.advice(kept_records, limit, fields.contains_key(NEXT));
+    fields.shift_insert(1, TRUNCATED.to_owned(), cuts.describe(&advice));
 }
 
 /// Returns the arguments of the page with the first record after the `kept` ones in `reply`: it begins at a multiple of its size.
