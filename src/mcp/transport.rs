@@ -17,6 +17,7 @@ use rmcp::{
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader, DuplexStream, Lines, duplex},
     sync::Mutex,
+    task::JoinSet,
     time::sleep,
 };
 use tokio_util::{
@@ -55,7 +56,9 @@ pub async fn serve_stdio(
         library: AsyncRwTransport::new_server(input, refused),
         refusals: BufReader::new(refusals).lines(),
         output: Arc::new(Mutex::new(FramedWrite::new(output, LinesCodec::new()))),
+        answering: JoinSet::new(),
         is_session_open: false,
+        has_input_ended: false,
         shutdown: shutdown.clone(),
     };
 
@@ -110,9 +113,13 @@ struct HostTransport<R: AsyncRead, W> {
     library: AsyncRwTransport<RoleServer, R, DuplexStream>,
     /// What the library itself answers to JSON that is no message.
     refusals: Lines<BufReader<DuplexStream>>,
+    /// The task that writes a refusal.
+    answering: JoinSet<Result<(), LinesCodecError>>,
     output: Arc<Output<W>>,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
+    /// Whether the library reads no more messages.
+    has_input_ended: bool,
     /// Cancelled soon after the end of the input.
     shutdown: CancellationToken,
 }
@@ -146,28 +153,36 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            // What was refused is answered before the next message, also if this future is dropped meanwhile.
+            while self.answering.join_next().await.is_some() {}
+
             let message = tokio::select! {
                 biased;
                 Ok(Some(refusal)) = self.refusals.next_line() => {
                     let output = self.output.clone();
-                    // This future can be dropped before the line is written.
-                    tokio::spawn(async move { output.lock().await.send(refusal).await });
+                    self.answering.spawn(async move { output.lock().await.send(refusal).await });
                     continue;
                 }
-                message = self.library.receive() => message,
+                message = self.library.receive(), if !self.has_input_ended => message,
+                else => break,
             };
-            let Some(message) = message else {
-                let shutdown = self.shutdown.clone();
-                tokio::spawn(async move {
-                    sleep(END_OF_INPUT_GRACE).await;
-                    shutdown.cancel();
-                });
-                return None;
-            };
-            if self.accept(&message) {
-                return Some(message);
+            match message {
+                Some(message) if self.accept(&message) => return Some(message),
+                Some(_) => {}
+                None => {
+                    // This ends the refusals, of which some may be left.
+                    drop(self.library.close().await);
+                    self.has_input_ended = true;
+                }
             }
         }
+
+        let shutdown = self.shutdown.clone();
+        tokio::spawn(async move {
+            sleep(END_OF_INPUT_GRACE).await;
+            shutdown.cancel();
+        });
+        None
     }
 
     async fn close(&mut self) -> Result<(), LinesCodecError> {

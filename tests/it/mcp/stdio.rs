@@ -63,20 +63,20 @@ async fn exit_status(mut child: Child, since: Instant) -> ExitStatus {
 }
 
 #[tokio::test]
-async fn requests_that_were_read_are_answered_after_the_end_of_input() {
+async fn what_was_read_is_answered_after_the_end_of_input() {
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let call = format!(
         r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"get_run","arguments":{{"run_id":"{}"}}}}}}"#,
         seed::RUN_FAILED
     );
-    let output = run_binary(&["--sandbox"], &[], &[INITIALIZE, list, &call]).await;
+    let output = run_binary(&["--sandbox"], &[], &[INITIALIZE, list, &call, "[]"]).await;
 
     assert!(output.status.success());
 
     let mut answered: Vec<_> = messages(&output).iter().map(|message| message["id"].as_u64()).collect();
     answered.sort_unstable();
 
-    assert_eq!(answered, [Some(0), Some(1), Some(2)]);
+    assert_eq!(answered, [None, Some(0), Some(1), Some(2)]);
 
     let run = messages(&output).into_iter().find(|message| message["id"] == 2).expect("the call's answer");
 
