@@ -92,7 +92,7 @@ impl HttpResponse {
 
     /// Parses the body. Bytes that are not UTF-8 and halves of a surrogate pair become U+FFFD, and spoil nothing else.
     pub fn json(&self) -> serde_json::Result<Value> {
-        // Parsing bytes would check each text again.
+        // The parser checks each string of a slice for UTF-8, but no string of a `str`.
         let text = str::from_utf8(&self.body).map_or_else(|_| String::from_utf8_lossy(&self.body), Cow::from);
         serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_lone_surrogates(&text)))
     }

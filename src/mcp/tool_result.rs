@@ -87,8 +87,8 @@ fn link_blocks(links: &[FileLink], text: &str, max_chars: usize) -> Vec<ContentB
     blocks.collect()
 }
 
-/// Returns a result with the reply as text and as structure, because hosts show only one of them. The text comes first, and is
-/// the JSON of the structure, which `transport` does not write anew. Images and links follow the text; then there is no structure,
+/// Returns a result with the reply as text and as structure, because hosts show only one of them. The text is the first block
+/// and equals the JSON of the structure: `transport` relies on both. If images or links follow the text, there is no structure,
 /// beside which some hosts drop them. Images do not count towards the limit.
 fn success(reply: Reply, config: &McpConfig, tool: &'static ToolDefinition) -> CallToolResult {
     let max_reply_chars = config.max_reply_chars;

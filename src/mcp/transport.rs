@@ -1,9 +1,9 @@
-//! MCP on standard input and output: the transport of the library, with what it does not do.
+//! MCP on standard input and output. The transport of the library reads the messages; this module adds what it lacks:
 //!
 //! - Some hosts begin with a notification, after a discovery request has timed out. The library would end the session.
 //! - The end of the input ends the process within a second, also during a call. The library would wait for the call.
 //! - A process whose parent is gone ends, also if another process keeps its standard input open.
-//! - The JSON of a long result, which is a text and a structure, is made once. The library would make it twice.
+//! - A result of a call has the same JSON as text and as structure. It is serialized once; the library would do it twice.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -38,7 +38,7 @@ const SHUTDOWN_LIMIT: Duration = Duration::from_millis(250);
 #[cfg(unix)]
 const PARENT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Size of the pipe for what the library answers by itself, in bytes.
+/// Size of the pipe through which the error responses of the library pass, in bytes.
 const REFUSALS_BYTES: usize = 1_024;
 
 /// Serves MCP on these streams until the input ends or [`Server::shutdown_token`] is cancelled.
@@ -109,16 +109,14 @@ pub async fn parent_exit() {
 
 /// The transport of the library without the messages that it would not survive.
 struct HostTransport<R: AsyncRead, W> {
-    /// Reads messages.
     library: AsyncRwTransport<RoleServer, R, DuplexStream>,
-    /// What the library itself answers to JSON that is no message.
+    /// Error responses of the library, a line each. It writes them for JSON that is not a message.
     refusals: Lines<BufReader<DuplexStream>>,
-    /// The task that writes a refusal.
+    /// The task that writes such a response to the output.
     answering: JoinSet<Result<(), LinesCodecError>>,
     output: Arc<Output<W>>,
     /// Whether the host has begun a session. Before that, only requests are passed on.
     is_session_open: bool,
-    /// Whether the library reads no more messages.
     has_input_ended: bool,
     /// Cancelled soon after the end of the input.
     shutdown: CancellationToken,
@@ -153,7 +151,7 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // What was refused is answered before the next message, also if this future is dropped meanwhile.
+            // The response is written before the next message is read, by a task because this future can be dropped.
             while self.answering.join_next().await.is_some() {}
 
             let message = tokio::select! {
@@ -170,7 +168,7 @@ where
                 Some(message) if self.accept(&message) => return Some(message),
                 Some(_) => {}
                 None => {
-                    // This ends the refusals, of which some may be left.
+                    // Closes the pipe. Responses that are still in it are written before the loop ends.
                     drop(self.library.close().await);
                     self.has_input_ended = true;
                 }
@@ -192,8 +190,8 @@ where
 
 type Output<W> = Mutex<FramedWrite<W, LinesCodec>>;
 
-/// Writes a message. The structure of the result of a call is the JSON that its text has (`tool_result`), and is copied from
-/// there. The structure itself is dropped after the message is written.
+/// Writes a message as one line. The text of a call's result is the JSON of its structure (`tool_result`), so that the text is
+/// copied in place of serializing the structure. The host does not wait until the memory of the structure is freed.
 async fn write(
     output: &Output<impl AsyncWrite + Unpin>,
     mut message: TxJsonRpcMessage<RoleServer>,
@@ -201,7 +199,7 @@ async fn write(
     let structure = call_result(&mut message).and_then(|result| result.structured_content.take());
     let mut json = serde_json::to_string(&message).map_err(io::Error::from)?;
 
-    // The result is the last field of the message, so that it ends before the last bracket.
+    // The object `result` is the last field of the message, so that the JSON ends with the brackets of both objects.
     if structure.is_some()
         && let Some(text) = call_result(&mut message).and_then(|result| result.content.first()?.as_text())
     {
